@@ -1,0 +1,1 @@
+"""What a mechanism is like: mobility, redundant rows."""

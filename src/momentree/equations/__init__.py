@@ -1,0 +1,1 @@
+"""The mechanics: each formalism a few sweeps over the tree, on any scalar."""

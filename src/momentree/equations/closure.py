@@ -1,0 +1,227 @@
+"""What closes a mechanism: the rows of its loops and constraints, with their gaps, velocities and Jacobian, on floats.
+
+Row order: the loops in the order of the mechanism, the rows of each joint in its own order, then the constraints.
+Translation gaps are in m, rotation gaps in rad, in the axes of the first frame of the closing joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Record
+from momentree.model.expressions import Expression, Reference
+from momentree.model.joints import Row
+from momentree.model.values import TIME
+from momentree.spatial import Motion, Transform
+from momentree.spatial.rotation import rotation_vector
+from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+
+Array = NDArray[np.float64]
+
+
+def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
+    """ "C: translation along y", and the names of the constraints; those on rates only if asked for."""
+    rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.joint.rows(loop.joint.reference())]
+    return [f"{loop}: {row}" for loop, row in rows] + [c.name for c in mechanism.closures if c.holonomic or on_rates]
+
+
+class Configuration:
+    """A mechanism at coordinates q, rates u and time t, as its closure sees it."""
+
+    def __init__(self, mechanism: Mechanism, q: Array, u: Array | None = None, t: float = 0.0):
+        self.mechanism, self.q, self.t = mechanism, q, t
+        self.u = np.zeros(mechanism.nv) if u is None else u
+
+    @cached_property
+    def bodies(self) -> list[Record]:
+        """The ground and the bodies, placed and moving."""
+        return records(self.mechanism, self.q, self.u, self.t)
+
+    @cached_property
+    def joints(self) -> list[ClosingJoint]:
+        return [ClosingJoint(self, loop) for loop in self.mechanism.loops]
+
+    def gaps(self) -> Array:
+        """The gap of each row on positions; zero when everything is closed."""
+        found = [joint.directions @ joint.gap() for joint in self.joints]
+        found += [np.array([self._value(c.expression)]) for c in self.mechanism.closures if c.holonomic]
+        return np.concatenate([np.zeros(0), *found])
+
+    def velocities(self) -> Array:
+        """The velocity of each row, constraints on rates included: J u and the part that prescribed motion causes."""
+        found = [joint.directions @ joint.velocity() for joint in self.joints]
+        found += [np.array([self._rate(closure)]) for closure in self.mechanism.closures]
+        return np.concatenate([np.zeros(0), *found])
+
+    def jacobian(self, on_rates: bool = False) -> Array:
+        """J: rows by rates of the tree; the velocities of the rows are J u where nothing is prescribed."""
+        found = [joint.directions @ joint.jacobian for joint in self.joints]
+        for closure in self.mechanism.closures:
+            if closure.holonomic or on_rates:
+                found.append(self._slopes(closure)[None])
+        return np.concatenate([np.zeros((0, self.mechanism.nv)), *found])
+
+    # --- what expressions call by name ------------------------------------------------------------------------------
+
+    def coordinates_of(self, joint: str) -> tuple[float, ...]:
+        """The coordinates of any joint: of the tree, prescribed or closing a loop."""
+        place = self._place(joint)
+        return tuple(self.bodies[place.number].q if isinstance(place, TreeBody) else place.q)
+
+    def rates_of(self, joint: str) -> tuple[float, ...]:
+        place = self._place(joint)
+        return tuple(self.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
+
+    def rate_slopes(self, joint: str) -> Array:
+        """How the rates of any joint depend on the rates of the tree: one row for each."""
+        place = self._place(joint)
+        if isinstance(place, ClosingJoint):
+            return np.linalg.pinv(place.axes) @ place.jacobian
+        slopes = np.zeros((len(place.connection.rates), self.mechanism.nv))
+        if place.laws is None:
+            slopes[:, place.v] = np.eye(len(slopes))
+        return slopes
+
+    def coordinate_slopes(self, joint: str) -> Array:
+        """How the coordinates of any joint change with the rates of the tree: one row for each."""
+        return self._coordinate_map(joint) @ self.rate_slopes(joint)
+
+    def _coordinate_map(self, joint: str) -> Array:
+        place = self._place(joint)
+        kind = (place if isinstance(place, TreeBody) else place.loop).connection.joint  # type: ignore[union-attr]
+        q, n = self.coordinates_of(joint), len(kind.rates)
+        unit = np.eye(n)
+        return np.array([kind.coordinate_rates(q, unit[i]) for i in range(n)], dtype=float).T
+
+    def _place(self, joint: str) -> TreeBody | ClosingJoint:
+        place = self.mechanism.by_joint[joint]
+        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loops.index(place)]
+
+    @cached_property
+    def _named(self) -> dict[Reference, float]:
+        """What the references in constraints stand for at this configuration."""
+        values: dict[Reference, float] = {TIME: self.t}
+        used = {r.name for closure in self.mechanism.closures for r in closure.expression.references()}
+        for joint in used & self.mechanism.by_joint.keys():
+            place = self.mechanism.by_joint[joint]
+            c = place.connection
+            assert c is not None  # by_joint holds only loops that a joint closes
+            values.update(zip(c.coordinates, self.coordinates_of(joint), strict=True))
+            values.update(zip(c.rates, self.rates_of(joint), strict=True))
+        return values
+
+    def _value(self, expression: Expression) -> float:
+        return float(expression.evaluate(self._named))
+
+    def _rate(self, closure: Closure) -> float:
+        if not closure.holonomic:
+            return self._value(closure.expression)
+        rate = self._value(closure.expression.derivative(TIME))
+        for joint, i, slope in self._partials(closure):
+            rate += slope * (self._coordinate_map(joint) @ np.array(self.rates_of(joint)))[i]
+        return rate
+
+    def _slopes(self, closure: Closure) -> Array:
+        slopes_of = self.coordinate_slopes if closure.holonomic else self.rate_slopes
+        total = np.zeros(self.mechanism.nv)
+        for joint, i, slope in self._partials(closure):
+            total += slope * slopes_of(joint)[i]
+        return total
+
+    def _partials(self, closure: Closure) -> Iterator[tuple[str, int, float]]:
+        """The derivative of a constraint by each coordinate (rate) that it names: joint, place in it, slope."""
+        for reference in closure.expression.references():
+            place = self.mechanism.by_joint.get(reference.name)
+            if place is None or place.connection is None:
+                continue
+            names = place.connection.coordinates if closure.holonomic else place.connection.rates
+            if reference in names:
+                yield reference.name, names.index(reference), self._value(closure.expression.derivative(reference))
+
+
+class ClosingJoint:
+    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M."""
+
+    def __init__(self, configuration: Configuration, loop: Loop):
+        self.configuration, self.loop = configuration, loop
+        self.X_F, self.X_M = (self._placement(end) for end in (loop.first, loop.second))
+        self.X_FM = self.X_F.inverse() @ self.X_M
+        self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        return self.loop.joint.rows(self.q)
+
+    @cached_property
+    def directions(self) -> Array:
+        """The rows, as a matrix of six columns."""
+        return np.array([tuple(row.direction) for row in self.rows], dtype=float).reshape(-1, 6)
+
+    @cached_property
+    def axes(self) -> Array:
+        """The motions that the joint does let pass, as columns."""
+        R = self.loop.joint.placement(self.q).rotation
+        columns = [(*(R @ a.linear), *(R @ a.angular)) for a in self.loop.joint.axes(self.q).columns]
+        return np.array(columns, dtype=float).reshape(-1, 6).T
+
+    def gap(self) -> Array:
+        """What is left between the second frame and where the joint would put it."""
+        fit = self.loop.joint.placement(self.q)
+        turned = rotation_vector(self.X_FM.rotation @ fit.rotation.T)
+        return np.array([*(self.X_FM.offset - fit.offset), *turned], dtype=float)
+
+    def velocity(self) -> Array:
+        """How the second frame moves as seen from the first."""
+        return self._seen(self._velocity(self.loop.second) - self._velocity(self.loop.first))
+
+    def rates(self) -> Array:
+        """The joint's own rates, from that velocity."""
+        rates: Array = np.linalg.pinv(self.axes) @ self.velocity()
+        return rates
+
+    @cached_property
+    def jacobian(self) -> Array:
+        """That velocity by the rates of the tree: only joints on the loop count."""
+        mechanism, bodies = self.configuration.mechanism, self.configuration.bodies
+        J = np.zeros((6, mechanism.nv))
+        for number, sign in _around(mechanism, self.loop):
+            body, record = mechanism.bodies[number - 1], bodies[number]
+            if body.laws is None:
+                for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
+                    J[:, place] = sign * self._seen(self._at_M(record, column))
+        return J
+
+    def _placement(self, end: Attached) -> Transform:
+        X_0: Transform = self.configuration.bodies[end.body].X_0
+        return X_0 @ end.placement
+
+    def _velocity(self, end: Attached) -> Motion:
+        record = self.configuration.bodies[end.body]
+        return self._at_M(record, record.v)
+
+    def _at_M(self, record: Record, v: Motion) -> Motion:
+        """A motion of a body, in inertial axes, for its point that stands at the origin of M."""
+        R = record.X_0.rotation
+        w = R @ v.angular
+        return Motion(R @ v.linear + w.cross(self.X_M.offset - record.X_0.offset), w)
+
+    def _seen(self, v: Motion) -> Array:
+        R = self.X_F.rotation.T
+        return np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
+
+
+def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[int, int]]:
+    """The bodies whose joints move the loop: +1 on the way to the second frame, -1 to the first; common ones cancel."""
+    first, second = loop.first.body, loop.second.body
+    while first != second:  # parents have smaller numbers: step down from the larger until both meet
+        if second > first:
+            yield second, 1
+            second = mechanism.bodies[second - 1].parent
+        else:
+            yield first, -1
+            first = mechanism.bodies[first - 1].parent

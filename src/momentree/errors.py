@@ -1,0 +1,69 @@
+"""What can go wrong, said once and clearly: every error names the culprit and the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+class MomentreeError(Exception):
+    """The base of every error that a mistake in a model, a file or a call can cause."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a model.
+
+    | field   | meaning                                                                 |
+    |---------|-------------------------------------------------------------------------|
+    | where   | the culprit, as the user calls it: "joint 'C'"                           |
+    | message | what is wrong and the way out                                            |
+    | path    | where it stands in a model file: ("joint", 3, "axis"); () if nowhere    |
+    | place   | "four-bar.toml:23" once a file is known to be the source, else ""        |
+    """
+
+    where: str
+    message: str
+    path: tuple[str | int, ...] = ()
+    place: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.place, self.where, self.message) if part)
+
+
+class ModelError(MomentreeError):
+    """Every problem of a model at once."""
+
+    def __init__(self, problems: Sequence[Problem]):
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ExpressionError(MomentreeError):
+    """A mistake in the text of an expression, with its place (0-based) in the text."""
+
+    def __init__(self, message: str, text: str = "", position: int = 0):
+        self.message, self.text, self.position = message, text, position
+        super().__init__(f"{message}\n    {text}\n    {' ' * position}^" if text else message)
+
+
+class GraphError(MomentreeError):
+    """A graph that is not the graph of a mechanical system."""
+
+
+class AssemblyError(MomentreeError):
+    """A configuration that closes every loop was not found; says how near it came."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The way out of a misspelt name: " Did you mean 'coupler'?", or the list of what there is."""
+    known = list(known)
+    folded = {str(other).casefold(): other for other in known}
+    near = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
+    if near:
+        return f" Did you mean '{folded[near[0]]}'?"
+    if not known:
+        return " There is none yet."
+    shown = ", ".join(f"'{other}'" for other in known[:8])
+    return f" There is {shown}{' and others' if len(known) > 8 else ''}."

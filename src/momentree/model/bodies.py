@@ -1,0 +1,222 @@
+"""Bodies: inertia given by numbers or by a ready-made shape that also draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from momentree.model.expressions import Expression
+from momentree.model.frames import Frame
+from momentree.model.values import Mistake, Raw, Values, checked, plain
+from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial.vector import normals
+
+INERTIA_TOLERANCE = 1e-9  # of the largest moment: round-off in published inertias is not a mistake
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A homogeneous solid: mass, inertia and drawing in one."""
+
+    kind: ClassVar[str] = ""
+    mass: Raw
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, plain(value))
+
+    def inertia(self, values: Values) -> RigidInertia:
+        """At the body's frame."""
+        raise NotImplementedError
+
+    def _mass(self, values: Values) -> Scalar:
+        return _positive(values.scalar(self.mass, "mass"), "mass", "kg")
+
+
+@dataclass(frozen=True)
+class Rod(Shape):
+    """A straight rod from the body's origin along an axis; slender (no inertia about itself) unless it has a radius."""
+
+    kind = "rod"
+    length: Raw
+    radius: Raw = 0
+    along: Raw = "x"
+
+    def inertia(self, values: Values) -> RigidInertia:
+        m, length = self._mass(values), _positive(values.scalar(self.length, "length"), "length", "m")
+        r = checked(
+            values.scalar(self.radius, "radius"), lambda v: v >= 0, "radius is {value} m; it may not be negative."
+        )
+        return _cylinder(m, length, r, values.axis(self.along, "along"), length / 2)
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A solid cylinder about an axis through its centre."""
+
+    kind = "cylinder"
+    radius: Raw
+    length: Raw
+    axis: Raw = "z"
+    centre: Raw = (0, 0, 0)
+
+    def inertia(self, values: Values) -> RigidInertia:
+        length = _positive(values.scalar(self.length, "length"), "length", "m")
+        r = _positive(values.scalar(self.radius, "radius"), "radius", "m")
+        solid = _cylinder(self._mass(values), length, r, values.axis(self.axis), 0)
+        return solid.shifted(values.vector(self.centre, "centre"))
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A solid box with edges along the body's axes."""
+
+    kind = "box"
+    size: Raw
+    centre: Raw = (0, 0, 0)
+
+    def inertia(self, values: Values) -> RigidInertia:
+        m = self._mass(values)
+        a, b, c = (_positive(edge, "an edge", "m") for edge in values.scalars(self.size, 3, "size"))
+        J = (m * (b * b + c * c) / 12, m * (a * a + c * c) / 12, m * (a * a + b * b) / 12, 0, 0, 0)
+        return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), J)
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A solid ball."""
+
+    kind = "sphere"
+    radius: Raw
+    centre: Raw = (0, 0, 0)
+
+    def inertia(self, values: Values) -> RigidInertia:
+        m, r = self._mass(values), _positive(values.scalar(self.radius, "radius"), "radius", "m")
+        J = 2 * m * r * r / 5
+        return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), (J, J, J, 0, 0, 0))
+
+
+SHAPES: dict[str, type[Shape]] = {shape.kind: shape for shape in (Rod, Box, Sphere, Cylinder)}
+
+
+def rod(mass: Any, length: Any, radius: Any = 0, along: Any = "x") -> Rod:
+    """A rod from the body's origin to `length` (m) along an axis; slender unless it has a radius."""
+    return Rod(mass, length, radius, along)
+
+
+def box(mass: Any, size: Any, centre: Any = (0, 0, 0)) -> Box:
+    """A box with edges `size` (m) along the body's axes."""
+    return Box(mass, size, centre)
+
+
+def sphere(mass: Any, radius: Any, centre: Any = (0, 0, 0)) -> Sphere:
+    """A solid ball."""
+    return Sphere(mass, radius, centre)
+
+
+def cylinder(mass: Any, radius: Any, length: Any, axis: Any = "z", centre: Any = (0, 0, 0)) -> Cylinder:
+    """A solid cylinder about `axis`, its middle at `centre`."""
+    return Cylinder(mass, radius, length, axis, centre)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body; positions and inertia are in its own frame.
+
+    | field    | meaning                                                                             |
+    |----------|-------------------------------------------------------------------------------------|
+    | shape    | a ready-made solid, instead of the numbers below                                     |
+    | mass     | kg                                                                                   |
+    | com      | centre of mass (m)                                                                   |
+    | inertia  | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
+    | about    | "com" or "origin": the point that the inertia is about                               |
+    | massless | True for a carrier without inertia, between two joints                               |
+    """
+
+    name: str
+    shape: Shape | None = None
+    mass: Raw = None
+    com: Raw = None
+    inertia: Raw = None
+    about: str = "com"
+    massless: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("mass", "com", "inertia"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
+    def at(self, position: Sequence[Any], rotation: Any = None) -> Frame:
+        """A frame fixed in this body."""
+        return Frame(self.name, position, rotation)
+
+    def rigid_inertia(self, values: Values) -> RigidInertia:
+        """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist."""
+        numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
+        if self.massless:
+            if self.shape is not None or numbers:
+                raise Mistake("is massless and has a mass: leave one of the two out.")
+            return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
+        if self.shape is not None:
+            if numbers:
+                raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.")
+            return self.shape.inertia(values)
+        if self.mass is None:
+            raise Mistake("has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier.")
+        return self._from_numbers(values)
+
+    def _from_numbers(self, values: Values) -> RigidInertia:
+        m = _positive(values.scalar(self.mass, "mass"), "mass", "kg")
+        com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
+        J = (0,) * 6 if self.inertia is None else _symmetric(self.inertia, values)
+        if self.about not in ("com", "origin"):
+            raise Mistake(f"about is '{self.about}'; use 'com' or 'origin'.")
+        about_com = self.about == "com" or self.inertia is None
+        M = RigidInertia.about_centre(m, com, J) if about_com else RigidInertia(m, com * m, J)
+        _check_moments(M.shifted(-com).J, "" if about_com else " (moved from the origin to the centre of mass)")
+        return M
+
+
+def _positive(value: Scalar, what: str, unit: str) -> Scalar:
+    return checked(value, lambda v: v > 0, f"{what} is {{value}} {unit}; it must be positive.")
+
+
+def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
+    if isinstance(raw, tuple) and len(raw) == 3 and all(isinstance(row, tuple) for row in raw):
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (values.scalars(row, 3, "row of the inertia") for row in raw)
+        if (xy, xz, yz) != (yx, zx, zy):
+            raise Mistake("the inertia matrix is not symmetric.")
+        return xx, yy, zz, xy, xz, yz
+    if isinstance(raw, tuple) and len(raw) == 3:
+        return (*values.scalars(raw, 3, "inertia"), 0, 0, 0)
+    if isinstance(raw, tuple) and len(raw) == 6:
+        return values.scalars(raw, 6, "inertia")
+    raise Mistake("inertia has the wrong shape; use (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or a 3x3 matrix.")
+
+
+def _check_moments(J: tuple[Scalar, ...], note: str) -> None:
+    """Principal moments of a body are not negative, and none exceeds the sum of the two others."""
+    if any(isinstance(entry, Expression) for entry in J):
+        return
+    xx, yy, zz, xy, xz, yz = J
+    if xy == xz == yz == 0:
+        a, b, c = sorted((xx, yy, zz))
+    else:
+        a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    slack = INERTIA_TOLERANCE * max(abs(c), abs(a))
+    if a < -slack:
+        raise Mistake(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.")
+    if a + b < c - slack:
+        raise Mistake(
+            f"inertia breaks the triangle inequality{note}: principal moments {a:.4g} + {b:.4g} < {c:.4g} kg m2, "
+            "which no body has."
+        )
+
+
+def _cylinder(m: Scalar, length: Scalar, r: Scalar, n: Vector, centre: Scalar) -> RigidInertia:
+    across = m * (3 * r * r + length * length) / 12
+    n1, n2 = normals(n)
+    upright = RigidInertia(m, Vector(0, 0, 0), (across, across, m * r * r / 2, 0, 0, 0))
+    return Transform(Rotation(n1, n2, n).T, n * centre).inertia_to_parent(upright)

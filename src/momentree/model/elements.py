@@ -1,0 +1,179 @@
+"""What stands between and on the bodies: connections, forces, contacts, constraints, split bodies."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import ClassVar
+
+from momentree.model.expressions import Expression, Reference
+from momentree.model.frames import GROUND, Frame
+from momentree.model.joints import Joint
+from momentree.model.values import Mistake, Raw, Values, checked, plain
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A joint between two frames."""
+
+    name: str
+    joint: Joint
+    first: Frame
+    second: Frame
+
+    @property
+    def coordinates(self) -> tuple[Reference, ...]:
+        """How expressions call its coordinates: by the joint's name alone if there is only one."""
+        if len(self.joint.coordinates) == 1:
+            return (Reference(self.name),)
+        return tuple(Reference(self.name, component) for component in self.joint.coordinates)
+
+    @property
+    def rates(self) -> tuple[Reference, ...]:
+        """How expressions call its rates: `alpha'`, `hull.y'`, `ball.wx`."""
+        if len(self.joint.rates) == 1:
+            return (Reference(self.name, rate=True),)
+        return tuple(Reference(self.name, rate.rstrip("'"), rate.endswith("'")) for rate in self.joint.rates)
+
+
+@dataclass(frozen=True)
+class _Element:
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, Frame):
+                object.__setattr__(self, field.name, plain(value))
+
+
+@dataclass(frozen=True)
+class Torque(_Element):
+    """A law along each rate of a joint (N or N m)."""
+
+    joint: str
+    law: Raw
+
+    def laws(self, connection: Connection, values: Values, known: dict[Reference, str]) -> tuple[Expression, ...]:
+        laws = self.law if isinstance(self.law, tuple) else (self.law,)
+        rates = connection.joint.rates
+        if len(laws) != len(rates):
+            raise Mistake(
+                f"has {len(laws)} laws; a {connection.joint.kind} joint takes {len(rates)}: {', '.join(rates)}."
+            )
+        if connection.joint.motion is not None:
+            raise Mistake(f"joint '{self.joint}' moves as prescribed: a torque on it would do nothing.")
+        return tuple(values.law(law, known) for law in laws)
+
+
+@dataclass(frozen=True)
+class PointForce(_Element):
+    """A force (N) at the origin of a frame and a moment (N m), in axes of the ground or of the frame ("body")."""
+
+    frame: Frame
+    law: Raw = (0, 0, 0)
+    moment: Raw = (0, 0, 0)
+    axes: str = GROUND
+
+    def laws(self, values: Values, known: dict[Reference, str]) -> tuple[Expression, ...]:
+        if self.axes not in (GROUND, "body"):
+            raise Mistake(f"axes is '{self.axes}'; use 'ground' or 'body'.")
+        for what, laws in (("law", self.law), ("moment", self.moment)):
+            if not isinstance(laws, tuple) or len(laws) != 3:
+                raise Mistake(f'{what} needs three components, such as (0, 0, "-5*z\'").')
+        return tuple(values.law(law, known) for law in (*self.law, *self.moment))
+
+
+@dataclass(frozen=True)
+class Spring(_Element):
+    """A spring (N/m) and damper (N s/m) between two points, free at length `rest` (m); pulls only if `tension_only`."""
+
+    first: Frame
+    second: Frame
+    stiffness: Raw
+    damping: Raw = 0
+    rest: Raw = 0
+    tension_only: bool = False
+
+    def numbers(self, values: Values) -> tuple[Raw, ...]:
+        return _not_negative(self, ("stiffness", "damping", "rest"), values)
+
+
+@dataclass(frozen=True)
+class Contact(_Element):
+    """A point, ball or disc carried by `frame` against a plane (z axis of `against` is its normal) or a ball.
+
+    | field      | meaning                                                                                    |
+    |------------|--------------------------------------------------------------------------------------------|
+    | radius     | m, of the ball or disc about the frame's origin; 0 is a point                              |
+    | disc       | axis of the disc, in the frame; None is a ball                                             |
+    | ball       | m, radius of a ball at `against` instead of its plane; None is the plane                   |
+    | law        | "linear": N = k d - c d' min(1, d / ramp);  "hunt-crossley": N = k d^1.5 (1 - c d'); N >= 0 |
+    | stiffness  | k: N/m, or N/m^1.5                                                                         |
+    | damping    | c: N s/m, or s/m                                                                           |
+    | ramp       | m, depth over which linear damping sets in, so that nothing jumps                          |
+    | friction   | Coulomb coefficient; the force is -friction N tanh(speed / slip)                            |
+    | slip       | m/s, speed at which friction has 76 % of its strength                                      |
+    """
+
+    LAWS: ClassVar[tuple[str, ...]] = ("linear", "hunt-crossley")
+
+    frame: Frame
+    against: Frame
+    radius: Raw = 0
+    disc: Raw = None
+    ball: Raw = None
+    law: str = "linear"
+    stiffness: Raw = None
+    damping: Raw = 0
+    ramp: Raw = 1e-3
+    friction: Raw = 0
+    slip: Raw = 0.01
+
+    def numbers(self, values: Values) -> tuple[Raw, ...]:
+        if self.law not in self.LAWS:
+            raise Mistake(f"law is '{self.law}'; use one of {', '.join(repr(law) for law in self.LAWS)}.")
+        if self.disc is not None:
+            values.axis(self.disc, "disc")
+        positive = ("stiffness", "ramp", "slip", *(("ball",) if self.ball is not None else ()))
+        for name in positive:
+            value = values.scalar(getattr(self, name), name)
+            checked(value, lambda v: v > 0, name + " is {value}; it must be positive.")
+        return _not_negative(self, ("radius", "damping", "friction"), values)
+
+
+@dataclass(frozen=True)
+class Constraint(_Element):
+    """An expression kept at zero: of coordinates and t (holonomic), or linear in the rates (velocity level)."""
+
+    expression: Raw
+    name: str
+
+    def resolved(self, values: Values, known: dict[Reference, str]) -> Expression:
+        expression = values.law(self.expression, known, "constraint")
+        rates = [r for r in expression.references() if known.get(r) == "rate"]
+        for rate in rates:
+            if set(rates) & expression.derivative(rate).references():
+                raise Mistake(f"is not linear in the rate {rate}; only velocity-linear constraints have a mechanics.")
+        if not any(r in known for r in expression.references()):
+            raise Mistake("names no joint coordinate, so there is nothing to constrain.")
+        return expression
+
+
+@dataclass(frozen=True)
+class Split(_Element):
+    """A body opened in two: the joint holds the image, which takes this share of the inertia."""
+
+    body: str
+    joint: str
+    share: Raw = 0.5
+
+    def portion(self, values: Values) -> Raw:
+        share = values.scalar(self.share, "share")
+        return checked(share, lambda v: 0 < v < 1, "share is {value}; both halves need inertia, so 0 < share < 1.")
+
+
+def _not_negative(element: _Element, names: tuple[str, ...], values: Values) -> tuple[Raw, ...]:
+    numbers = []
+    for name in names:
+        number = values.scalar(getattr(element, name), name)
+        numbers.append(checked(number, lambda v: v >= 0, name + " is {value}; it may not be negative."))
+    return tuple(numbers)

@@ -1,0 +1,98 @@
+"""Frames fixed in bodies, and the ways to say how a frame is turned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from momentree.model.expressions import Expression
+from momentree.model.values import Mistake, Raw, Values, plain
+from momentree.spatial import IDENTITY, Rotation, Transform, Vector
+from momentree.spatial import turn as turn_about
+from momentree.spatial.rotation import normalised, quaternion_rotation
+
+GROUND = "ground"
+ROTATION_TOLERANCE = 1e-6  # how far a matrix or quaternion may be from a rotation before it is a mistake
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn about an axis; several in a sequence are made one after another, each about axes already turned."""
+
+    axis: Raw
+    angle: Raw
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", plain(self.axis))
+        object.__setattr__(self, "angle", plain(self.angle))
+
+
+def turn(axis: Any, angle: Any) -> Turn:
+    """How a frame is turned: `rod.at((1, 0, 0), mt.turn("z", 0.5))`; the angle in radians, or "30*deg"."""
+    return Turn(axis, angle)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed in a body: its origin and axes, given in the body's own frame.
+
+    | field    | meaning                                                                                    |
+    |----------|--------------------------------------------------------------------------------------------|
+    | body     | the body's name                                                                            |
+    | position | of the frame's origin (m)                                                                  |
+    | rotation | None, a `turn`, a sequence of turns, a 3x3 matrix (frame to body), a quaternion (x, y, z, w) |
+    """
+
+    body: str
+    position: Raw = (0, 0, 0)
+    rotation: Raw = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", plain(self.position))
+        object.__setattr__(self, "rotation", plain(self.rotation))
+
+    def placement(self, values: Values) -> Transform:
+        """X_BF: where the frame stands in its body."""
+        return Transform(rotation_of(self.rotation, values), values.vector(self.position, "position"))
+
+
+def rotation_of(raw: Raw, values: Values) -> Rotation:
+    """The rotation that a user wrote, checked to be one."""
+    if raw is None:
+        return IDENTITY
+    if isinstance(raw, Turn):
+        return turn_about(values.axis(raw.axis, "axis of the turn"), values.scalar(raw.angle, "angle of the turn"))
+    if isinstance(raw, tuple) and raw and all(isinstance(one, Turn) for one in raw):
+        R = IDENTITY
+        for one in raw:
+            R = R @ rotation_of(one, values)
+        return R
+    if isinstance(raw, tuple) and len(raw) == 4:
+        return _from_quaternion(values.scalars(raw, 4, "quaternion"))
+    if isinstance(raw, tuple) and len(raw) == 3 and all(isinstance(row, tuple) and len(row) == 3 for row in raw):
+        return _from_matrix([values.scalars(row, 3, "row of the rotation") for row in raw])
+    raise Mistake("rotation is neither a turn (axis, angle), a 3x3 matrix nor a quaternion (x, y, z, w).")
+
+
+def _from_quaternion(q: tuple[Any, ...]) -> Rotation:
+    if any(isinstance(e, Expression) for e in q):
+        return quaternion_rotation(q)
+    length = float(np.linalg.norm(q))
+    if abs(length - 1) > ROTATION_TOLERANCE:
+        raise Mistake(f"the quaternion {q} has length {length:.6g}, not 1. Its order is (x, y, z, w).")
+    return quaternion_rotation(normalised(q))
+
+
+def _from_matrix(rows: list[tuple[Any, ...]]) -> Rotation:
+    R = Rotation(*(Vector(*row) for row in rows))
+    if any(isinstance(e, Expression) for row in rows for e in row):
+        return R
+    matrix = np.array(rows)
+    error = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
+    if error > ROTATION_TOLERANCE:
+        raise Mistake(f"the rotation matrix is not orthogonal: R R' differs from the unit matrix by {error:.2g}.")
+    if np.linalg.det(matrix) < 0:
+        raise Mistake("the rotation matrix is a reflection (determinant -1), not a rotation. Reverse one axis.")
+    return R

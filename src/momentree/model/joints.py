@@ -1,0 +1,472 @@
+"""The joints: what each lets move, written once on any scalar.
+
+A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its rates u
+move M with A u (`axes`, in the axes and at the origin of M), and what it does not let move are its `rows`, in the axes
+of F. `fit` finds the coordinates nearest to a given placement, for joints that close a loop.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+from numpy.typing import NDArray
+
+from momentree.model.expressions import Expression
+from momentree.model.values import Mistake, Raw, Values, checked, plain
+from momentree.spatial import ZERO, Axes, Force, Motion, Rotation, Scalar, Transform, Vector, X, Y, Z, turn
+from momentree.spatial.rotation import (
+    cardan_quaternion,
+    cardan_rate,
+    normalised,
+    quaternion_product,
+    quaternion_rotation,
+    rotation_quaternion,
+    rotation_vector,
+    vector_quaternion,
+)
+from momentree.spatial.scalar import atan2
+from momentree.spatial.vector import axis_name, normals
+
+Coordinates = Sequence[Scalar] | NDArray[Any]
+
+
+class Row(NamedTuple):
+    """One direction that a joint does not let move: its name, and the force along it in the axes of F."""
+
+    name: str
+    direction: Force
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What every joint may carry, one value for each rate (a single value for joints of one freedom).
+
+    | field   | meaning                                                                                       |
+    |---------|-----------------------------------------------------------------------------------------------|
+    | motion  | prescribed coordinates, laws of t; a ball takes turns about x, then y, then z                 |
+    | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
+    | damping | N s/m or N m s/rad                                                                            |
+    | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
+    """
+
+    coordinates: ClassVar[tuple[str, ...]] = ()
+    units: ClassVar[tuple[str, ...]] = ()  # of the coordinates
+    rates: ClassVar[tuple[str, ...]] = ()  # the coordinate's name and a prime, or a name of its own
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+
+    motion: Raw = dataclasses.field(default=None, kw_only=True)
+    spring: Raw = dataclasses.field(default=None, kw_only=True)
+    damping: Raw = dataclasses.field(default=None, kw_only=True)
+    rest: Raw = dataclasses.field(default=None, kw_only=True)
+    limits: Raw = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, Vector):  # an axis that is resolved already
+                object.__setattr__(self, field.name, plain(value))
+
+    # --- kinematics, on resolved joints -----------------------------------------------------------------------------
+
+    def placement(self, q: Coordinates) -> Transform:
+        """X_FM at coordinates q."""
+        raise NotImplementedError
+
+    def axes(self, q: Coordinates) -> Axes:
+        """A(q): M moves with A u, in axes of M."""
+        raise NotImplementedError
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        """The coordinates whose placement is nearest to a given one."""
+        raise NotImplementedError
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        """What the joint does not let move: (6 - freedom) directions in axes of F, for the origin of M."""
+        raise NotImplementedError
+
+    def reference(self) -> tuple[Scalar, ...]:
+        """The coordinates at which M coincides with F."""
+        return (0.0,) * len(self.coordinates)
+
+    def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
+        """The coordinates after a step along the rates."""
+        return tuple(a + b for a, b in zip(q, step, strict=True))
+
+    def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
+        """The step that `integrate` needs from q to later."""
+        return tuple(b - a for a, b in zip(q, later, strict=True))
+
+    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        """Time derivatives of the coordinates at rates u."""
+        return tuple(u)
+
+    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        """Coordinates and rates of a joint whose motion laws have these values and time derivatives."""
+        return tuple(laws), tuple(rates)
+
+    # --- what the user wrote ---------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+    @property
+    def freedom(self) -> int:
+        """How many rates are left to the dynamics; a prescribed joint has none."""
+        return 0 if self.motion is not None else len(self.rates)
+
+    def resolved(self, values: Values) -> Self:
+        """The same joint in numbers: unit axes, options as tuples with one value for each rate."""
+        axes = {name: values.axis(getattr(self, name), name) for name in self.axis_fields}
+        motion = None
+        if self.motion is not None:
+            motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
+        if motion is not None and any(getattr(self, name) is not None for name in ("spring", "damping", "limits")):
+            raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.")
+        return dataclasses.replace(self, **axes, motion=motion, **self._options(values))
+
+    def _options(self, values: Values) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        for name in ("spring", "damping", "rest", "limits"):
+            raw = getattr(self, name)
+            if raw is None:
+                continue
+            if name != "damping" and len(self.coordinates) != len(self.rates):
+                raise Mistake(
+                    f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
+                )
+            if name == "limits":
+                pairs = (raw,) if len(self.rates) == 1 else self._each(raw, name)
+                options[name] = tuple(_limits(pair, values) for pair in pairs)
+            else:
+                options[name] = tuple(values.scalar(one, name) for one in self._each(raw, name))
+        for name in ("spring", "damping"):
+            for value in options.get(name, ()):
+                checked(value, lambda v: v >= 0, name + " is {value}; it may not be negative.")
+        if "rest" in options and "spring" not in options:
+            raise Mistake("has a rest position but no spring. Give spring=.")
+        return options
+
+    def _each(self, raw: Raw, what: str) -> tuple[Raw, ...]:
+        count = len(self.rates)
+        if count == 0:
+            raise Mistake(f"a {self.kind} joint does not move and takes no {what}.")
+        entries = raw if isinstance(raw, tuple) else (raw,)
+        if len(entries) != count:
+            raise Mistake(
+                f"{what} has {len(entries)} values; a {self.kind} joint takes {count}: {', '.join(self.rates)}."
+            )
+        return entries
+
+
+@dataclass(frozen=True)
+class Revolute(Joint):
+    """A hinge: M turns about an axis of F."""
+
+    coordinates, units, rates, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    axis: Raw = "z"
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(turn(self.axis, q[0]))
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(ZERO, self.axis)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return (angle_about(self.axis, X_FM.rotation),)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(X, Y, Z) + rotations(*normals(self.axis))
+
+
+@dataclass(frozen=True)
+class Prismatic(Joint):
+    """A slider: M moves along an axis of F without turning."""
+
+    coordinates, units, rates, axis_fields = ("slide",), ("m",), ("slide'",), ("axis",)
+    axis: Raw = "z"
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(offset=self.axis * q[0])
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(self.axis, ZERO)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return (self.axis @ X_FM.offset,)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(*normals(self.axis)) + rotations(X, Y, Z)
+
+
+@dataclass(frozen=True)
+class Screw(Joint):
+    """A nut on a screw: M turns about an axis of F and advances by `pitch` (m) at each turn."""
+
+    coordinates, units, rates, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    axis: Raw = "z"
+    pitch: Raw = None
+
+    def resolved(self, values: Values) -> Self:
+        pitch = values.scalar(self.pitch, "pitch")
+        checked(pitch, lambda v: v != 0, "pitch is {value} m; without an advance use a Revolute joint.")
+        return dataclasses.replace(super().resolved(values), pitch=pitch)
+
+    @property
+    def advance(self) -> Scalar:
+        """m per rad."""
+        return self.pitch / (2 * math.pi)
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(turn(self.axis, q[0]), self.axis * (self.advance * q[0]))
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(self.axis * self.advance, self.axis)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        # from the advance, which counts full turns; the rotation alone does not
+        return ((self.axis @ X_FM.offset) / self.advance,)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        n = self.axis
+        thread = Row(f"thread along {axis_name(n)}", Force(n * (-1 / self.advance), n))
+        return translations(*normals(n)) + rotations(*normals(n)) + (thread,)
+
+
+@dataclass(frozen=True)
+class Cylindrical(Joint):
+    """M slides along an axis of F and turns about it."""
+
+    coordinates, units, rates = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
+    axis_fields = ("axis",)
+    axis: Raw = "z"
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(turn(self.axis, q[1]), self.axis * q[0])
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(self.axis, ZERO), Motion(ZERO, self.axis)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return self.axis @ X_FM.offset, angle_about(self.axis, X_FM.rotation)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(*normals(self.axis)) + rotations(*normals(self.axis))
+
+
+@dataclass(frozen=True)
+class PinSlot(Joint):
+    """A pin in a slot: M slides along one axis of F and turns about another."""
+
+    coordinates, units, rates = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
+    axis_fields = ("slot", "pin")
+    slot: Raw = "x"
+    pin: Raw = "z"
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(turn(self.pin, q[1]), self.slot * q[0])
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(turn(self.pin, q[1]).T @ self.slot, ZERO), Motion(ZERO, self.pin)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return self.slot @ X_FM.offset, angle_about(self.pin, X_FM.rotation)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(*normals(self.slot)) + rotations(*normals(self.pin))
+
+
+@dataclass(frozen=True)
+class Universal(Joint):
+    """A Cardan joint: M turns about the second axis, which F carries along as it turns it about the first."""
+
+    coordinates, units, rates = ("angle1", "angle2"), ("rad", "rad"), ("angle1'", "angle2'")
+    axis_fields = ("first", "second")
+    first: Raw = "x"
+    second: Raw = "y"
+
+    def resolved(self, values: Values) -> Self:
+        joint = super().resolved(values)
+        if joint.first.cross(joint.second).norm < 1e-6:
+            raise Mistake("the two axes are parallel; use a Revolute joint or turn one of them.")
+        return joint
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(turn(self.first, q[0]) @ turn(self.second, q[1]))
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(ZERO, turn(self.second, q[1]).T @ self.first), Motion(ZERO, self.second)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        a, b = self.first, self.second
+        carried = X_FM.rotation @ b
+        angle1 = atan2(a @ b.cross(carried), b @ carried - (a @ b) * (a @ carried))
+        return angle1, angle_about(b, turn(a, angle1).T @ X_FM.rotation)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        blocked = self.first.cross(turn(self.first, q[0]) @ self.second)
+        return (*translations(X, Y, Z), Row("rotation across both axes", Force(ZERO, blocked / blocked.norm)))
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """A ball: coordinates a unit quaternion (x, y, z, w), rates the angular velocity in axes of M."""
+
+    coordinates, units = ("qx", "qy", "qz", "qw"), ("1",) * 4
+    rates = ("wx", "wy", "wz")
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(quaternion_rotation(tuple(q)))
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(ZERO, axis) for axis in (X, Y, Z)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return rotation_quaternion(X_FM.rotation)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(X, Y, Z)
+
+    def reference(self) -> tuple[Scalar, ...]:
+        return 0.0, 0.0, 0.0, 1.0
+
+    def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
+        return normalised(quaternion_product(tuple(q), vector_quaternion(Vector(*step))))
+
+    def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
+        x, y, z, w = q
+        return tuple(rotation_vector(quaternion_rotation(quaternion_product((-x, -y, -z, w), tuple(later)))))
+
+    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        return tuple(e / 2 for e in quaternion_product(tuple(q), (*u, 0)))
+
+    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        return cardan_quaternion(*laws), tuple(cardan_rate(laws[1], laws[2], tuple(rates)))
+
+
+@dataclass(frozen=True)
+class Planar(Joint):
+    """M moves in a plane of F and turns about its normal.
+
+    The coordinates are named for the axes they run along: a plane with normal "x" has y, z and angle.
+    """
+
+    coordinates, units = ("slide1", "slide2", "angle"), ("m", "m", "rad")
+    rates = ("slide1'", "slide2'", "angle'")
+    axis_fields = ("normal",)
+    normal: Raw = "z"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        plane = {"x": ("y", "z"), "y": ("z", "x"), "z": ("x", "y")}
+        normal = axis_name(self.normal) if isinstance(self.normal, Vector) else self.normal
+        if isinstance(normal, str) and normal in plane:
+            names = (*plane[normal], "angle")
+            object.__setattr__(self, "coordinates", names)
+            object.__setattr__(self, "rates", tuple(f"{name}'" for name in names))
+
+    def placement(self, q: Coordinates) -> Transform:
+        n1, n2 = normals(self.normal)
+        return Transform(turn(self.normal, q[2]), n1 * q[0] + n2 * q[1])
+
+    def axes(self, q: Coordinates) -> Axes:
+        R_MF = turn(self.normal, q[2]).T
+        return Axes([*(Motion(R_MF @ n, ZERO) for n in normals(self.normal)), Motion(ZERO, self.normal)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        n1, n2 = normals(self.normal)
+        return n1 @ X_FM.offset, n2 @ X_FM.offset, angle_about(self.normal, X_FM.rotation)
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(self.normal) + rotations(*normals(self.normal))
+
+
+@dataclass(frozen=True)
+class Free(Joint):
+    """No connection: coordinates position in F and unit quaternion, rates the velocity of M in axes of M."""
+
+    coordinates = ("x", "y", "z", "qx", "qy", "qz", "qw")
+    units = ("m", "m", "m", "1", "1", "1", "1")
+    rates = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform(quaternion_rotation(tuple(q[3:])), Vector(*q[:3]))
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([Motion(axis, ZERO) for axis in (X, Y, Z)] + [Motion(ZERO, axis) for axis in (X, Y, Z)])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return (*X_FM.offset, *rotation_quaternion(X_FM.rotation))
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return ()
+
+    def reference(self) -> tuple[Scalar, ...]:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
+
+    def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
+        moved = self.placement(q).point(Vector(*step[:3]))
+        return (*moved, *Spherical().integrate(q[3:], step[3:]))
+
+    def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
+        return (*self.placement(q).inverse().point(Vector(*later[:3])), *Spherical().difference(q[3:], later[3:]))
+
+    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        v = quaternion_rotation(tuple(q[3:])) @ Vector(*u[:3])
+        return (*v, *Spherical().coordinate_rates(q[3:], u[3:]))
+
+    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        q, w = Spherical().prescribed(laws[3:], rates[3:])
+        v = quaternion_rotation(q).T @ Vector(*rates[:3])
+        return (*laws[:3], *q), (*v, *w)
+
+
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """A weld: M coincides with F."""
+
+    def placement(self, q: Coordinates) -> Transform:
+        return Transform()
+
+    def axes(self, q: Coordinates) -> Axes:
+        return Axes([])
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        return ()
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        return translations(X, Y, Z) + rotations(X, Y, Z)
+
+
+JOINTS: dict[str, type[Joint]] = {
+    joint.__name__: joint
+    for joint in (Revolute, Prismatic, Screw, Cylindrical, PinSlot, Universal, Spherical, Planar, Free, Fixed)
+}
+
+
+def translations(*directions: Vector) -> tuple[Row, ...]:
+    return tuple(Row(f"translation along {axis_name(n)}", Force(n, ZERO)) for n in directions)
+
+
+def rotations(*directions: Vector) -> tuple[Row, ...]:
+    return tuple(Row(f"rotation about {axis_name(n)}", Force(ZERO, n)) for n in directions)
+
+
+def angle_about(n: Vector, R: Rotation) -> Scalar:
+    """The turn about n that is nearest to R: tan = n.(R32-R23, R13-R31, R21-R12) / (tr R - n.R n)."""
+    a, b, c = R.rows
+    axial = Vector(c.y - b.z, a.z - c.x, b.x - a.y)
+    return atan2(n @ axial, a.x + b.y + c.z - n @ (R @ n))
+
+
+def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise Mistake("limits are a pair (lowest, highest); write -inf or inf where there is none.")
+    low, high = (one if one in (-math.inf, math.inf) else values.scalar(one, "limits") for one in pair)
+    if not isinstance(low, Expression) and not isinstance(high, Expression) and low >= high:
+        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.")
+    return low, high

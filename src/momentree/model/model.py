@@ -1,0 +1,187 @@
+"""Model: what the user says about a mechanism. Mutable and forgiving; `build` checks everything at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from momentree.errors import ModelError, Problem
+from momentree.model.bodies import Body, Shape
+from momentree.model.elements import Connection, Constraint, Contact, PointForce, Split, Spring, Torque
+from momentree.model.expressions import Expression, Reference
+from momentree.model.frames import GROUND, Frame
+from momentree.model.joints import Joint
+from momentree.model.values import Raw, plain
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+
+@dataclass
+class Ground:
+    """The external body: at rest, or moving as prescribed (laws of t).
+
+    | field    | meaning                                                              |
+    |----------|----------------------------------------------------------------------|
+    | position | three laws (m)                                                        |
+    | rotation | three laws (rad): turns about x, then y, then z of the turned frame   |
+    """
+
+    position: Raw = None
+    rotation: Raw = None
+
+    def at(self, position: Sequence[Any], rotation: Any = None) -> Frame:
+        """A frame fixed in the ground."""
+        return Frame(GROUND, position, rotation)
+
+    def moves(self, position: Any = (0, 0, 0), rotation: Any = (0, 0, 0)) -> None:
+        """Prescribe the motion of the ground, e.g. `m.ground.moves(("0.1*sin(5*t)", 0, 0))`."""
+        self.position, self.rotation = plain(position), plain(rotation)
+
+
+@dataclass(eq=False)
+class Model:
+    """A mechanism: bodies, joints, forces, constraints, parameters.
+
+    >>> import momentree as mt
+    >>> m = mt.Model("pendulum")
+    >>> bob = m.body("bob", mt.rod(mass=1.0, length=0.5))
+    >>> hinge = m.joint("hinge", mt.Revolute("y"), m.ground, bob)
+    >>> m.build().nv
+    1
+    """
+
+    name: str = "model"
+    gravity: Raw = (0, 0, -9.81)
+    ground: Ground = field(default_factory=Ground, init=False)
+    parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
+    bodies: list[Body] = field(default_factory=list, init=False)
+    joints: list[Connection] = field(default_factory=list, init=False)
+    torques: list[Torque] = field(default_factory=list, init=False)
+    forces: list[PointForce] = field(default_factory=list, init=False)
+    springs: list[Spring] = field(default_factory=list, init=False)
+    contacts: list[Contact] = field(default_factory=list, init=False)
+    constraints: list[Constraint] = field(default_factory=list, init=False)
+    cuts: list[str] = field(default_factory=list, init=False)
+    splits: list[Split] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.gravity = plain(self.gravity)
+
+    # --- what a mechanism is made of -------------------------------------------------------------------------------
+
+    def parameter(self, name: str, value: Any) -> Expression:
+        """A named number, usable wherever a number is; may be an expression of other parameters."""
+        self.parameters.append((name, plain(value)))
+        return Expression("reference", (Reference(name),))
+
+    def body(
+        self,
+        name: str,
+        shape: Shape | None = None,
+        *,
+        mass: Any = None,
+        com: Any = None,
+        inertia: Any = None,
+        about: str = "com",
+        massless: bool = False,
+    ) -> Body:
+        """A rigid body, by a shape or by numbers (see `Body`)."""
+        self.bodies.append(Body(name, shape, mass, com, inertia, about, massless))
+        return self.bodies[-1]
+
+    def joint(self, name: str, joint: Joint, first: Any, second: Any) -> Connection:
+        """Connect a frame of one body with a frame of another; a body stands for its own frame.
+
+        The joint's coordinates move the second frame as seen from the first. Joints that close loops are found.
+        """
+        self.joints.append(Connection(name, joint, as_frame(first), as_frame(second)))
+        return self.joints[-1]
+
+    # --- what drives and hinders it --------------------------------------------------------------------------------
+
+    def torque(self, joint: Connection | str, law: Any) -> Torque:
+        """A force or torque along the rates of a joint: one law, or one for each rate."""
+        self.torques.append(Torque(_name(joint), law))
+        return self.torques[-1]
+
+    def force(self, frame: Any, law: Any = (0, 0, 0), moment: Any = (0, 0, 0), axes: str = GROUND) -> PointForce:
+        """A force (N) at the origin of a frame, and a moment (N m); in axes of the ground or of the frame ("body")."""
+        self.forces.append(PointForce(as_frame(frame), law, moment, axes))
+        return self.forces[-1]
+
+    def spring(
+        self, first: Any, second: Any, stiffness: Any, damping: Any = 0, rest: Any = 0, tension_only: bool = False
+    ) -> Spring:
+        """A spring and damper between the origins of two frames; a thread when it only pulls (`tension_only`)."""
+        self.springs.append(Spring(as_frame(first), as_frame(second), stiffness, damping, rest, tension_only))
+        return self.springs[-1]
+
+    def contact(self, frame: Any, against: Any = GROUND, **numbers: Any) -> Contact:
+        """Contact of a point, ball or disc of a body with a plane or ball of another (see `Contact`)."""
+        self.contacts.append(Contact(as_frame(frame), as_frame(against), **numbers))
+        return self.contacts[-1]
+
+    def constrain(self, expression: Any, name: str = "") -> Constraint:
+        """Keep an expression at zero: of coordinates (holonomic), or linear in rates (nonholonomic)."""
+        self.constraints.append(Constraint(plain(expression), name or f"constraint {len(self.constraints) + 1}"))
+        return self.constraints[-1]
+
+    # --- how its loops are opened ----------------------------------------------------------------------------------
+
+    def cut(self, joint: Connection | str) -> None:
+        """Open a loop at this joint; otherwise the freest joint of each loop is chosen."""
+        self.cuts.append(_name(joint))
+
+    def split(self, body: Body | str, joint: Connection | str, share: Any = 0.5) -> None:
+        """Open a loop inside a body (Ivanov 2022): the joint then holds an image of it, with this share of its inertia."""
+        self.splits.append(Split(_name(body), _name(joint), share))
+
+    # --- onwards ---------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[Problem]:
+        """Every problem of the model, none if it can be built."""
+        from momentree.model.check import problems_of
+
+        return problems_of(self)
+
+    def build(self, free: Collection[str] = ()) -> System:
+        """The frozen system, or one error with every problem; `free` parameters stay open until run time."""
+        from momentree.system import System
+
+        return System.of(self, free)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a TOML file that loads equal."""
+        from momentree.files import save
+
+        save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
+
+    def __repr__(self) -> str:
+        return f"Model('{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints)"
+
+
+def as_frame(thing: Any) -> Frame:
+    """The frame that a user means by a frame, a body, the ground or a name."""
+    if isinstance(thing, Frame):
+        return thing
+    if isinstance(thing, Ground):
+        return Frame(GROUND)
+    if isinstance(thing, Body):
+        return Frame(thing.name)
+    if isinstance(thing, str):
+        return Frame(thing)
+    message = f"{thing!r} is no frame; give a body, body.at(...), the ground, or a body's name."
+    raise ModelError([Problem("", message)])
+
+
+def _name(thing: Any) -> str:
+    name: str = getattr(thing, "name", thing)
+    return name

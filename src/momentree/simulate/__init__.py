@@ -1,0 +1,1 @@
+"""From a description to a motion: assembly of a start; states."""

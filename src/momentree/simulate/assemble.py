@@ -1,0 +1,295 @@
+"""Assembly: from a partial configuration to one that closes every loop, on the branch nearest to the guess.
+
+Levenberg-Marquardt steps on the gaps, on the rates of the tree (so that quaternions stay unit), with the given
+coordinates held; then Newton steps with the pseudo-inverse until round-off. Redundant rows do no harm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from momentree.equations.closure import Array, Configuration
+from momentree.errors import AssemblyError
+from momentree.model.joints import Joint
+from momentree.simulate.given import coordinates_given, rates_given
+from momentree.simulate.state import State
+from momentree.structure.mechanism import Mechanism, TreeBody
+
+CLOSED = 1e-11  # relative gap below which a mechanism counts as closed; what is reached is nearer to 1e-15
+RANK = 1e-9  # singular values below this part of the largest are round-off
+ATTEMPTS = 40  # starts around the guess before an assembly is given up
+BRANCH_STARTS = 80  # starts when all branches are wanted
+
+
+def assemble(
+    mechanism: Mechanism,
+    given: Mapping[str, Any] | None = None,
+    rates: Mapping[str, Any] | None = None,
+    guess: Mapping[str, Any] | State | None = None,
+    t: float = 0.0,
+) -> State:
+    """The state that has the given coordinates and rates, closes everything, and is nearest to the guess."""
+    task = _Assembly(mechanism, given or {}, guess, t)
+    q = task.solve()
+    return State(mechanism, q, _rates(mechanism, q, rates or {}, t), t)
+
+
+def branches(
+    mechanism: Mechanism,
+    given: Mapping[str, Any] | None = None,
+    guess: Mapping[str, Any] | State | None = None,
+    t: float = 0.0,
+) -> list[State]:
+    """Every closed configuration found with the given coordinates, nearest to the guess first; rates at rest."""
+    task = _Assembly(mechanism, given or {}, guess, t)
+    found: list[Array] = []
+    for start in task.starts(BRANCH_STARTS):
+        q, gap = task.close(start)
+        if gap <= task.tolerance and all(task.distance(q, other) > 1e-6 for other in found):
+            found.append(q)
+            loose = task.freedom(q)
+            if loose:
+                raise AssemblyError(
+                    f"given these, {loose} of its freedoms are still left, so that there is a continuum of "
+                    "configurations, not branches. Give as many more coordinates."
+                )
+    if not found:
+        task.solve()  # says why not
+    found.sort(key=lambda q: task.distance(q, task.guess))
+    return [State(mechanism, q, _rates(mechanism, q, {}, t), t) for q in found]
+
+
+class _Assembly:
+    """One search: what is held, where it starts, how far from closed it is."""
+
+    def __init__(
+        self, mechanism: Mechanism, given: Mapping[str, Any], guess: Mapping[str, Any] | State | None, t: float
+    ):
+        self.mechanism, self.t = mechanism, t
+        self.length = _characteristic_length(mechanism)
+        self.tolerance = CLOSED * max(1.0, self.length)
+        self.given = list(coordinates_given(mechanism, given, "given"))
+        q = guess.q.copy() if isinstance(guess, State) else reference(mechanism)
+        hints = [] if guess is None or isinstance(guess, State) else coordinates_given(mechanism, guess, "guess")
+        for entry in (*hints, *self.given):
+            if isinstance(entry.place, TreeBody):
+                q[entry.place.q][entry.index] = entry.value
+        self.guess = q
+        self.held = sorted({i for entry in self.given for i in entry.held})
+        self.moving = np.setdiff1d(np.arange(mechanism.nv), self.held)
+        self.wanted = [entry for entry in self.given if not entry.held]  # not held, so a row of its own
+
+    # --- the search --------------------------------------------------------------------------------------------------
+
+    def solve(self) -> Array:
+        """The closed configuration nearest to the guess, or an error that says how near it came."""
+        best_q, best = self.guess, math.inf
+        closed: list[Array] = []
+        for attempt, start in enumerate(self.starts(ATTEMPTS)):
+            q, gap = self.close(start)
+            if gap < best:
+                best_q, best = q, gap
+            if gap <= self.tolerance:
+                closed.append(q)
+            # from the guess itself the way leads to the nearest branch; from other starts several are compared
+            if closed and (attempt == 0 or attempt >= 8):
+                return min(closed, key=lambda q: self.distance(q, self.guess))
+        if closed:
+            return min(closed, key=lambda q: self.distance(q, self.guess))
+        raise AssemblyError(self.why(best_q))
+
+    def starts(self, count: int) -> Iterable[Array]:
+        """The guess, then points around it, farther and farther; always the same ones."""
+        yield self.guess
+        if len(self.moving) == 0:
+            return
+        random = np.random.default_rng(20190227)
+        scale = self._step_scale()
+        for k in range(1, count):
+            radius = 0.05 * (math.pi / 0.05) ** min(k / 12, 1.0)
+            step = np.zeros(self.mechanism.nv)
+            step[self.moving] = random.uniform(-1, 1, len(self.moving)) * radius * scale[self.moving]
+            yield integrate(self.mechanism, self.guess, step)
+
+    def close(self, q: Array) -> tuple[Array, float]:
+        """The closed configuration that steps downhill lead to, and the gap that is left."""
+        g, J = self.residual(q)
+        damping = 1e-3
+        for _ in range(200):
+            size = float(g @ g)
+            if math.sqrt(size) <= 1e-9 * self.length:
+                break
+            step = self._damped_step(J, g, damping * size)
+            trial = integrate(self.mechanism, q, step)
+            g_new, J_new = self.residual(trial)
+            if float(g_new @ g_new) < size * (1 - 1e-12):
+                downhill = size - float(g_new @ g_new) > 1e-6 * size
+                q, g, J, damping = trial, g_new, J_new, max(damping / 5, 1e-12)
+                if not downhill:
+                    break
+            elif damping > 1e8:
+                break
+            else:
+                damping = max(damping * 8, 1e-9)
+        return self._polish(q, g, J)
+
+    def _polish(self, q: Array, g: Array, J: Array) -> tuple[Array, float]:
+        for _ in range(8):
+            step = np.zeros(self.mechanism.nv)
+            step[self.moving] = -np.linalg.pinv(J[:, self.moving], rcond=RANK) @ g
+            if np.abs(step).max(initial=0.0) > 0.5:  # not near a solution: a full step would leave the branch
+                break
+            trial = integrate(self.mechanism, q, step)
+            g_new, J_new = self.residual(trial)
+            if not np.abs(g_new).max(initial=0.0) < np.abs(g).max(initial=0.0):
+                break
+            q, g, J = trial, g_new, J_new
+        return q, float(np.abs(g).max(initial=0.0))
+
+    def _damped_step(self, J: Array, g: Array, damping: float) -> Array:
+        scale = self._step_scale()[self.moving]
+        Js = J[:, self.moving] * scale
+        step = np.zeros(self.mechanism.nv)
+        normal = Js @ Js.T + damping * np.eye(len(g))
+        step[self.moving] = -scale * (Js.T @ np.linalg.lstsq(normal, g, rcond=None)[0])
+        largest = float(np.abs(step / self._step_scale()).max(initial=0.0))
+        return step * min(1.0, 0.6 / largest) if largest > 0 else step
+
+    def residual(self, q: Array) -> tuple[Array, Array]:
+        """Gaps and Jacobian, with a row more for each given coordinate that is not simply held."""
+        at = Configuration(self.mechanism, q, t=self.t)
+        g, J = at.gaps(), at.jacobian()
+        for entry in self.wanted:
+            miss = at.coordinates_of(entry.joint)[entry.index] - entry.value
+            if entry.angle:
+                miss = math.remainder(miss, 2 * math.pi)
+            g = np.append(g, miss)
+            J = np.vstack([J, at.coordinate_slopes(entry.joint)[entry.index]])
+        return g, J
+
+    def _step_scale(self) -> Array:
+        """How far a rate may carry: a radian, or the length of the mechanism."""
+        lengths = [u == "m" for b in self.mechanism.bodies if not b.laws for u in rate_units(b.connection.joint)]
+        return np.where(np.array(lengths, dtype=bool), self.length, 1.0)
+
+    def freedom(self, q: Array) -> int:
+        """How many independent ways there are to go on from a closed configuration with the given held."""
+        J = self.residual(q)[1][:, self.moving]
+        return len(self.moving) - int(np.linalg.matrix_rank(J, tol=1e-8 * max(1.0, np.abs(J).max(initial=0.0))))
+
+    def distance(self, a: Array, b: Array) -> float:
+        """How far apart two configurations are, full turns not counted (rad, m by the length of the mechanism)."""
+        total = 0.0
+        for body in self.mechanism.bodies:
+            if body.laws is None:
+                joint = body.connection.joint
+                step = joint.difference(tuple(a[body.q]), tuple(b[body.q]))
+                for d, unit in zip(step, rate_units(joint), strict=True):
+                    total += (d / self.length if unit == "m" else math.remainder(d, 2 * math.pi)) ** 2
+        return math.sqrt(total)
+
+    # --- when it fails -----------------------------------------------------------------------------------------------
+
+    def why(self, q: Array) -> str:
+        """How near it came, which loop is short, and what would close."""
+        at = Configuration(self.mechanism, q, t=self.t)
+        wide = [(float(np.linalg.norm((j.directions @ j.gap())[: _translations(j)])), j) for j in at.joints]
+        turns = [(float(np.linalg.norm((j.directions @ j.gap())[_translations(j) :])), j) for j in at.joints]
+        if wide and max(wide, key=lambda x: x[0])[0] > self.tolerance:
+            gap, joint = max(wide, key=lambda x: x[0])
+            short = f"joint '{joint.loop.name}': closes a loop, but cannot: gap {gap:.4g} m at best"
+        elif turns and max(turns, key=lambda x: x[0])[0] > self.tolerance:
+            gap, joint = max(turns, key=lambda x: x[0])
+            short = f"joint '{joint.loop.name}': closes a loop, but cannot: its axes miss by {gap:.4g} rad at best"
+        else:
+            short = self._short_constraint(at)
+        if not self.given:
+            return f"{short}. Check the lengths and the directions of the axes around this loop."
+        told = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
+        return f"{short} ({told}). {self._way_out()}"
+
+    def _short_constraint(self, at: Configuration) -> str:
+        gaps = at.gaps()
+        constraints = [c.name for c in self.mechanism.closures if c.holonomic]
+        first = len(gaps) - len(constraints)
+        misses = {name: abs(gap) for name, gap in zip(constraints, gaps[first:], strict=True)}
+        if misses and max(misses.values()) > self.tolerance:
+            name = max(misses, key=misses.__getitem__)
+            return f"constraint '{name}': cannot hold: it is {misses[name]:.4g} at best, not 0"
+        return "the coordinates given do not fit together"
+
+    def _way_out(self) -> str:
+        """With what was given released to be a mere guess, where does it close?"""
+        values = {e.label: e.value for e in self.given}
+        free = _Assembly(self.mechanism, {}, self._with_given(), self.t)
+        try:
+            q = free.solve()
+        except AssemblyError:
+            return "It closes nowhere: check the lengths and the directions of the axes around this loop."
+        at = Configuration(self.mechanism, q, t=self.t)
+        near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
+        advice = " Or give fewer coordinates and leave the others as guess=." if len(values) > 1 else ""
+        return f"The nearest that closes has {near}.{advice}"
+
+    def _with_given(self) -> State:
+        return State(self.mechanism, self.guess, np.zeros(self.mechanism.nv), self.t)
+
+
+def _rates(mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float) -> Array:
+    """The rates nearest to rest that have the given ones and keep everything closed."""
+    at = Configuration(mechanism, q, t=t)
+    entries = list(rates_given(mechanism, given))
+    rows = [at.rate_slopes(entry.joint)[[entry.index]] for entry in entries]
+    matrix = np.vstack([at.jacobian(on_rates=True), *rows])
+    still = [at.rates_of(e.joint)[e.index] for e in entries]  # of a closing joint, from prescribed motion alone
+    wanted = np.concatenate([-at.velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
+    inverse = np.linalg.pinv(matrix, rcond=RANK)
+    v: Array = inverse @ wanted
+    v = v + inverse @ (wanted - matrix @ v)
+    miss = float(np.abs(matrix @ v - wanted).max(initial=0.0))
+    if miss > 1e-9 * max(1.0, float(np.abs(wanted).max(initial=0.0))):
+        told = ", ".join(f"{e.label}={e.value:g}" for e in entries)
+        cause = f"the rates {told}" if told else "the prescribed motions"
+        raise AssemblyError(f"{cause} do not fit together: they open the loops at {miss:.4g} m/s or rad/s. Give fewer.")
+    return v
+
+
+def reference(mechanism: Mechanism) -> Array:
+    """Every joint at its reference: the second frame on the first."""
+    q = np.zeros(mechanism.nq)
+    for body in mechanism.bodies:
+        if body.laws is None:
+            q[body.q] = body.connection.joint.reference()
+    return q
+
+
+def integrate(mechanism: Mechanism, q: Array, step: Array) -> Array:
+    """The coordinates after a step along the rates of the tree."""
+    moved = q.copy()
+    for body in mechanism.bodies:
+        if body.laws is None:
+            moved[body.q] = body.connection.joint.integrate(tuple(q[body.q]), tuple(step[body.v]))
+    return moved
+
+
+def rate_units(joint: Joint) -> tuple[str, ...]:
+    """The unit that an integrated rate has: those of the coordinates, radians for the turning of a ball."""
+    if len(joint.coordinates) == len(joint.rates):
+        return joint.units
+    return ("m",) * (len(joint.rates) - 3) + ("rad",) * 3
+
+
+def _characteristic_length(mechanism: Mechanism) -> float:
+    """The largest distance between two joints of one body, 1 m if there is none: what makes a gap large or small."""
+    places = [body.mount for body in mechanism.bodies]
+    places += [end.placement for loop in mechanism.loops for end in (loop.first, loop.second)]
+    longest = max((math.sqrt(sum(float(x) ** 2 for x in X.offset)) for X in places), default=0.0)
+    return longest or 1.0
+
+
+def _translations(joint: Any) -> int:
+    return sum(1 for row in joint.rows if row.name.startswith("translation"))

@@ -1,0 +1,26 @@
+"""The small algebra: vectors, rotations, 6-vectors (linear part first), inertias, transforms, on any scalar."""
+
+from momentree.spatial.inertia import RigidInertia
+from momentree.spatial.motion import REST, Axes, Force, Motion
+from momentree.spatial.rotation import IDENTITY, Rotation, turn
+from momentree.spatial.scalar import Scalar
+from momentree.spatial.transform import Transform
+from momentree.spatial.vector import ZERO, Vector, X, Y, Z
+
+__all__ = [
+    "IDENTITY",
+    "REST",
+    "ZERO",
+    "Axes",
+    "Force",
+    "Motion",
+    "RigidInertia",
+    "Rotation",
+    "Scalar",
+    "Transform",
+    "Vector",
+    "X",
+    "Y",
+    "Z",
+    "turn",
+]

@@ -1,0 +1,93 @@
+"""6-vectors, linear part first: motions (velocity of the origin, angular velocity) and forces (force, moment)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from momentree.spatial.scalar import Scalar
+from momentree.spatial.vector import ZERO, Vector
+
+
+class _Six:
+    """What motions and forces have in common; they never mix."""
+
+    __slots__ = ("angular", "linear")
+    __array_ufunc__ = None
+
+    def __init__(self, linear: Vector, angular: Vector):
+        self.linear, self.angular = linear, angular
+
+    def __iter__(self) -> Iterator[Scalar]:
+        yield from self.linear
+        yield from self.angular
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.linear + other.linear, self.angular + other.angular)
+
+    def __sub__(self, other: Self) -> Self:
+        return type(self)(self.linear - other.linear, self.angular - other.angular)
+
+    def __neg__(self) -> Self:
+        return type(self)(-self.linear, -self.angular)
+
+    def __mul__(self, s: Scalar) -> Self:
+        return type(self)(self.linear * s, self.angular * s)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{tuple(self)}"
+
+
+class Force(_Six):
+    """A wrench or a momentum: force and moment about the origin."""
+
+    __slots__ = ()
+
+
+class Motion(_Six):
+    """A twist: velocity of the origin and angular velocity."""
+
+    __slots__ = ()
+
+    def __matmul__(self, f: Force) -> Scalar:
+        """Power of a force on this motion."""
+        return self.linear @ f.linear + self.angular @ f.angular
+
+    def cross(self, m: Motion) -> Motion:
+        """Rate of a motion m that is fixed in a frame moving with this motion."""
+        w, v = self.angular, self.linear
+        return Motion(w.cross(m.linear) + v.cross(m.angular), w.cross(m.angular))
+
+    def cross_force(self, f: Force) -> Force:
+        """Omega f (NOTATION.md): rate of a force f that is fixed in a frame moving with this motion."""
+        w, v = self.angular, self.linear
+        return Force(w.cross(f.linear), v.cross(f.linear) + w.cross(f.angular))
+
+
+REST = Motion(ZERO, ZERO)
+
+
+class Axes:
+    """The matrix A of a joint by its columns: `A @ u` is a motion, `A.along(f)` the components A' f."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, columns: Sequence[Motion]):
+        self.columns = tuple(columns)
+
+    def __matmul__(self, u: Sequence[Scalar]) -> Motion:
+        moved = REST
+        for column, rate in zip(self.columns, u, strict=True):
+            moved = moved + column * rate
+        return moved
+
+    def along(self, f: Force) -> tuple[Scalar, ...]:
+        return tuple(column @ f for column in self.columns)

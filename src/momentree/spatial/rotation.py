@@ -1,0 +1,144 @@
+"""Rotations: matrices, turns about an axis, unit quaternions (x, y, z, w).
+
+`R_AB` takes components in frame B to components in frame A.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import overload
+
+from momentree.spatial.scalar import Scalar, cos, sin
+from momentree.spatial.vector import Vector, X, Y, Z
+
+Quaternion = tuple[Scalar, ...]  # x, y, z, w
+
+
+class Rotation:
+    """A rotation matrix by its rows: `R @ v`, `R @ Q`, `R.T`."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, a: Vector, b: Vector, c: Vector):
+        self.rows = (a, b, c)
+
+    @overload
+    def __matmul__(self, other: Vector) -> Vector: ...
+    @overload
+    def __matmul__(self, other: Rotation) -> Rotation: ...
+    def __matmul__(self, other: Vector | Rotation) -> Vector | Rotation:
+        a, b, c = self.rows
+        if isinstance(other, Vector):
+            return Vector(a @ other, b @ other, c @ other)
+        p, q, r = other.T.rows
+        return Rotation(*(Vector(row @ p, row @ q, row @ r) for row in self.rows))
+
+    @property
+    def T(self) -> Rotation:
+        a, b, c = self.rows
+        return Rotation(Vector(a.x, b.x, c.x), Vector(a.y, b.y, c.y), Vector(a.z, b.z, c.z))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rotation) and self.rows == other.rows
+
+    def __hash__(self) -> int:
+        return hash(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Rotation{tuple(tuple(row) for row in self.rows)}"
+
+
+IDENTITY = Rotation(X, Y, Z)
+
+
+def turn(axis: Vector, angle: Scalar) -> Rotation:
+    """Turn about a unit axis: R = c E + s [n x] + (1 - c) n n'; about x, y or z only c and s are computed."""
+    c, s = cos(angle), sin(angle)
+    if axis == Z:
+        return Rotation(Vector(c, -s, 0), Vector(s, c, 0), Z)
+    if axis == Y:
+        return Rotation(Vector(c, 0, s), Y, Vector(-s, 0, c))
+    if axis == X:
+        return Rotation(X, Vector(0, c, -s), Vector(0, s, c))
+    d = 1 - c
+    x, y, z = axis
+    return Rotation(
+        Vector(c + d * x * x, d * x * y - s * z, d * x * z + s * y),
+        Vector(d * x * y + s * z, c + d * y * y, d * y * z - s * x),
+        Vector(d * x * z - s * y, d * y * z + s * x, c + d * z * z),
+    )
+
+
+def cardan(a: Scalar, b: Scalar, c: Scalar) -> Rotation:
+    """Three turns, each about an axis of the frame already turned: x by a, then y by b, then z by c."""
+    return turn(X, a) @ turn(Y, b) @ turn(Z, c)
+
+
+def cardan_rate(b: Scalar, c: Scalar, rates: tuple[Scalar, Scalar, Scalar]) -> Vector:
+    """Angular velocity, in the turned frame, of `cardan` angles that change at `rates`."""
+    da, db, dc = rates
+    after_y = turn(Y, b).T @ X * da + Y * db
+    return turn(Z, c).T @ after_y + Z * dc
+
+
+def quaternion_rotation(q: Quaternion) -> Rotation:
+    """Rotation matrix of a unit quaternion (x, y, z, w)."""
+    x, y, z, w = q
+    return Rotation(
+        Vector(1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        Vector(2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        Vector(2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+
+
+def quaternion_product(p: Quaternion, q: Quaternion) -> Quaternion:
+    """The quaternion of R(p) R(q)."""
+    u, v = Vector(*p[:3]), Vector(*q[:3])
+    vector = v * p[3] + u * q[3] + u.cross(v)
+    return (*vector, p[3] * q[3] - u @ v)
+
+
+def cardan_quaternion(a: Scalar, b: Scalar, c: Scalar) -> Quaternion:
+    """The quaternion of `cardan(a, b, c)`."""
+    about_x = (sin(a / 2), 0, 0, cos(a / 2))
+    about_y = (0, sin(b / 2), 0, cos(b / 2))
+    about_z = (0, 0, sin(c / 2), cos(c / 2))
+    return quaternion_product(quaternion_product(about_x, about_y), about_z)
+
+
+# --- floats only from here: these branch on values ---------------------------------------------------------------
+
+
+def rotation_quaternion(R: Rotation) -> Quaternion:
+    """The unit quaternion (w >= 0) of a rotation matrix of floats, by its largest component."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
+    squares = (1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz)  # 4 x^2, 4 y^2, 4 z^2, 4 w^2
+    largest = max(range(4), key=squares.__getitem__)
+    column = (
+        (squares[0], xy + yx, xz + zx, zy - yz),
+        (xy + yx, squares[1], yz + zy, xz - zx),
+        (xz + zx, yz + zy, squares[2], yx - xy),
+        (zy - yz, xz - zx, yx - xy, squares[3]),
+    )[largest]
+    return normalised(column if column[3] >= 0 else tuple(-e for e in column))
+
+
+def normalised(q: Quaternion) -> Quaternion:
+    """The quaternion of unit length along q."""
+    length = math.sqrt(sum(e * e for e in q))
+    return tuple(e / length for e in q)
+
+
+def rotation_vector(R: Rotation) -> Vector:
+    """Axis times angle (0..pi) of a rotation matrix of floats."""
+    *vector, w = rotation_quaternion(R)
+    v = Vector(*vector)
+    half_sine = math.sqrt(v @ v)
+    return v * (2 * math.atan2(half_sine, w) / half_sine) if half_sine > 0 else v * 2
+
+
+def vector_quaternion(r: Vector) -> Quaternion:
+    """The unit quaternion of a rotation vector of floats."""
+    angle = math.sqrt(r @ r)
+    s = math.sin(angle / 2) / angle if angle > 1e-9 else 0.5 - angle * angle / 48
+    return (r.x * s, r.y * s, r.z * s, math.cos(angle / 2))

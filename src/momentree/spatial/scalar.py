@@ -1,0 +1,82 @@
+"""Functions of one scalar of any kind: float, NumPy array (a batch), SymPy expression, model expression, tape variable.
+
+A kind that is not known here joins by having methods of these names (`x.sin()`, `y.atan2(x)`, `a.select(b, c)`).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Scalar = Any
+
+
+def _on_any(name: str, on_float: Callable[..., Scalar], numpy_name: str, sympy_name: str) -> Callable[..., Scalar]:
+    def function(*arguments: Scalar) -> Scalar:
+        if all(isinstance(x, (float, int)) for x in arguments):
+            return on_float(*arguments)
+        for place, x in enumerate(arguments):
+            method = getattr(type(x), name, None)
+            if method is not None and place == 0:
+                return method(*arguments)
+            if method is not None:  # a plain number stands before it: lift that number to the same kind
+                return method(arguments[0] + 0 * x, *arguments[1:])
+        sympy = sys.modules.get("sympy")
+        if sympy is not None and any(isinstance(x, sympy.Basic) for x in arguments):
+            return (_SYMPY.get(name) or getattr(sympy, sympy_name))(*arguments)
+        import numpy
+
+        return (_NUMPY.get(name) or getattr(numpy, numpy_name))(*arguments)
+
+    function.__name__ = name
+    function.__doc__ = f"{name} of scalars of any kind."
+    return function
+
+
+def _sign(x: float) -> float:
+    return math.copysign(1.0, x) if x != 0 else 0.0
+
+
+def _sympy_select(x: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    import sympy
+
+    return sympy.Piecewise((a, x > 0), (b, True))
+
+
+def _numpy_select(x: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    import numpy
+
+    return numpy.where(x > 0, a, b)
+
+
+_SYMPY: dict[str, Callable[..., Scalar]] = {"select": _sympy_select}
+_NUMPY: dict[str, Callable[..., Scalar]] = {"select": _numpy_select}
+
+sin = _on_any("sin", math.sin, "sin", "sin")
+cos = _on_any("cos", math.cos, "cos", "cos")
+tan = _on_any("tan", math.tan, "tan", "tan")
+asin = _on_any("asin", math.asin, "arcsin", "asin")
+acos = _on_any("acos", math.acos, "arccos", "acos")
+atan = _on_any("atan", math.atan, "arctan", "atan")
+atan2 = _on_any("atan2", math.atan2, "arctan2", "atan2")
+sinh = _on_any("sinh", math.sinh, "sinh", "sinh")
+cosh = _on_any("cosh", math.cosh, "cosh", "cosh")
+tanh = _on_any("tanh", math.tanh, "tanh", "tanh")
+exp = _on_any("exp", math.exp, "exp", "exp")
+log = _on_any("log", math.log, "log", "log")
+sqrt = _on_any("sqrt", math.sqrt, "sqrt", "sqrt")
+absolute = _on_any("absolute", abs, "abs", "Abs")
+sign = _on_any("sign", _sign, "sign", "sign")
+minimum = _on_any("minimum", min, "minimum", "Min")
+maximum = _on_any("maximum", max, "maximum", "Max")
+select = _on_any("select", lambda x, a, b: a if x > 0 else b, "where", "Piecewise")
+
+# the functions by the names they have in expression texts
+FUNCTIONS: dict[str, Callable[..., Scalar]] = {
+    **{f.__name__: f for f in (sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, exp, log, sqrt, sign, select)},
+    "abs": absolute,
+    "min": minimum,
+    "max": maximum,
+}

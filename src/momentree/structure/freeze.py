@@ -1,0 +1,223 @@
+"""From a checked Model to a Mechanism: number the graph, open its loops, express everything in joint frames."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from momentree.errors import GraphError, ModelError, Problem, suggestion
+from momentree.model import Model
+from momentree.model.check import known_references
+from momentree.model.elements import Connection
+from momentree.model.expressions import Expression
+from momentree.model.frames import GROUND, Frame
+from momentree.model.joints import Fixed, Free
+from momentree.model.values import TIME, Values
+from momentree.spatial import RigidInertia, Transform
+from momentree.structure.graph import Graph
+from momentree.structure.mechanism import Attached, Closure, Laws, Loop, Mechanism, TreeBody
+
+
+def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
+    """The mechanism of a model, or one error with every problem."""
+    problems = model.check()
+    names = [name for name, _ in model.parameters]
+    for name in free:
+        if name not in names:
+            problems.append(Problem("free", f"there is no parameter '{name}'.{suggestion(name, names)}"))
+    if problems:
+        raise ModelError(problems)
+    return _Freezer(model, free).mechanism()
+
+
+class _Freezer:
+    """The steps, and what they pass on: bodies are numbered 1.. as given, then images, then properly."""
+
+    def __init__(self, model: Model, free: Collection[str]):
+        self.model, self.free = model, tuple(free)
+        self.values = Values(dict(model.parameters), free)
+        self.given = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
+        self.connections = [
+            dataclasses.replace(connection, joint=connection.joint.resolved(self.values)) for connection in model.joints
+        ]
+        self.added: list[str] = []
+
+    def mechanism(self) -> Mechanism:
+        primary = self.connected(self.graph())
+        secondary = self.opened(primary)
+        graph = secondary.renumbered()
+        body_map, arc_map = secondary.numbering
+        of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
+        old_of = np.argsort(body_map).tolist()
+        bodies = self.tree(graph, of_arc, old_of)
+        known = known_references(self.connections)
+        mechanism = Mechanism(
+            name=self.model.name,
+            gravity=self.values.vector(self.model.gravity),
+            ground=self.ground(),
+            bodies=bodies,
+            loops=self.loops(graph, of_arc, bodies),
+            closures=tuple(
+                Closure(c.name, e, not any(known.get(r) == "rate" for r in e.references()))
+                for c in self.model.constraints
+                for e in [c.resolved(self.values, known)]
+            ),
+            graph=graph,
+            added=tuple(self.added),
+            free=self.free,
+            values=Values(dict(self.model.parameters)),
+        )
+        _check_inertia(mechanism)
+        return mechanism
+
+    # --- the graph -------------------------------------------------------------------------------------------------
+
+    def graph(self) -> Graph:
+        """Bodies and joints as given; the freedom of a joint is its weight, so that the freest are cut."""
+        arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.connections]
+        weights = [c.joint.freedom for c in self.connections]
+        order = [c.name for c in self.connections]
+        cut = [order.index(name) + 1 for name in self.model.cuts]
+        try:
+            return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
+        except GraphError:
+            held = ", ".join(f"'{name}'" for name in self.model.cuts)
+            message = f"without {held} a part of the mechanism hangs in the air. Cut joints of loops only."
+            raise ModelError([Problem("cut", message, ("structure", "cut"))]) from None
+
+    def connected(self, graph: Graph) -> Graph:
+        """Every part that floats gets a Free joint from the ground to its first body."""
+        if not graph.floating:
+            return graph
+        loose = Graph(graph.arcs, n=graph.n, weights=graph.weights)
+        names = {c.name for c in self.connections}
+        while loose.floating:
+            body = self.model.bodies[loose.floating[0] - 1].name
+            name = f"free {body}"
+            while name in names:
+                name += "*"
+            self.connections.append(Connection(name, Free(), Frame(GROUND), Frame(body)))
+            self.added.append(body)
+            arcs = [*loose.arcs.tolist(), (0, self.given[body])]
+            loose = Graph(arcs, n=loose.n, weights=[*loose.weights, 6])
+        return Graph(loose.arcs, n=loose.n, weights=loose.weights, cut=[a for a in graph.cut if self._insisted(a)])
+
+    def _insisted(self, arc: int) -> bool:
+        return self.connections[arc - 1].name in self.model.cuts
+
+    def opened(self, graph: Graph) -> Graph:
+        """The secondary graph, in which each split body has an image (Ivanov 2022, section 1)."""
+        if not self.model.splits:
+            return graph
+        order = [c.name for c in self.connections]
+        pairs = [(self.given[split.body], order.index(split.joint) + 1) for split in self.model.splits]
+        try:
+            return graph.split(pairs)
+        except GraphError as error:
+            message = f"a body can only be split where it closes a loop: {error}"
+            raise ModelError([Problem("split", message, ("structure", "split"))]) from None
+
+    # --- the tree --------------------------------------------------------------------------------------------------
+
+    def tree(self, graph: Graph, of_arc: dict[int, Connection], old_of: Sequence[int]) -> tuple[TreeBody, ...]:
+        parents, directions = graph.parents.tolist(), graph.direction.tolist()
+        pre_images = dict(graph.images)
+        n = len(self.model.bodies)
+        inertias = self.inertias()
+        self.frames: dict[int, Transform] = {0: Transform()}  # number -> X_MB: the user's frame in the joint's
+        bodies: list[TreeBody] = []
+        nq = nv = 0
+        for i in range(1, graph.n + 1):
+            old = old_of[i]
+            source = old if old <= n else old_of[pre_images[i]]
+            name = self.model.bodies[source - 1].name
+            c, reverse = of_arc[i], directions[i - 1] > 0
+            near, far = (c.second, c.first) if reverse else (c.first, c.second)
+            X_BM = far.placement(self.values)
+            own = X_BM.inverse()
+            prescribed = c.joint.motion is not None
+            count_q, count_v = (0, 0) if prescribed else (len(c.joint.coordinates), len(c.joint.rates))
+            bodies.append(
+                TreeBody(
+                    name=name if old <= n else f"{name} (image)",
+                    number=i,
+                    parent=parents[i - 1],
+                    connection=c,
+                    reverse=reverse,
+                    mount=self.frames[parents[i - 1]] @ near.placement(self.values),
+                    own=own,
+                    inertia=own.inertia_to_parent(inertias[old]),
+                    q=slice(nq, nq + count_q),
+                    v=slice(nv, nv + count_v),
+                    laws=_laws(c.joint.motion) if prescribed else None,
+                    image_of=pre_images.get(i, 0),
+                )
+            )
+            self.frames[i] = own
+            nq, nv = nq + count_q, nv + count_v
+        return tuple(bodies)
+
+    def inertias(self) -> dict[int, RigidInertia]:
+        """By given number, in the frames that the user calls the bodies' own; split bodies share theirs."""
+        whole = {i: body.rigid_inertia(self.values) for i, body in enumerate(self.model.bodies, 1)}
+        taken: defaultdict[int, float] = defaultdict(float)
+        shared = dict(whole)
+        for image, split in enumerate(self.model.splits, len(whole) + 1):
+            share = split.portion(self.values)
+            body = self.given[split.body]
+            taken[body] += share
+            shared[image] = whole[body] * share
+            if not isinstance(taken[body], Expression) and taken[body] >= 1:
+                message = f"the images take {taken[body]:g} of the body: nothing is left of it. Give smaller shares."
+                raise ModelError([Problem(f"split of '{split.body}'", message, ("structure", "split"))])
+        for body, share in taken.items():
+            shared[body] = whole[body] * (1 - share)
+        return shared
+
+    # --- the loops -------------------------------------------------------------------------------------------------
+
+    def loops(self, graph: Graph, of_arc: dict[int, Connection], bodies: Sequence[TreeBody]) -> tuple[Loop, ...]:
+        """The split bodies, then the cut joints, in the order of the rows of epsilon."""
+        loops = []
+        for image, pre_image in graph.images:
+            first, second = (Attached(i, self.frames[i]) for i in (pre_image, image))
+            loops.append(Loop(bodies[pre_image - 1].name, Fixed(), first, second, None))
+        for arc in graph.cut:
+            c = of_arc[arc]
+            ends = graph.arcs[arc - 1].tolist()
+            first, second = (
+                Attached(i, self.frames[i] @ frame.placement(self.values))
+                for i, frame in zip(ends, (c.first, c.second), strict=True)
+            )
+            if c.joint.motion is not None:
+                message = "prescribes its motion and closes a loop of joints that are all prescribed. Free one of them."
+                raise ModelError([Problem(f"joint '{c.name}'", message)])
+            loops.append(Loop(c.name, c.joint, first, second, c))
+        return tuple(loops)
+
+    def ground(self) -> Laws | None:
+        ground = self.model.ground
+        if ground.position is None and ground.rotation is None:
+            return None
+        laws = (*(ground.position or (0, 0, 0)), *(ground.rotation or (0, 0, 0)))
+        return _laws([self.values.law(law, {}) for law in laws])
+
+
+def _laws(values: Sequence[Expression]) -> Laws:
+    rates = tuple(law.derivative(TIME) for law in values)
+    return Laws(tuple(values), rates, tuple(rate.derivative(TIME) for rate in rates))
+
+
+def _check_inertia(mechanism: Mechanism) -> None:
+    """A leaf of the tree that moves must have inertia, or nothing determines its motion."""
+    parents = {body.parent for body in mechanism.bodies}
+    problems = []
+    for body in mechanism.bodies:
+        if body.number not in parents and body.inertia.mass == 0 and body.v.stop > body.v.start:
+            message = f"is massless and nothing hangs on it, so joint '{body.connection.name}' would move nothing. "
+            problems.append(Problem(f"body '{body.name}'", message + "Give it a mass or fix it."))
+    if problems:
+        raise ModelError(problems)

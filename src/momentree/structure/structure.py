@@ -1,0 +1,114 @@
+"""Structure: the graph of a mechanism as a reader wants it, with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.structure.graph import Graph
+from momentree.structure.mechanism import Mechanism
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NamedLoop:
+    """A loop by names: what closes it, the bodies around it, the joints with +1 along, -1 against the loop."""
+
+    closed_by: str
+    kind: str
+    rows: int
+    bodies: tuple[str, ...]
+    joints: tuple[tuple[str, int], ...]
+
+
+class Structure:
+    """The properly numbered tree of a mechanism and its loops (Yudintsev 2019; Ivanov 2022, section 1).
+
+    Bodies are numbered 1..n, 0 is the ground; the arc that precedes body k has number k, cut arcs follow.
+    """
+
+    def __init__(self, mechanism: Mechanism):
+        self.mechanism = mechanism
+
+    @property
+    def graph(self) -> Graph:
+        return self.mechanism.graph
+
+    @cached_property
+    def bodies(self) -> tuple[str, ...]:
+        """Names by number; entry 0 is the ground."""
+        return ("ground", *(body.name for body in self.mechanism.bodies))
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Names by number less one: joint k precedes body k, then the cut joints."""
+        cut = [loop.name for loop in self.mechanism.loops if loop.connection is not None]
+        return (*(body.connection.name for body in self.mechanism.bodies), *cut)
+
+    @property
+    def parents(self) -> Ints:
+        return self.graph.parents
+
+    @property
+    def S0(self) -> NDArray[np.int32]:
+        return self.graph.S0
+
+    @property
+    def S(self) -> NDArray[np.int32]:
+        return self.graph.S
+
+    @property
+    def T(self) -> NDArray[np.int32]:
+        return self.graph.T
+
+    @property
+    def Phi(self) -> NDArray[np.int32]:
+        return self.graph.Phi
+
+    @property
+    def epsilon(self) -> NDArray[np.int32]:
+        return self.graph.epsilon
+
+    @property
+    def i_plus(self) -> Ints:
+        return self.graph.i_plus
+
+    @property
+    def i_minus(self) -> Ints:
+        return self.graph.i_minus
+
+    @cached_property
+    def numbering(self) -> dict[str, int]:
+        """Body name -> number."""
+        return {name: number for number, name in enumerate(self.bodies)}
+
+    @cached_property
+    def loops(self) -> tuple[NamedLoop, ...]:
+        """The split bodies, then the cut joints, in the order of the rows of epsilon."""
+        splits = len(self.graph.images)
+        found = []
+        for i, loop in enumerate(self.mechanism.loops):
+            rows = len(loop.joint.rows(loop.joint.reference()))
+            if i < splits:
+                numbers, arcs = self._split_loop(*self.graph.images[i])
+                found.append(NamedLoop(f"body {loop.name}", "split", rows, self._named(numbers), arcs))
+            else:
+                cycle = self.graph.cycles[i - splits]
+                arcs = tuple((self.joints[a - 1], s) for a, s in zip(cycle.arcs, cycle.signs, strict=True))
+                found.append(NamedLoop(f"joint {loop.name}", loop.joint.kind, rows, self._named(cycle.bodies), arcs))
+        return tuple(found)
+
+    def _split_loop(self, image: int, pre_image: int) -> tuple[list[int], tuple[tuple[str, int], ...]]:
+        """Around a split body: the cycle of an arc from the pre-image to the image, without that arc."""
+        closed = Graph([*self.graph.arcs.tolist(), (pre_image, image)], n=self.graph.n, cut=[self.graph.m + 1])
+        cycle = closed.cycles[-1]
+        arcs = [(a, s) for a, s in zip(cycle.arcs, cycle.signs, strict=True) if a <= self.graph.m]
+        return list(cycle.bodies), tuple((self.joints[a - 1], s) for a, s in arcs)
+
+    def _named(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.bodies[number] for number in numbers)
