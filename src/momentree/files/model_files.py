@@ -133,18 +133,19 @@ def _out(value: Any) -> Any:
 def _checked(document: Document, name: str) -> Model:
     reader = _Reader(document.data)
     model = reader.model()
-    problems = reader.problems
+
+    def place(path: tuple[str | int, ...]) -> str:
+        line = document.line(path)
+        return f"{name}:{line}" if line else name
+
+    model.source = place
+    problems = [model.placed(problem) for problem in reader.problems]
     # what could not be read is not complained of a second time by the check of the model
     told = {problem.path[:2] for problem in problems}
-    problems = problems + [problem for problem in model.check() if problem.path[:2] not in told]
+    problems += [problem for problem in model.check() if problem.path[:2] not in told]
     if problems:
-        raise ModelError([_placed(problem, document, name) for problem in problems])
+        raise ModelError(problems)
     return model
-
-
-def _placed(problem: Problem, document: Document, name: str) -> Problem:
-    line = document.line(problem.path)
-    return dataclasses.replace(problem, place=f"{name}:{line}" if line else name)
 
 
 class _Reader:

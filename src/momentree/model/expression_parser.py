@@ -1,15 +1,15 @@
 """From text to Expression: a small parser of its own (Pratt), so that no text is ever run as Python.
 
-| written                     | means                                                                              |
-|-----------------------------|------------------------------------------------------------------------------------|
-| 1  2.5  .5  1e-3  pi  deg   | numbers; deg is pi/180                                                             |
-| t                           | time                                                                               |
-| alpha   alpha'              | a parameter or a joint coordinate, and its rate                                     |
-| hull.y  hull.y'             | a component of a joint with several coordinates, and its rate                       |
-| `left hip`.x'               | names that are not identifiers stand in backquotes                                  |
-| + - * / ^ or **             | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2)                      |
-| sin(x)  atan2(y, x)  ...    | the functions of FUNCTIONS; min and max take two or more                            |
-| select(x, a, b)             | a where x > 0, b elsewhere                                                         |
+| written                   | means                                                           |
+|---------------------------|-----------------------------------------------------------------|
+| 1  2.5  .5  1e-3  pi  deg | numbers; deg is pi/180                                          |
+| t                         | time                                                            |
+| alpha   alpha'            | a parameter or a joint coordinate, and its rate                 |
+| hull.y  hull.y'           | a component of a joint with several coordinates, and its rate   |
+| `left hip`.x'             | names that are not identifiers stand in backquotes              |
+| + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2) |
+| sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more        |
+| select(x, a, b)           | a where x > 0, b elsewhere                                      |
 
 What is constant has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
 """

@@ -102,11 +102,11 @@ def _incomparable(self: Expression, other: Any) -> bool:
 class Expression:
     """One operation on parts that are expressions too; equal and hashed by structure.
 
-    | field | meaning                                                                                  |
-    |-------|------------------------------------------------------------------------------------------|
-    | op    | "number", "reference", "+", "-", "*", "/", "^", "negate" or the name of a function        |
-    | args  | (float,) of a number, (Reference,) of a reference, else the parts                        |
-    | value | the number, where the expression is a constant; else None                                 |
+    | field | meaning                                                                            |
+    |-------|------------------------------------------------------------------------------------|
+    | op    | "number", "reference", "+", "-", "*", "/", "^", "negate" or the name of a function |
+    | args  | (float,) of a number, (Reference,) of a reference, else the parts                  |
+    | value | the number, where the expression is a constant; else None                          |
 
     The constructor keeps what it is given, but for the negative of a number, which is a number.
     """
@@ -249,10 +249,10 @@ class Expression:
 
         A branch of `select` is computed only if it is chosen, where the condition is a number.
 
-        | argument  | meaning                                                                                    |
-        |-----------|--------------------------------------------------------------------------------------------|
-        | values    | a scalar for every reference                                                               |
-        | functions | by their names in the language; "number", if given, makes a scalar from each float         |
+        | argument  | meaning                                                                            |
+        |-----------|------------------------------------------------------------------------------------|
+        | values    | a scalar for every reference                                                       |
+        | functions | by their names in the language; "number", if given, makes a scalar from each float |
         """
         if functions is None:
             from momentree.spatial import scalar

@@ -7,6 +7,7 @@ of F. `fit` finds the coordinates nearest to a given placement, for joints that 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -66,9 +67,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if not isinstance(value, Vector):  # an axis that is resolved already
-                object.__setattr__(self, field.name, plain(value))
+            object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
     # --- kinematics, on resolved joints -----------------------------------------------------------------------------
 
@@ -127,7 +126,14 @@ class Joint:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
         if motion is not None and any(getattr(self, name) is not None for name in ("spring", "damping", "limits")):
             raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.")
-        return dataclasses.replace(self, **axes, motion=motion, **self._options(values))
+        return self._with(**axes, motion=motion, **self._options(values))
+
+    def _with(self, **fields: Any) -> Self:
+        """A copy with resolved fields, which are no longer what a user wrote."""
+        joint = copy.copy(self)
+        for name, value in fields.items():
+            object.__setattr__(joint, name, value)
+        return joint
 
     def _options(self, values: Values) -> dict[str, Any]:
         options: dict[str, Any] = {}
@@ -214,7 +220,7 @@ class Screw(Joint):
     def resolved(self, values: Values) -> Self:
         pitch = values.scalar(self.pitch, "pitch")
         checked(pitch, lambda v: v != 0, "pitch is {value} m; without an advance use a Revolute joint.")
-        return dataclasses.replace(super().resolved(values), pitch=pitch)
+        return super().resolved(values)._with(pitch=pitch)
 
     @property
     def advance(self) -> Scalar:
@@ -363,9 +369,8 @@ class Planar(Joint):
     def __post_init__(self) -> None:
         super().__post_init__()
         plane = {"x": ("y", "z"), "y": ("z", "x"), "z": ("x", "y")}
-        normal = axis_name(self.normal) if isinstance(self.normal, Vector) else self.normal
-        if isinstance(normal, str) and normal in plane:
-            names = (*plane[normal], "angle")
+        if isinstance(self.normal, str) and self.normal in plane:
+            names = (*plane[self.normal], "angle")
             object.__setattr__(self, "coordinates", names)
             object.__setattr__(self, "rates", tuple(f"{name}'" for name in names))
 

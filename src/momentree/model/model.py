@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ModelError, Problem
@@ -66,6 +66,7 @@ class Model:
     constraints: list[Constraint] = field(default_factory=list, init=False)
     cuts: list[str] = field(default_factory=list, init=False)
     splits: list[Split] = field(default_factory=list, init=False)
+    source: Callable[[tuple[str | int, ...]], str] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.gravity = plain(self.gravity)
@@ -136,7 +137,7 @@ class Model:
         self.cuts.append(_name(joint))
 
     def split(self, body: Body | str, joint: Connection | str, share: Any = 0.5) -> None:
-        """Open a loop inside a body (Ivanov 2022): the joint then holds an image of it, with this share of its inertia."""
+        """Open a loop inside a body (Ivanov 2022): the joint then holds an image with this share of its inertia."""
         self.splits.append(Split(_name(body), _name(joint), share))
 
     # --- onwards ---------------------------------------------------------------------------------------------------
@@ -145,7 +146,11 @@ class Model:
         """Every problem of the model, none if it can be built."""
         from momentree.model.check import problems_of
 
-        return problems_of(self)
+        return [self.placed(problem) for problem in problems_of(self)]
+
+    def placed(self, problem: Problem) -> Problem:
+        """The problem with its file and line, if the model came from a file (`source` knows the lines)."""
+        return replace(problem, place=self.source(problem.path)) if self.source else problem
 
     def build(self, free: Collection[str] = ()) -> System:
         """The frozen system, or one error with every problem; `free` parameters stay open until run time."""
@@ -160,7 +165,7 @@ class Model:
         save(self, path)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and vars(self) == vars(other)
+        return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}
 
     __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
 

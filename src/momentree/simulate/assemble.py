@@ -1,7 +1,7 @@
 """Assembly: from a partial configuration to one that closes every loop, on the branch nearest to the guess.
 
 Levenberg-Marquardt steps on the gaps, on the rates of the tree (so that quaternions stay unit), with the given
-coordinates held; then Newton steps with the pseudo-inverse until round-off. Redundant rows do no harm.
+coordinates held; then Newton steps until round-off. docs/theory/closure.md, eq. (5).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 CLOSED = 1e-11  # relative gap below which a mechanism counts as closed; what is reached is nearer to 1e-15
+NULL = 1e-13  # least damping, by the mean square of a row: redundant rows then do no harm
 RANK = 1e-9  # singular values below this part of the largest are round-off
 ATTEMPTS = 40  # starts around the guess before an assembly is given up
 BRANCH_STARTS = 80  # starts when all branches are wanted
@@ -49,6 +50,7 @@ def branches(
     found: list[Array] = []
     for start in task.starts(BRANCH_STARTS):
         q, gap = task.close(start)
+        q = task.unwound(q)
         if gap <= task.tolerance and all(task.distance(q, other) > 1e-6 for other in found):
             found.append(q)
             loose = task.freedom(q)
@@ -72,6 +74,8 @@ class _Assembly:
         self.mechanism, self.t = mechanism, t
         self.length = _characteristic_length(mechanism)
         self.tolerance = CLOSED * max(1.0, self.length)
+        units = [unit for body in mechanism.bodies if not body.laws for unit in rate_units(body.connection.joint)]
+        self.scale = np.array([self.length if unit == "m" else 1.0 for unit in units])  # how far a rate may carry
         self.given = list(coordinates_given(mechanism, given, "given"))
         q = guess.q.copy() if isinstance(guess, State) else reference(mechanism)
         hints = [] if guess is None or isinstance(guess, State) else coordinates_given(mechanism, guess, "guess")
@@ -94,7 +98,7 @@ class _Assembly:
             if gap < best:
                 best_q, best = q, gap
             if gap <= self.tolerance:
-                closed.append(q)
+                closed.append(self.unwound(q))
             # from the guess itself the way leads to the nearest branch; from other starts several are compared
             if closed and (attempt == 0 or attempt >= 8):
                 return min(closed, key=lambda q: self.distance(q, self.guess))
@@ -108,11 +112,10 @@ class _Assembly:
         if len(self.moving) == 0:
             return
         random = np.random.default_rng(20190227)
-        scale = self._step_scale()
         for k in range(1, count):
             radius = 0.05 * (math.pi / 0.05) ** min(k / 12, 1.0)
             step = np.zeros(self.mechanism.nv)
-            step[self.moving] = random.uniform(-1, 1, len(self.moving)) * radius * scale[self.moving]
+            step[self.moving] = random.uniform(-1, 1, len(self.moving)) * radius * self.scale[self.moving]
             yield integrate(self.mechanism, self.guess, step)
 
     def close(self, q: Array) -> tuple[Array, float]:
@@ -137,11 +140,24 @@ class _Assembly:
                 damping = max(damping * 8, 1e-9)
         return self._polish(q, g, J)
 
+    def unwound(self, q: Array) -> Array:
+        """The same configuration without full turns away from the guess, where turns do not matter."""
+        turns = np.zeros(self.mechanism.nq)
+        for body in self.mechanism.bodies:
+            if body.laws is None and "rad" in body.connection.joint.units:
+                angles = np.array([unit == "rad" for unit in body.connection.joint.units])
+                turns[body.q] = np.where(angles, np.round((q[body.q] - self.guess[body.q]) / (2 * math.pi)), 0)
+        if not turns.any():
+            return q
+        back: Array = q - 2 * math.pi * turns
+        still_closed = np.abs(self.residual(back)[0]).max(initial=0.0) <= self.tolerance  # not so with gears or screws
+        return back if still_closed else q
+
     def _polish(self, q: Array, g: Array, J: Array) -> tuple[Array, float]:
-        for _ in range(8):
-            step = np.zeros(self.mechanism.nv)
-            step[self.moving] = -np.linalg.pinv(J[:, self.moving], rcond=RANK) @ g
-            if np.abs(step).max(initial=0.0) > 0.5:  # not near a solution: a full step would leave the branch
+        """Newton steps for as long as the gap shrinks."""
+        for _ in range(12):
+            step = self._damped_step(J, g)
+            if np.abs(step / self.scale).max(initial=0.0) > 0.5:  # not near a solution: it would leave the branch
                 break
             trial = integrate(self.mechanism, q, step)
             g_new, J_new = self.residual(trial)
@@ -150,13 +166,20 @@ class _Assembly:
             q, g, J = trial, g_new, J_new
         return q, float(np.abs(g).max(initial=0.0))
 
-    def _damped_step(self, J: Array, g: Array, damping: float) -> Array:
-        scale = self._step_scale()[self.moving]
+    def _damped_step(self, J: Array, g: Array, damping: float = 0.0) -> Array:
+        """-D (J D)'((J D)(J D)' + damping E)^-1 g, solved on the smaller side; at most 0.6 rad long."""
+        scale = self.scale[self.moving]
         Js = J[:, self.moving] * scale
         step = np.zeros(self.mechanism.nv)
-        normal = Js @ Js.T + damping * np.eye(len(g))
-        step[self.moving] = -scale * (Js.T @ np.linalg.lstsq(normal, g, rcond=None)[0])
-        largest = float(np.abs(step / self._step_scale()).max(initial=0.0))
+        if not Js.any():
+            return step
+        damping = max(damping, NULL * float(np.square(Js).sum()) / min(Js.shape))
+        if len(g) <= len(scale):
+            solved = Js.T @ np.linalg.solve(Js @ Js.T + damping * np.eye(len(g)), g)
+        else:
+            solved = np.linalg.solve(Js.T @ Js + damping * np.eye(len(scale)), Js.T @ g)
+        step[self.moving] = -scale * solved
+        largest = float(np.abs(step / self.scale).max(initial=0.0))
         return step * min(1.0, 0.6 / largest) if largest > 0 else step
 
     def residual(self, q: Array) -> tuple[Array, Array]:
@@ -170,11 +193,6 @@ class _Assembly:
             g = np.append(g, miss)
             J = np.vstack([J, at.coordinate_slopes(entry.joint)[entry.index]])
         return g, J
-
-    def _step_scale(self) -> Array:
-        """How far a rate may carry: a radian, or the length of the mechanism."""
-        lengths = [u == "m" for b in self.mechanism.bodies if not b.laws for u in rate_units(b.connection.joint)]
-        return np.where(np.array(lengths, dtype=bool), self.length, 1.0)
 
     def freedom(self, q: Array) -> int:
         """How many independent ways there are to go on from a closed configuration with the given held."""
@@ -210,7 +228,7 @@ class _Assembly:
         if not self.given:
             return f"{short}. Check the lengths and the directions of the axes around this loop."
         told = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
-        return f"{short} ({told}). {self._way_out()}"
+        return f"{short} ({told}). {self._way_out(q)}"
 
     def _short_constraint(self, at: Configuration) -> str:
         gaps = at.gaps()
@@ -222,21 +240,18 @@ class _Assembly:
             return f"constraint '{name}': cannot hold: it is {misses[name]:.4g} at best, not 0"
         return "the coordinates given do not fit together"
 
-    def _way_out(self) -> str:
+    def _way_out(self, q: Array) -> str:
         """With what was given released to be a mere guess, where does it close?"""
-        values = {e.label: e.value for e in self.given}
-        free = _Assembly(self.mechanism, {}, self._with_given(), self.t)
+        near_miss = State(self.mechanism, q, np.zeros(self.mechanism.nv), self.t)
+        free = _Assembly(self.mechanism, {}, near_miss, self.t)
         try:
             q = free.solve()
         except AssemblyError:
             return "It closes nowhere: check the lengths and the directions of the axes around this loop."
         at = Configuration(self.mechanism, q, t=self.t)
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
-        advice = " Or give fewer coordinates and leave the others as guess=." if len(values) > 1 else ""
+        advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""
         return f"The nearest that closes has {near}.{advice}"
-
-    def _with_given(self) -> State:
-        return State(self.mechanism, self.guess, np.zeros(self.mechanism.nv), self.t)
 
 
 def _rates(mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float) -> Array:
@@ -247,6 +262,8 @@ def _rates(mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float) -
     matrix = np.vstack([at.jacobian(on_rates=True), *rows])
     still = [at.rates_of(e.joint)[e.index] for e in entries]  # of a closing joint, from prescribed motion alone
     wanted = np.concatenate([-at.velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
+    if not wanted.any():
+        return np.zeros(mechanism.nv)
     inverse = np.linalg.pinv(matrix, rcond=RANK)
     v: Array = inverse @ wanted
     v = v + inverse @ (wanted - matrix @ v)

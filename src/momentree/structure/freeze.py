@@ -30,7 +30,10 @@ def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
             problems.append(Problem("free", f"there is no parameter '{name}'.{suggestion(name, names)}"))
     if problems:
         raise ModelError(problems)
-    return _Freezer(model, free).mechanism()
+    try:
+        return _Freezer(model, free).mechanism()
+    except ModelError as error:
+        raise ModelError([model.placed(problem) for problem in error.problems]) from None
 
 
 class _Freezer:

@@ -33,7 +33,7 @@ from momentree.model.expressions import (
 
 X, Y, Z = Reference("x"), Reference("y"), Reference("z")
 x, y, z = reference("x"), reference("y"), reference("z")
-HERE = {X: 0.7, Y: -1.3, Z: 2.9}
+HERE = {X: 0.7183, Y: -1.3141, Z: 2.9577}  # nothing that two simple expressions have in common
 
 
 def at(text: str, **values: float) -> float:
@@ -312,10 +312,10 @@ floats = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-3, 3).m
 
 
 @st.composite
-def trees(draw, leaves, largest=200):
+def trees(draw, leaves, ops=tuple(ARITY), largest=200):
     """A few operations, each on earlier results; by the plain constructor or by the one that folds."""
     made = draw(st.lists(leaves, min_size=1, max_size=4))
-    for op in draw(st.lists(st.sampled_from(list(ARITY)), max_size=8)):
+    for op in draw(st.lists(st.sampled_from(ops), max_size=8)):
         parts = [made[-1 - draw(st.integers(0, len(made) - 1))] for _ in range(ARITY[op])]
         try:
             node = fold(op, *parts) if draw(st.booleans()) else Expression(op, parts)
@@ -381,7 +381,7 @@ def piecewise(condition, a, b):
 
 KINKS = {
     "abs": lambda a: piecewise(a, a, -a),
-    "sign": lambda a: sympy.Piecewise((1, a > 0), (-1, a < 0), (0, True)),
+    "sign": lambda a: piecewise(a, 1, piecewise(-a, -1, 0)),
     "min": lambda a, b: piecewise(b - a, a, b),
     "max": lambda a, b: piecewise(a - b, a, b),
     "select": piecewise,
@@ -394,8 +394,8 @@ SYMBOLS = {X: sympy.Symbol("x", real=True), Y: sympy.Symbol("y", real=True), Z: 
 def real(function):
     def checked(*args):
         result = function(*args)
-        if not mpmath.isfinite(result) or isinstance(result, mpmath.mpc):
-            raise ValueError("not a finite real number")
+        if isinstance(result, mpmath.mpc) or not abs(result) < 1e6:
+            raise ValueError("not a real number of usual size")
         return result
 
     return checked
@@ -422,7 +422,10 @@ def both_values(ours: Expression, theirs: sympy.Expr) -> tuple[mpmath.mpf, mpmat
             value = ours.evaluate(HERE_EXACTLY, MANY_DIGITS)
         except ExpressionError:
             return None
-        expected = sympy.lambdify(list(SYMBOLS.values()), theirs, "mpmath")(*HERE_EXACTLY.values())
+        try:
+            expected = sympy.lambdify(list(SYMBOLS.values()), theirs, "mpmath")(*HERE_EXACTLY.values())
+        except (KeyError, TypeError, ZeroDivisionError):  # a pole somewhere, even in a branch that is not taken
+            return None
         finite = not isinstance(expected, mpmath.mpc) and mpmath.isfinite(expected)
         return (value, expected) if finite and abs(value) < 1e6 else None
 
@@ -431,36 +434,47 @@ def same(value: mpmath.mpf, expected: mpmath.mpf) -> bool:
     return mpmath.almosteq(value, expected, 1e-12, 1e-12)  # constants are folded as floats
 
 
-plain_numbers = st.sampled_from([-2, -1, 0, 0.5, 1, 1.5, 2, 3]).map(number)
-models = trees(st.sampled_from([x, y, z]) | plain_numbers, largest=12)
-patient = settings(deadline=None, max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
+simple = st.sampled_from([x, y, z]) | st.sampled_from([-2, -1, 0, 0.5, 1, 1.5, 2, 3]).map(number)
+smooth_trees = trees(simple, [op for op in ARITY if op not in KINKS], largest=15)
+all_trees = trees(simple, largest=30)
+patient = settings(deadline=None, max_examples=200, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @patient
-@given(models)
+@given(smooth_trees)
 def test_values_agree_with_sympy(e):
-    values = both_values(e, in_sympy(e))
+    values = both_values(e, e.evaluate(SYMBOLS, SYMPY))
     assume(values is not None)
     assert same(*values)
 
 
 @patient
-@given(models, st.sampled_from([X, Y]))
+@given(smooth_trees, st.sampled_from([X, Y]))
 def test_derivatives_agree_with_sympy(e, by):
-    try:
-        slope = e.derivative(by)
-    except ExpressionError:
-        assume(False)
-    values = both_values(slope, sympy.diff(in_sympy(e), SYMBOLS[by]))
+    values = both_values(slope_of(e, by), sympy.diff(e.evaluate(SYMBOLS, SYMPY), SYMBOLS[by]))
     assume(values is not None)
     assert same(*values)
 
 
-def in_sympy(e: Expression) -> sympy.Expr:
-    """The expression in SymPy; some have none: SymPy refuses to compare what is not real."""
+@patient
+@given(all_trees, st.sampled_from([X, Y]))
+def test_derivatives_agree_with_differences(e, by):
+    slope, h = slope_of(e, by), mpmath.mpf("1e-20")
+    with mpmath.workdps(60):
+        left, right = ({**HERE_EXACTLY, by: HERE_EXACTLY[by] + side} for side in (-h, h))
+        try:
+            value = slope.evaluate(HERE_EXACTLY, MANY_DIGITS)
+            difference = (e.evaluate(right, MANY_DIGITS) - e.evaluate(left, MANY_DIGITS)) / (2 * h)
+        except ExpressionError:
+            assume(False)
+        assume(abs(value) < 1e6)
+        assert same(value, difference)
+
+
+def slope_of(e: Expression, by: Reference) -> Expression:
     try:
-        return sympy.sympify(e.evaluate(SYMBOLS, SYMPY))
-    except TypeError:
+        return e.derivative(by)
+    except ExpressionError:  # a power of a negative number
         assume(False)
         raise
 
@@ -586,14 +600,16 @@ def test_substitution():
         parse("1/x").substitute({X: 0})
 
 
-@given(models)
+@given(all_trees)
 def test_substitution_is_evaluation(e):
     try:
         value = e.evaluate(HERE, FUNCTIONS)
-    except ExpressionError:
+        partly = e.substitute({Z: HERE[Z]})
+        wholly = partly.substitute(HERE).value
+    except ExpressionError:  # no finite value
         assume(False)
-    assume(math.isfinite(value))
-    assert e.substitute({Z: 2.9}).substitute(HERE).value == pytest.approx(value, rel=1e-9, abs=1e-9)
+    assert partly.references() <= {X, Y}
+    assert wholly == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
 # ---- Python operators

@@ -1,0 +1,51 @@
+# Everything starts from Python 3.11+ and make. `make help` lists what there is.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-long lint format bench lock clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+
+demo: $(VENV)/.installed  ## show the walking mechanism and write its report into demo-report/
+	$(BIN)/momentree demo walking-mechanism
+
+test: lint  ## lint, types and all tests (under 6 minutes on 2 cores)
+	$(BIN)/python -m pytest -n 2 -m "not long"
+
+test-long: $(VENV)/.tools  ## slower proofs
+	$(BIN)/python -m pytest -n 2 -m long
+
+lint: $(VENV)/.tools  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.tools  ## let ruff put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md
+	$(BIN)/python benchmarks/structure_scale.py --write docs/benchmarks.md
+
+lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
+	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt
+
+clean:  ## remove what was made
+	rm -rf $(VENV) demo-report build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Momentree needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.tools: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[test]'
+	@touch $@ $(VENV)/.installed

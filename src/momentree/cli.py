@@ -1,0 +1,120 @@
+"""The command line: parses words, calls the front door, prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from momentree.errors import AssemblyError, MomentreeError
+
+app = typer.Typer(
+    help="Dynamics of rigid-body mechanisms, trees and closed loops.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A model file (TOML).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one machine-readable object.")]
+
+
+@app.command()
+def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Model files (TOML).")]) -> None:
+    """Report every problem of a model at once, with lines; exit status 1 if there is any."""
+    failed = False
+    for file in files:
+        try:
+            system = _build(file)
+            report = system.mobility_report
+        except MomentreeError as error:
+            failed = True
+            _complain(error, file)
+            continue
+        mechanism = system.mechanism
+        print(
+            f"{file}: fine. {len(mechanism.bodies) - len(mechanism.graph.images)} bodies, "
+            f"{len(system.structure.joints)} joints, {len(mechanism.loops)} loops, mobility {report.true}"
+            + (f", {len(report.redundant)} redundant rows" if report.redundant else "")
+        )
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def structure(
+    file: File,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the numbering, S0, S, T, the loops, the mobility and the redundant rows of a model."""
+    from momentree.look.tables import structure_data, structure_report
+
+    system = _build(file)
+    _show(structure_data(system) if as_json else structure_report(system))
+    if picture is not None:
+        from momentree.look.graph_picture import draw_graph
+
+        draw_graph(system.structure, picture)
+        print(f"picture written to {picture}", file=sys.stderr)
+
+
+@app.command()
+def demo(
+    name: Annotated[str | None, typer.Argument(help="Which example; all are listed without it.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for its report.")] = Path("demo-report"),
+) -> None:
+    """List the gallery, or run one example and write its report."""
+    from momentree.look.gallery import find, gallery, report
+
+    if name is None:
+        for example in gallery():
+            print(f"{example.name:<24} {example.summary}")
+        return
+    for line in report(find(name), out):
+        print(line)
+
+
+def _build(file: Path) -> Any:
+    from momentree.files import load
+
+    return load(file).build()
+
+
+def _show(what: Any) -> None:
+    print(json.dumps(what, indent=2, ensure_ascii=False) if isinstance(what, dict) else what)
+
+
+def _complain(error: MomentreeError, file: Path) -> None:
+    told = f"{file}: {error}" if isinstance(error, AssemblyError) else str(error)
+    print(told, file=sys.stderr)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from momentree import __version__
+
+        print(f"momentree {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Exit status: 0 done, 1 the model is bad (message on stderr), 2 the command line is wrong."""
+    try:
+        app()
+    except MomentreeError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader went away, as `head` does
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)

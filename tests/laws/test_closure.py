@@ -1,0 +1,105 @@
+"""Laws of closure: the Jacobian is the derivative of the gaps, whatever joints the loop is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
+
+import momentree as mt
+from momentree.equations.closure import Configuration, row_names
+from momentree.simulate.assemble import integrate
+
+SEEDS = range(3)
+
+
+def central(mechanism, q, u, t=0.0, h=1e-6):
+    """The velocity of the gaps, by central differences along a motion."""
+    ahead = Configuration(mechanism, integrate(mechanism, q, h * u), t=t + h).gaps()
+    behind = Configuration(mechanism, integrate(mechanism, q, -h * u), t=t - h).gaps()
+    return (ahead - behind) / (2 * h)
+
+
+@pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_closing_joint_leaves_no_gap_where_it_was_made_to_fit(closing, seed):
+    m, q = random_loops(np.random.default_rng(seed), ["Revolute", "Spherical", "Prismatic"], [closing])
+    at = Configuration(m.build().mechanism, q)
+    assert np.abs(at.gaps()).max() < 1e-12
+
+
+@pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_jacobian_is_the_derivative_of_the_gaps(closing, seed):
+    random = np.random.default_rng(seed)
+    kinds = list(random.permutation(MOVING))
+    m, q = random_loops(random, kinds, [closing])
+    mechanism = m.build().mechanism
+    u = random.standard_normal(mechanism.nv)
+    at = Configuration(mechanism, q, u)
+    moved = central(mechanism, q, u)
+    assert at.jacobian() @ u == pytest.approx(moved, abs=2e-7)
+    assert at.velocities() == pytest.approx(moved, abs=2e-7)
+    assert np.abs(moved).max() > 1e-3  # the loop was really torn
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])  # trees whose loops run through the driven joints
+def test_prescribed_joints_and_a_moving_ground_move_the_rows_by_themselves(seed):
+    random = np.random.default_rng(seed)
+    m = mt.Model("driven")
+    m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
+    carrier = m.body("carrier", mt.sphere(mass=1.0, radius=0.1))
+    ball = m.body("ball", mt.sphere(mass=1.0, radius=0.1))
+    m.joint("driver", mt.Cylindrical("z", motion=("0.3*sin(t)", lambda t: 2 * t * (1 - t))), carrier, m.ground)
+    m.joint("swivel", mt.Spherical(motion=("t", "-2*t", "0.5*t + 0.1")), carrier.at((1, 0, 0)), ball)
+    m, q = random_loops(random, ["Revolute", "Universal", "Planar"], ["Revolute", "Spherical"], m)
+    mechanism = m.build().mechanism
+    u = random.standard_normal(mechanism.nv)
+    at = Configuration(mechanism, q, u)
+    assert np.abs(at.gaps()).max() < 1e-12
+    assert at.velocities() == pytest.approx(central(mechanism, q, u), abs=2e-7)
+    drift = Configuration(mechanism, q).velocities()
+    assert at.velocities() - at.jacobian() @ u == pytest.approx(drift, abs=1e-12)
+    assert np.abs(drift).max() > 1e-3
+
+
+def test_holonomic_constraints_have_the_derivative_of_their_expression():
+    random = np.random.default_rng(5)
+    m = random_tree(random, ["Revolute", "Planar", "Spherical", "Free", "Prismatic"])
+    m.constrain("j1^2 - sin(j5) + t", "first")
+    m.constrain("j2.slide1*j2.angle + j3.qx*j4.y - cos(t)", "second")
+    m.constrain("j1' + j2.slide2'*j5 - 3*j3.wx + j4.vx - t", "rates")
+    mechanism = m.build().mechanism
+    q = random_configuration(random, m.build())
+    u = random.standard_normal(mechanism.nv)
+    at = Configuration(mechanism, q, u, t=0.3)
+    assert at.velocities()[:2] == pytest.approx(central(mechanism, q, u, t=0.3), abs=1e-7)
+    assert row_names(mechanism) == ["first", "second"]
+    assert row_names(mechanism, on_rates=True) == ["first", "second", "rates"]
+    # on rates: the row is linear in u, with the derivative by each rate
+    still = Configuration(mechanism, q, 0 * u, t=0.3).velocities()[2]
+    assert at.velocities()[2] - still == pytest.approx(at.jacobian(on_rates=True)[2] @ u, abs=1e-12)
+
+
+def test_constraints_may_name_the_joint_that_closes_a_loop():
+    m = four_bar()
+    m.constrain("C - 0.9", "stop")
+    m.constrain("C' - A' + 2*B'", "speed")
+    mechanism = m.build().mechanism
+    moving = four_bar().build().assemble({"A": 1.0}, rates={"A": 2.0})
+    q, u = moving.q, moving.v
+    at = Configuration(mechanism, q, u)
+    assert at.velocities()[5] == pytest.approx(central(mechanism, q, u)[5], abs=1e-8)
+    rates = {name: at.rates_of(name)[0] for name in "ABC"}
+    assert at.velocities()[6] == pytest.approx(rates["C"] - rates["A"] + 2 * rates["B"], abs=1e-13)
+    assert (at.jacobian(on_rates=True) @ u)[5:] == pytest.approx(at.velocities()[5:], abs=1e-12)
+
+
+def test_rows_are_named_by_joint_and_direction():
+    assert row_names(four_bar().build().mechanism) == [
+        "C: translation along x",
+        "C: translation along y",
+        "C: translation along z",
+        "C: rotation about z",
+        "C: rotation about x",
+    ]
