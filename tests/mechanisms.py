@@ -17,7 +17,7 @@ EVERY_JOINT = tuple(JOINTS)
 MOVING = tuple(kind for kind in JOINTS if kind != "Fixed")
 
 
-# --- textbook ----------------------------------------------------------------------------------------------------------
+# --- textbook ---
 
 
 def four_bar(lengths: tuple[float, float, float, float] = (1.0, 2.0, 2.0, 2.5), axis: str = "y") -> mt.Model:
@@ -96,7 +96,7 @@ def four_bars_in_a_row(n: int) -> mt.Model:
     return m
 
 
-# --- random --------------------------------------------------------------------------------------------------------------
+# --- random ---
 
 
 def random_joint(random: np.random.Generator, kind: str) -> Any:
@@ -119,7 +119,7 @@ def random_body(random: np.random.Generator, m: mt.Model, name: str) -> Any:
 
 
 def random_tree(random: np.random.Generator, kinds: list[str], m: mt.Model | None = None) -> mt.Model:
-    """One body for each joint type named, on a random earlier body, with frames at random, joints in either direction."""
+    """One body for each joint type named, on a random earlier one, frames at random, joints in either direction."""
     m = m or mt.Model("random tree")
     bodies: list[Any] = [m.ground, *m.bodies]
     for i, kind in enumerate(kinds, 1):

@@ -26,6 +26,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one machine-readable o
 @app.command()
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Model files (TOML).")]) -> None:
     """Report every problem of a model at once, with lines; exit status 1 if there is any."""
+    from momentree.look.tables import counts
+
     failed = False
     for file in files:
         try:
@@ -35,12 +37,8 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="M
             failed = True
             _complain(error, file)
             continue
-        mechanism = system.mechanism
-        print(
-            f"{file}: fine. {len(mechanism.bodies) - len(mechanism.graph.images)} bodies, "
-            f"{len(system.structure.joints)} joints, {len(mechanism.loops)} loops, mobility {report.true}"
-            + (f", {len(report.redundant)} redundant rows" if report.redundant else "")
-        )
+        redundant = f", {len(report.redundant)} redundant rows" if report.redundant else ""
+        print(f"{file}: fine. {counts(system)}, mobility {report.true}{redundant}")
     if failed:
         raise typer.Exit(1)
 

@@ -32,6 +32,7 @@ class System:
 
     @property
     def name(self) -> str:
+        """What the model is called."""
         return self.mechanism.name
 
     @cached_property

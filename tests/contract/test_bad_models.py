@@ -4,10 +4,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
-from momentree import AssemblyError, ModelError, load
-
 HERE = Path(__file__).parent
 FOLDER = HERE / "bad_models"
 EXAMPLES = HERE.parents[1] / "examples"

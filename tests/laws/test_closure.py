@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
 
 import momentree as mt
+from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
 from momentree.equations.closure import Configuration, row_names
 from momentree.simulate.assemble import integrate
 

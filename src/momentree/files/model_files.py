@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
-from momentree.model.bodies import SHAPES
+from momentree.model.bodies import SHAPES, Body
 from momentree.model.elements import Connection, Constraint, Contact, PointForce, Split, Spring, Torque
-from momentree.model.frames import Frame, Turn
-from momentree.model.joints import JOINTS, Joint
+from momentree.model.frames import GROUND, Frame, Turn
+from momentree.model.joints import JOINTS
 from momentree.model.values import plain
 
 FORMAT = 1  # of the file; a file that says more was written by a later Momentree
@@ -48,10 +49,16 @@ def loads(text: str, name: str = "model text") -> Model:
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model so that it loads equal; the file appears whole or not at all."""
+    try:
+        text = dumps(model)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            [Problem(str(path), f"was not written, for a file cannot hold everything: {error}.")]
+        ) from None
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_text(dumps(model), encoding="utf-8", newline="\n")
+        beside.write_text(text, encoding="utf-8", newline="\n")
         beside.replace(target)
     except OSError as error:
         raise ModelError([Problem(str(path), f"cannot be written: {error.strerror or error}.")]) from None
@@ -140,32 +147,50 @@ def _checked(document: Document, name: str) -> Model:
 
     model.source = place
     problems = [model.placed(problem) for problem in reader.problems]
-    # what could not be read is not complained of a second time by the check of the model
-    told = {problem.path[:2] for problem in problems}
-    problems += [problem for problem in model.check() if problem.path[:2] not in told]
+    problems += [problem for problem in model.check() if not reader.told(problem)]
     if problems:
-        raise ModelError(problems)
+        raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
     return model
 
 
 class _Reader:
-    """Reads what it can and keeps a problem for what it cannot; the numbers themselves are the model's to check."""
+    """Reads what it can and keeps a problem for what it cannot; the numbers themselves are the model's to check.
+
+    What cannot be read has something in its place, so that everything else can be checked, and is remembered, so that
+    its absence is not a second problem:
+
+    | field  | meaning                                                                                  |
+    |--------|------------------------------------------------------------------------------------------|
+    | broken | paths below which the model does not say what the file says                               |
+    | unread | (kind, name) of what others may miss; the name is "" where it is not known                |
+    """
 
     def __init__(self, data: Mapping[str, Any]):
-        self.data = data
+        self.data = dict(data)
         self.problems: list[Problem] = []
+        self.broken: set[tuple[str | int, ...]] = set()
+        self.unread: set[tuple[str, str]] = set()
+
+    def told(self, problem: Problem) -> bool:
+        """Whether a problem of the model only follows from what could not be read."""
+        if any(problem.path[:depth] in self.broken for depth in range(1, len(problem.path) + 1)):
+            return True
+        missed = re.search(r"there is no (body|joint) '(.*?)'\.|unknown name '`?([^'`.]*)", problem.message)
+        if missed is None:
+            return False
+        kinds, name = ((missed[1],), missed[2]) if missed[1] else (("joint", "parameters"), missed[3])
+        return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:
-        data = self.data
         kinds = ("body", "joint", *ELEMENTS)
-        self.keys(data, ("momentree", "name", "gravity", "parameters", "ground", "structure", *kinds), "file")
+        known = ("momentree", "name", "gravity", "parameters", "ground", "structure", *kinds)
+        data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))
         if "gravity" in data:
             model.gravity = plain(data["gravity"])
-        model.parameters = list(self.table("parameters").items())
-        ground = self.table("ground")
-        self.keys(ground, ("position", "rotation"), "ground", "ground")
+        model.parameters = [(name, plain(value)) for name, value in self.table("parameters").items()]
+        ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
@@ -175,90 +200,88 @@ class _Reader:
         return model
 
     def openings(self, model: Model) -> None:
-        structure = self.table("structure")
-        self.keys(structure, ("cut", "split"), "structure", "structure")
-        cuts = structure.get("cut", [])
+        structure = self.keys(self.table("structure"), ("cut", "split"), "structure", "structure")
+        cuts, splits = structure.get("cut", []), structure.get("split", [])
         if not isinstance(cuts, list) or not all(isinstance(cut, str) for cut in cuts):
-            self.problem("structure", "cut is a list of joint names.", "structure", "cut")
+            self.problem("structure", 'cut is a list of joint names, such as ["C"].', "structure", "cut")
             cuts = []
-        model.cuts = cuts
-        splits = structure.get("split", [])
-        if not isinstance(splits, list):
-            self.problem("structure", "split is a list of {body, joint, share}.", "structure", "split")
+        if not isinstance(splits, list) or not all(isinstance(split, dict) for split in splits):
+            message = 'split is a list of tables, such as [{ body = "coupler", joint = "C", share = 0.5 }].'
+            self.problem("structure", message, "structure", "split")
             splits = []
         read = self.element("split", Split)
-        for i, entry in enumerate(splits):
-            if (split := self.entry(entry, read, "split", "structure", "split", i)) is not None:
-                model.splits.append(split)
+        model.cuts = cuts
+        model.splits = [self.entry(split, read, "split", "structure", "split", i) for i, split in enumerate(splits)]
 
-    def body(self, entry: dict[str, Any], where: str, *path: str | int) -> Any:
-        from momentree.model.bodies import Body
-
-        shapes = [kind for kind in SHAPES if kind in entry]
-        if len(shapes) > 1:
-            self.problem(where, f"has two shapes, {shapes[0]} and {shapes[1]}; a body has one.", *path)
-        fields = {key: value for key, value in entry.items() if key not in SHAPES}
+    def body(self, entry: dict[str, Any], where: str, *path: str | int) -> Body:
         known = [field.name for field in dataclasses.fields(Body) if field.name != "shape"]
-        self.keys(fields, (*known, *SHAPES), where, *path)
-        fields = {key: value for key, value in fields.items() if key in known}
-        if shapes:
-            shape = entry[shapes[0]]
-            read = self.element("shape", SHAPES[shapes[0]])
-            if not isinstance(shape, dict):
-                self.problem(where, f"{shapes[0]} is a table, such as {{ mass = 1.0, ... }}.", *path, shapes[0])
-                return None
-            fields["shape"] = read(shape, f"{where}, {shapes[0]}", *path, shapes[0])
-            if fields["shape"] is None:
-                return None
-        if not isinstance(fields.get("massless", False), bool):
-            self.problem(where, "massless is true or false.", *path, "massless")
-            return None
+        entry = self.keys(entry, (*known, *SHAPES), where, *path)
+        fields = {key: entry[key] for key in known if key in entry}
+        fields["name"] = self.name(entry, "body", where, *path)
+        shapes = [key for key in entry if key in SHAPES]
+        if len(shapes) > 1:
+            message = f"has two shapes, {shapes[0]} and {shapes[1]}; a body has one."
+            self.problem(where, message, *path, shapes[1])
+        for kind in shapes[:1]:
+            if isinstance(entry[kind], dict):
+                read = self.element("shape", SHAPES[kind])
+                fields["shape"] = read(entry[kind], f"{where}, {kind}", *path, kind)
+            else:
+                self.problem(where, f"{kind} is a table, such as {{ mass = 1.0, ... }}.", *path, kind)
+                self.broken.add(path)
         return Body(**fields)
 
-    def joint(self, entry: dict[str, Any], where: str, *path: str | int) -> Connection | None:
-        fields = dict(entry)
-        name, kind = fields.pop("name"), fields.pop("type", None)
-        ends = [self.frame(fields.pop(key, None), where, *path, key) for key in ("from", "to")]
-        if not isinstance(kind, str) or kind not in JOINTS:
-            said = "has no type" if kind is None else f"there is no joint type {kind!r}"
-            self.problem(where, f"{said}.{suggestion(str(kind), JOINTS)}", *path, "type")
-            return None
-        joint: Joint | None = self.element("type", JOINTS[kind])(fields, f"{where} ({kind})", *path)
-        if joint is None or ends[0] is None or ends[1] is None:
-            return None
-        return Connection(name, joint, ends[0], ends[1])
+    def joint(self, entry: dict[str, Any], where: str, *path: str | int) -> Connection:
+        kind = entry.get("type")
+        likely = [JOINTS[kind]] if isinstance(kind, str) and kind in JOINTS else list(JOINTS.values())
+        options = dict.fromkeys(field.name for cls in likely for field in dataclasses.fields(cls))
+        keys_of = f"{where} ({kind})" if len(likely) == 1 else where
+        entry = self.keys(entry, (*options, "name", "type", "from", "to"), keys_of, *path)
+        name, kind = self.name(entry, "joint", where, *path), entry.get("type")
+        first, second = (self.frame(entry.get(key), where, *path, key) for key in ("from", "to"))
+        if isinstance(kind, str) and kind in JOINTS:
+            cls = JOINTS[kind]
+            fields = {field.name for field in dataclasses.fields(cls)}
+            return Connection(name, cls(**{key: entry[key] for key in fields & entry.keys()}), first, second)
+        said = "has no type" if kind is None else f"there is no joint type {kind!r}"
+        self.problem(where, f"{said}.{suggestion(str(kind), JOINTS)}", *path, "type")
+        self.broken.add(path)
+        self.unread.add(("joint", name))
+        return Connection(name, None, first, second)  # type: ignore[arg-type]  # the check knows what is no joint
 
     def element(self, kind: str, cls: Any) -> Callable[..., Any]:
         """A reader of entries whose keys are the fields of a dataclass."""
+        frames = FRAME_KEYS.get(kind, {})
+        fields = {field.name: field for field in dataclasses.fields(cls) if field.name not in frames.values()}
 
         def read(entry: dict[str, Any], where: str, *path: str | int) -> Any:
-            frames = FRAME_KEYS.get(kind, {})
-            fields = {field.name: field for field in dataclasses.fields(cls)}
-            names = [name for name in fields if name not in frames.values()]
-            self.keys(entry, (*names, *frames), where, *path)
-            values = {key: value for key, value in entry.items() if key in names}
+            entry = self.keys(entry, (*fields, *frames), where, *path)
+            values = {key: value for key, value in entry.items() if key in fields}
             for key, name in frames.items():
-                if key in entry or fields[name].default is dataclasses.MISSING:
-                    values[name] = self.frame(entry.get(key), where, *path, key)
-            missing = [n for n, f in fields.items() if n not in values and f.default is dataclasses.MISSING]
-            for name in missing:
-                self.problem(where, f"{name} is missing.", *path)
-            if missing or any(value is None for value in values.values()):
-                return None
+                values[name] = self.frame(entry.get(key), where, *path, key)
+            for name, field in fields.items():
+                if field.default is dataclasses.MISSING and name not in values:
+                    self.problem(where, f"{name} is missing. Write {name} = ...", *path, name)
+                    self.broken.add((*path, name))
+                    values[name] = None
+                if field.type == "str" and not isinstance(values.get(name, ""), str | None):
+                    self.problem(where, f"{name} is {values[name]!r}; a text in quotes is expected.", *path, name)
+                    self.broken.add(path)
             return cls(**values)
 
         return read
 
-    def frame(self, raw: Any, where: str, *path: str | int) -> Frame | None:
+    def frame(self, raw: Any, where: str, *path: str | int) -> Frame:
         """ "crank", or { body = "crank", at = [1, 0, 0], rotation = { axis = "z", angle = 0.5 } }."""
         if isinstance(raw, str):
             return Frame(raw)
-        if not isinstance(raw, dict) or not isinstance(raw.get("body"), str):
+        entry = self.keys(raw, ("body", "at", "rotation"), where, *path) if isinstance(raw, dict) else {}
+        if not isinstance(entry.get("body"), str):
             said = f"{path[-1]} is missing" if raw is None else f"{path[-1]} is no frame"
             self.problem(where, f'{said}: write a body\'s name or {{ body = "...", at = [x, y, z] }}.', *path)
-            return None
-        self.keys(raw, ("body", "at", "rotation"), where, *path)
-        return Frame(raw["body"], raw.get("at", (0, 0, 0)), self.rotation(raw.get("rotation")))
+            self.broken.add(path[:-1])
+            return Frame(GROUND)
+        return Frame(entry["body"], entry.get("at", (0, 0, 0)), self.rotation(entry.get("rotation")))
 
     def rotation(self, raw: Any) -> Any:
         if isinstance(raw, dict) and raw.keys() == {"axis", "angle"}:
@@ -269,35 +292,51 @@ class _Reader:
 
     def each(self, kind: str, read: Callable[..., Any]) -> list[Any]:
         entries = self.data.get(kind, [])
-        if not isinstance(entries, list):
-            self.problem(kind, f"write [[{kind}]], with two brackets, for each one.", kind)
-            return []
-        found = [self.entry(entry, read, kind, kind, i) for i, entry in enumerate(entries)]
-        return [thing for thing in found if thing is not None]
+        if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+            return [self.entry(entry, read, kind, kind, i) for i, entry in enumerate(entries)]
+        self.problem(kind, f"write [[{kind}]], with two brackets, for each one.", kind)
+        self.unread.add((kind, ""))
+        return []
 
-    def entry(self, entry: Any, read: Callable[..., Any], kind: str, *path: str | int) -> Any:
-        if not isinstance(entry, dict):
-            self.problem(kind, "is no table of keys and values.", *path)
-            return None
-        where = f"{kind} {entry['name']!r}" if isinstance(entry.get("name"), str) else f"{kind} {int(path[-1]) + 1}"
-        if kind in ("body", "joint") and not isinstance(entry.get("name"), str):
-            self.problem(where, 'has no name. Write name = "...".', *path)
-            return None
+    def entry(self, entry: dict[str, Any], read: Callable[..., Any], kind: str, *path: str | int) -> Any:
+        number = f"{kind} {int(path[-1]) + 1}"
         if kind == "constraint":
-            entry = {"name": f"constraint {int(path[-1]) + 1}", **entry}
-        return read(entry, where, *path)
+            entry = {"name": number, **entry}
+        return read(entry, f"{kind} {entry['name']!r}" if isinstance(entry.get("name"), str) else number, *path)
+
+    def name(self, entry: Mapping[str, Any], kind: str, where: str, *path: str | int) -> str:
+        name = entry.get("name")
+        if isinstance(name, str):
+            return name
+        said = (
+            'has no name. Write name = "...".' if name is None else f"name is {name!r}; a text in quotes is expected."
+        )
+        self.problem(where, said, *path, "name")
+        self.broken.add((*path, "name"))
+        self.unread.add((kind, ""))
+        return ""
 
     def table(self, key: str) -> dict[str, Any]:
         table = self.data.get(key, {})
         if isinstance(table, dict):
             return table
         self.problem(key, f"is no table; write [{key}] and its keys below.", key)
+        self.unread.add((key, ""))
         return {}
 
-    def keys(self, entry: Mapping[str, Any], known: Sequence[str], where: str, *path: str | int) -> None:
-        for key in entry:
-            if key not in known:
-                self.problem(where, f"unknown key '{key}'.{suggestion(key, known)}", *path, key)
+    def keys(self, entry: Mapping[str, Any], known: Sequence[str], where: str, *path: str | int) -> dict[str, Any]:
+        """What is known of an entry; a misspelt key is a problem, and then taken for what was meant."""
+        right = {key: value for key, value in entry.items() if key in known}
+        for key in (key for key in entry if key not in known):
+            near = _nearest(key, known)
+            way_out = f" Did you mean '{near}'?" if near else suggestion(key, known)
+            self.problem(where, f"unknown key {key!r}.{way_out}", *path, key)
+            if near and path:
+                right.setdefault(near, entry[key])
+                self.broken.add((*path, near))
+            elif near:
+                self.unread.add((near, ""))
+        return right
 
     def text(self, raw: Any, key: str) -> str:
         if isinstance(raw, str):
@@ -306,9 +345,16 @@ class _Reader:
         return ""
 
     def version(self, said: Any) -> None:
-        if said != FORMAT:
+        if type(said) is not int or said != FORMAT:
             message = f"format {said!r} is not known; this Momentree reads format {FORMAT}."
             self.problem("file", message, "momentree")
 
     def problem(self, where: str, message: str, *path: str | int) -> None:
         self.problems.append(Problem(where, message, path))
+
+
+def _nearest(key: str, known: Sequence[str]) -> str:
+    """The known key that a misspelt one is meant to be, "" if there is none like it."""
+    if key == "position" and "at" in known:
+        return "at"
+    return next((name for name in known if suggestion(key, known) == f" Did you mean '{name}'?"), "")

@@ -47,9 +47,7 @@ def find(name: str) -> Example:
 
 def report(example: Example, out: Path) -> Iterator[str]:
     """Show an example's structure and write it, with a picture of its graph, into a folder; yields what to print."""
-    from momentree import System
-
-    system: System = load(example.model).build()
+    system = load(example.model).build()
     text = structure_report(system)
     yield text
     folder = out / example.name

@@ -79,16 +79,29 @@ def structure_data(system: System) -> dict[str, Any]:
         "i_minus": graph.i_minus.tolist(),
         "parents": graph.parents.tolist(),
         "loops": [
-            {"closed_by": loop.closed_by, "kind": loop.kind, "rows": loop.rows, "bodies": list(loop.bodies),
-             "joints": [{"name": name, "sign": sign} for name, sign in loop.joints]}
+            {
+                "closed_by": loop.closed_by,
+                "kind": loop.kind,
+                "rows": loop.rows,
+                "bodies": list(loop.bodies),
+                "joints": [{"name": name, "sign": sign} for name, sign in loop.joints],
+            }
             for loop in structure.loops
         ],
-    }  # fmt: skip
+    }
     if graph.n <= 1000:
         for name in ("S0", "S", "T", "Phi", "epsilon"):
             data[name] = getattr(structure, name).tolist()
     data["mobility"] = _mobility_data(system)
     return data
+
+
+def counts(system: System) -> str:
+    """ "3 bodies, 4 joints, 1 loop"."""
+    mechanism = system.mechanism
+    bodies = len(mechanism.bodies) - len(mechanism.graph.images)
+    joints, loops = len(system.structure.joints), len(mechanism.loops)
+    return f"{_count(bodies, 'body', 'bodies')}, {_count(joints, 'joint')}, {_count(loops, 'loop')}"
 
 
 def bodies_table(system: System) -> str:
@@ -109,10 +122,10 @@ def bodies_table(system: System) -> str:
 
 
 def loops_table(structure: Structure) -> str:
-    rows = [
-        (str(i), loop.closed_by, loop.kind, str(loop.rows), ", ".join(f"{'-' if s < 0 else ''}{n}" for n, s in loop.joints))
-        for i, loop in enumerate(structure.loops, 1)
-    ]  # fmt: skip
+    rows = []
+    for i, loop in enumerate(structure.loops, 1):
+        around = ", ".join(f"{'-' if sign < 0 else ''}{name}" for name, sign in loop.joints)
+        rows.append((str(i), loop.closed_by, loop.kind, str(loop.rows), around))
     return table(("loop", "closed by", "type", "rows", "around (- against the joint)"), rows) if rows else ""
 
 
@@ -157,12 +170,7 @@ def matrix_text(name: str, matrix: NDArray[np.int32]) -> str:
 def _headline(system: System) -> str:
     mechanism = system.mechanism
     images = len(mechanism.graph.images)
-    joints = len(system.structure.joints)
-    loops = len(mechanism.loops)
-    lines = [
-        f"{system.name}: {_count(len(mechanism.bodies) - images, 'body', 'bodies')}, {_count(joints, 'joint')}, "
-        f"{_count(loops, 'loop')}; nq = {system.nq}, nv = {system.nv}"
-    ]
+    lines = [f"{system.name}: {counts(system)}; nq = {system.nq}, nv = {system.nv}"]
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
     lines += [f"Body '{name}' is held by no joint and floats: it was given a Free joint." for name in mechanism.added]

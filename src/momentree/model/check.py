@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape
-from momentree.model.elements import Connection
+from momentree.model.bodies import Body, Shape, Sphere
+from momentree.model.elements import Connection, Split, Spring
+from momentree.model.expression_parser import MAX_LENGTH
 from momentree.model.expressions import Reference
-from momentree.model.frames import GROUND, Frame
+from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joints import Joint
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
     from momentree.model.model import Model
 
 RESERVED = {"t": "time", "pi": "a constant", "deg": "a constant", **dict.fromkeys(FUNCTIONS, "a function")}
+# what is put in for a field that was wrong, if its default does not do, to look for the next mistake; a mass that is
+# next to nothing fits every inertia, and the axes are parallel to no other
+SOUND = {"mass": 1e-300, "length": 1, "radius": 1, "size": (1, 1, 1), "pitch": 1, "stiffness": 1}
+SOUND |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 
 
 def problems_of(model: Model) -> list[Problem]:
@@ -47,38 +54,66 @@ class _Check:
     def __init__(self, model: Model):
         self.model = model
         self.problems: list[Problem] = []
-        self.values = Values(dict(model.parameters))
-        self.body_names = {body.name for body in model.bodies if isinstance(body.name, str)}
-        self.connections = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
-        joints = [connection for connection in model.joints if isinstance(connection.joint, Joint)]
+        self.values = Values({name: raw for name, raw in model.parameters if isinstance(name, str)})
+        self.body_names = dict.fromkeys(body.name for body in model.bodies if _is_name(body.name))
+        self.connections = {joint.name: joint for joint in model.joints if _is_name(joint.name)}
+        joints = [joint for joint in self.connections.values() if isinstance(joint.joint, Joint)]
         self.known = known_references(joints)
 
     @contextmanager
-    def at(self, where: str, *path: str | int) -> Iterator[None]:
+    def at(self, where: str, *path: str | int, what: str = "") -> Iterator[None]:
+        """A mistake made inside becomes a problem; its message says `what` it is about."""
         try:
             yield
         except (Mistake, ExpressionError) as error:
-            self.problems.append(Problem(where, str(error), path))
+            named = not what or re.search(rf"\b{what}\b", _unquoted(error))
+            self.problems.append(Problem(where, str(error) if named else f"{what}: {error}", path))
+
+    def thoroughly(self, where: str, thing: Any, check: Callable[[Any], object], *path: str | int) -> None:
+        """Check a thing, and again with the field that was wrong put right, so that no mistake hides the next."""
+        defaults = {field.name: field.default for field in dataclasses.fields(thing)}
+        told: list[str] = []
+        for _ in defaults:
+            try:
+                check(thing)
+                return
+            except (Mistake, ExpressionError) as error:
+                if str(error) in told:
+                    return
+                told.append(str(error))
+                field = _culprit(thing, error)
+                with self.at(where, *path, *([field] if field else []), what=field):
+                    raise
+            if not field:
+                return
+            thing = dataclasses.replace(thing, **{field: SOUND.get(field, defaults[field])})
 
     # --- one method for each part of a model -----------------------------------------------------------------------
 
     def parameters(self) -> None:
         self._names("parameter", [name for name, _ in self.model.parameters], "parameters")
+        told = [problem.path for problem in self.problems]
         for name, _ in self.model.parameters:
-            with self.at(f"parameter '{name}'", "parameters", name):
-                if isinstance(name, str) and not name.isidentifier():
+            if ("parameters", name) in told:
+                continue
+            with self.at(f"parameter {name!r}", "parameters", name):
+                if not name.isidentifier():
                     raise Mistake("is no name that an expression could use; write letters, digits and _.")
                 if name in self.connections:
-                    raise Mistake("has the same name as a joint; expressions could not tell them apart.")
+                    raise Mistake("has the same name as a joint; expressions could not tell them apart. Rename one.")
                 if name in self.values.mistakes:
-                    raise Mistake(self.values.mistakes[name])
+                    raise Mistake(self.values.mistakes[name].removeprefix(f"parameter '{name}' "))
 
     def surroundings(self) -> None:
-        with self.at("gravity", "gravity"):
-            self.values.vector(self.model.gravity, "gravity")
+        model = self.model
+        with self.at("", "name"):
+            if not isinstance(model.name, str) or not model.name.isprintable():
+                raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
+        with self.at("", "gravity", what="gravity"):
+            self.values.vector(model.gravity, "gravity")
         for what in ("position", "rotation"):
-            laws = getattr(self.model.ground, what)
-            with self.at("ground", "ground", what):
+            laws = getattr(model.ground, what)
+            with self.at("ground", "ground", what, what=what):
                 if laws is not None and (not isinstance(laws, tuple) or len(laws) != 3):
                     raise Mistake(f"{what} needs three laws of t.")
                 for law in laws or ():
@@ -87,38 +122,54 @@ class _Check:
     def bodies(self) -> None:
         self._names("body", [body.name for body in self.model.bodies], "body")
         for i, body in enumerate(self.model.bodies):
-            with self.at(f"body '{body.name}'", "body", i):
+            where = f"body {body.name!r}"
+            with self.at(where, "body", i, "name"):
                 if body.name == GROUND:
                     raise Mistake("'ground' is the external body; choose another name.")
-                if body.shape is not None and not isinstance(body.shape, Shape):
-                    raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
-            with self.at(f"body '{body.name}'", "body", i, _culprit(body)):
-                if body.shape is None or isinstance(body.shape, Shape):
-                    body.rigid_inertia(self.values)
+            if isinstance(body.shape, Shape):
+                kind = body.shape.kind
+                self.thoroughly(f"{where}, {kind}", body.shape, lambda s: s.inertia(self.values), "body", i, kind)
+            with self.at(where, "body", i, "massless"):
+                if not isinstance(body.massless, bool):
+                    body = dataclasses.replace(body, massless=body.mass is None and body.shape is None)
+                    raise Mistake(f"massless is {self.model.bodies[i].massless!r}; use true or false.")
+            self.thoroughly(where, body, self._body, "body", i)
+
+    def _body(self, body: Body) -> None:
+        if body.shape is not None and not isinstance(body.shape, Shape):
+            raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
+        if body.shape is not None and body.about != "com":
+            raise Mistake(f"about is {body.about!r}, but a shape knows its inertia. Leave about out.")
+        # the shape itself is looked at on its own
+        dataclasses.replace(body, shape=body.shape and Sphere(1, 1)).rigid_inertia(self.values)
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")
         for i, connection in enumerate(self.model.joints):
-            where = f"joint '{connection.name}'"
+            where, joint = f"joint {connection.name!r}", connection.joint
             for side, frame in (("from", connection.first), ("to", connection.second)):
                 self._frame(where, frame, "joint", i, side)
             with self.at(where, "joint", i):
-                if not isinstance(connection.joint, Joint):
-                    raise Mistake(f"{connection.joint!r} is no joint; use mt.Revolute('z') or another of the joints.")
+                if not isinstance(joint, Joint):
+                    raise Mistake(f"{joint!r} is no joint; use mt.Revolute('z') or another of the joints.")
                 if connection.first.body == connection.second.body:
                     raise Mistake(f"connects '{connection.first.body}' with itself; a joint stands between two bodies.")
-                connection.joint.resolved(self.values)
+            if isinstance(joint, Joint):
+                self.thoroughly(where, joint, lambda j: j.resolved(self.values), "joint", i)
 
     def elements(self) -> None:
         model = self.model
         for i, torque in enumerate(model.torques):
-            with self.at(f"torque on '{torque.joint}'", "torque", i):
-                torque.laws(self._connection(torque.joint), self.values, self.known)
+            where, connection = f"torque on {torque.joint!r}", None
+            with self.at(where, "torque", i, "joint"):
+                connection = self._connection(torque.joint)
+            with self.at(where, "torque", i, "law"):
+                if connection is not None:
+                    torque.laws(connection, self.values, self.known)
         for i, force in enumerate(model.forces):
-            where = f"force {i + 1} on '{force.frame.body}'"
+            where = f"force {i + 1} on {force.frame.body!r}"
             self._frame(where, force.frame, "force", i, "on")
-            with self.at(where, "force", i):
-                force.laws(self.values, self.known)
+            self.thoroughly(where, force, lambda f: f.laws(self.values, self.known), "force", i)
         pairs: list[tuple[str, list[Any], tuple[str, str], tuple[str, str]]] = [
             ("spring", model.springs, ("first", "second"), ("from", "to")),
             ("contact", model.contacts, ("frame", "against"), ("of", "against")),
@@ -126,33 +177,53 @@ class _Check:
         for kind, elements, fields, keys in pairs:
             for i, element in enumerate(elements):
                 frames = [getattr(element, field) for field in fields]
-                where = f"{kind} {i + 1} between '{frames[0].body}' and '{frames[1].body}'"
+                where = f"{kind} {i + 1} between {frames[0].body!r} and {frames[1].body!r}"
                 for key, frame in zip(keys, frames, strict=True):
                     self._frame(where, frame, kind, i, key)
+                self.thoroughly(where, element, self._element, kind, i)
                 with self.at(where, kind, i):
-                    element.numbers(self.values)
                     if frames[0].body == frames[1].body:
                         raise Mistake("both ends are on the same body, so it can do nothing.")
         self._names("constraint", [constraint.name for constraint in model.constraints], "constraint")
         for i, constraint in enumerate(model.constraints):
-            with self.at(f"constraint '{constraint.name}'", "constraint", i):
+            with self.at(f"constraint {constraint.name!r}", "constraint", i, "expression"):
                 constraint.resolved(self.values, self.known)
+
+    def _element(self, element: Any) -> None:
+        if isinstance(element, Spring) and not isinstance(element.tension_only, bool):
+            raise Mistake(f"tension_only is {element.tension_only!r}; use true or false.")
+        element.numbers(self.values)
 
     def loops(self) -> None:
         for i, name in enumerate(self.model.cuts):
             with self.at("cut", "structure", "cut", i):
-                self._connection(name)
+                connection = self._connection(name)
+                if connection is not None and connection.joint.motion is not None:
+                    raise Mistake(f"joint '{name}' moves as prescribed. Cut another joint of its loop.")
+                if name in self.model.cuts[:i]:
+                    raise Mistake(f"joint '{name}' is cut twice; once is enough.")
+        opened = [(split.body, split.joint) for split in self.model.splits]
         for i, split in enumerate(self.model.splits):
-            with self.at(f"split of '{split.body}'", "structure", "split", i):
+            where, path = f"split of {split.body!r}", ("structure", "split", i)
+            with self.at(where, *path, "share", what="share"):
                 split.portion(self.values)
-                connection = self._connection(split.joint)
-                if split.body not in self.body_names:
-                    raise Mistake(f"there is no body '{split.body}'.{suggestion(split.body, self.body_names)}")
-                ends = (connection.first.body, connection.second.body)
-                if split.body not in ends:
-                    raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
-                if split.joint in self.model.cuts:
-                    raise Mistake(f"joint '{split.joint}' is cut already; one opening is enough.")
+            with self.at(where, *path, "body"):
+                if split.body == GROUND:
+                    raise Mistake("the ground has no inertia to share. Split a body that moves.")
+                self._body_exists(split.body)
+            with self.at(where, *path, "joint"):
+                self._split_joint(split, self._connection(split.joint))
+                if opened[i] in opened[:i]:
+                    raise Mistake(f"joint '{split.joint}' is named twice; one opening is enough.")
+
+    def _split_joint(self, split: Split, connection: Connection | None) -> None:
+        if connection is None or split.body not in self.body_names:
+            return
+        ends = (connection.first.body, connection.second.body)
+        if split.body not in ends:
+            raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
+        if split.joint in self.model.cuts:
+            raise Mistake(f"joint '{split.joint}' is cut already; one opening is enough.")
 
     # --- what they share -------------------------------------------------------------------------------------------
 
@@ -161,30 +232,60 @@ class _Check:
         seen: set[str] = set()
         for i, name in enumerate(names):
             path = (key, name) if kind == "parameter" else (key, i, "name")
-            with self.at(kind if not isinstance(name, str) else f"{kind} '{name}'", *path):
-                if not isinstance(name, str) or not name.strip() or not name.isprintable() or "`" in name:
+            with self.at(f"{kind} {name!r}", *path):
+                if not _is_name(name):
                     raise Mistake(f"name is {name!r}; a name is a text of printable characters without backquotes.")
                 if name in RESERVED and kind in ("parameter", "joint"):
                     raise Mistake(f"the name means {RESERVED[name]} in expressions; choose another.")
                 if name in seen:
                     raise Mistake(f"the name is used {times[name]} times; names are unique.")
-            if isinstance(name, str):
                 seen.add(name)
 
     def _frame(self, where: str, frame: Frame, *path: str | int) -> None:
         with self.at(where, *path):
-            if frame.body != GROUND and frame.body not in self.body_names:
-                raise Mistake(f"there is no body '{frame.body}'.{suggestion(frame.body, [GROUND, *self.body_names])}")
-            frame.placement(self.values)
+            if frame.body != GROUND:
+                self._body_exists(frame.body, GROUND)
+        with self.at(where, *path, "at", what="position"):
+            self.values.vector(frame.position, "position")
+        with self.at(where, *path, "rotation", what="rotation"):
+            rotation_of(frame.rotation, self.values)
 
-    def _connection(self, name: str) -> Connection:
-        if name not in self.connections:
-            raise Mistake(f"there is no joint '{name}'.{suggestion(name, self.connections)}")
-        return self.connections[name]
+    def _body_exists(self, name: Any, *others: str) -> None:
+        if not isinstance(name, str) or name not in self.body_names:
+            raise Mistake(f"there is no body {name!r}.{suggestion(name, [*others, *self.body_names])}")
+
+    def _connection(self, name: Any) -> Connection | None:
+        """The joint of that name; None if it is there but no joint, which is a problem of its own."""
+        if not isinstance(name, str) or name not in self.connections:
+            raise Mistake(f"there is no joint {name!r}.{suggestion(name, self.connections)}")
+        return self.connections[name] if isinstance(self.connections[name].joint, Joint) else None
 
 
-def _culprit(body: Body) -> str:
-    """The line of a file that an inertia's mistake most likely points at."""
-    if body.shape is not None:
-        return getattr(body.shape, "kind", "shape")
-    return "inertia" if body.inertia is not None else "mass"
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(name.strip()) and name.isprintable() and "`" not in name
+
+
+def _unquoted(error: Exception) -> str:
+    return re.sub("'[^']*'", "", str(error).partition("\n")[0])
+
+
+def _culprit(thing: Any, error: Exception) -> str:
+    """The field that a mistake is about: it holds the text that is quoted, or is the first to be named; "" if none."""
+    fields = [field.name for field in dataclasses.fields(thing) if field.name != "name"]
+    quoted = error.text if isinstance(error, ExpressionError) else str(error).partition("'")[2].partition("'")[0]
+    if isinstance(error, ExpressionError) and not quoted:  # of a text too long, or too short, to be shown
+        holders = [
+            field for field in fields if not all(0 < len(t) <= MAX_LENGTH for t in _texts(getattr(thing, field)))
+        ]
+    else:
+        holders = [field for field in fields if quoted in _texts(getattr(thing, field))]
+    named = re.search(rf"\b({'|'.join(fields)})\b", _unquoted(error))
+    if len(holders) == 1:
+        return holders[0]
+    return named[1] if named else ""
+
+
+def _texts(raw: Any) -> list[str]:
+    if isinstance(raw, tuple):
+        return [text for entry in raw for text in _texts(entry)]
+    return [raw] if isinstance(raw, str) else []

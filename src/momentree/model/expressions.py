@@ -1,24 +1,23 @@
 """Expressions of time, parameters and joint coordinates: built, computed on any scalar, differentiated, printed.
 
-An expression is an immutable tree whose parts may be shared. It comes from a text (`parse`), from Python operators, or
-from a Python function of symbols (`expression_of_function`). What is constant in it is a finite number, always, and
-`parse(str(e)) == e` (for texts as short as the parser accepts).
+An expression is an immutable tree whose parts may be shared. It comes from a text (expression_text.py), from Python
+operators, or from a Python function of symbols (expression_function.py). What is constant in it is a finite number,
+always, and `parse(str(e)) == e` (for texts as short as the parser accepts).
 Every algorithm walks a list of distinct parts: no recursion, and a part that is shared is visited once.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from typing import Any
 
 from momentree.errors import ExpressionError, suggestion
+from momentree.spatial.scalar import FUNCTIONS
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -34,15 +33,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "^": _power,
     "negate": operator.neg,
 }
-FUNCTIONS: dict[str, Callable[..., float]] = {  # on floats; on other scalars they come from spatial/scalar.py
-    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
-    **{name: getattr(math, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt")},
-    "abs": abs,
-    "sign": lambda x: math.copysign(1.0, x) if x else 0.0,
-    "min": min,
-    "max": max,
-    "select": lambda x, a, b: a if x > 0 else b,
-}
 CONSTANTS = {"pi": math.pi, "deg": math.pi / 180}
 ARITY = {
     **dict.fromkeys([*OPERATORS, *FUNCTIONS], 1),
@@ -50,7 +40,6 @@ ARITY = {
     "select": 3,
 }
 APOSTROPHES = "'′’"
-_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # how tightly the parts are held; all else: 5
 _BRIEF = 200  # parts of an expression that a message still shows
 
 
@@ -254,11 +243,7 @@ class Expression:
         | values    | a scalar for every reference                                                       |
         | functions | by their names in the language; "number", if given, makes a scalar from each float |
         """
-        if functions is None:
-            from momentree.spatial import scalar
-
-            functions = scalar.FUNCTIONS
-        table = {**OPERATORS, **functions}
+        table = {**OPERATORS, **(FUNCTIONS if functions is None else functions)}
         make_number = table.get("number", float)
 
         def leaf(node: Expression) -> Any:
@@ -288,25 +273,21 @@ class Expression:
 
     def derivative(self, by: Reference) -> Expression:
         """The exact partial derivative; a rate does not depend on its coordinate, nor a coordinate on time."""
+        from momentree.model.expression_derivative import differential
+
         by = _as_reference(by)
         done: dict[int, Expression] = {}
         for node in self._parts_first():
             if node.op in ARITY:
-                done[id(node)] = _differential(node, [done[id(part)] for part in node.args])
+                done[id(node)] = differential(node, [done[id(part)] for part in node.args])
             else:
-                done[id(node)] = _ONE if node.args[0] == by else _ZERO
+                done[id(node)] = ONE if node.args[0] == by else ZERO
         return done[id(self)]
 
     def __str__(self) -> str:
-        written: list[str] = []
-        stack: list[str | Expression] = [self]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                written.append(item)
-            else:
-                stack.extend(reversed(_pieces(item)))
-        return "".join(written)
+        from momentree.model.expression_text import written
+
+        return written(self)
 
     def __repr__(self) -> str:
         return f"Expression({self._brief()!r})"
@@ -319,8 +300,8 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """The expression that a text means; see expression_parser.py for the language."""
-    from momentree.model.expression_parser import parse as parse_text
+    """The expression that a text means; see expression_text.py for the language."""
+    from momentree.model.expression_text import parse as parse_text
 
     return parse_text(text)
 
@@ -346,50 +327,6 @@ def as_expression(value: Any) -> Expression:
     return number(value.item() if getattr(value, "shape", None) == () else value)
 
 
-def expression_of_function(function: Callable[..., Any]) -> Expression:
-    """The expression that a Python function makes of symbols named like its arguments.
-
-    `t` is time, `alpha_rate` the rate of `alpha`, any other name a parameter or a coordinate.
-    An argument with a default keeps the default.
-    """
-    name = f"function '{getattr(function, '__name__', None) or reprlib.repr(function)}'"
-    try:
-        arguments = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        raise ExpressionError(
-            f"{name} does not tell its arguments. Write it as def law(alpha, alpha_rate, t)."
-        ) from None
-    positional, named = [], {}
-    for argument in arguments:
-        if argument.kind in (argument.VAR_POSITIONAL, argument.VAR_KEYWORD):
-            raise ExpressionError(f"{name} takes {argument}. Name its arguments: def law(alpha, alpha_rate, t).")
-        if argument.default is not argument.empty:
-            continue
-        stem = argument.name.removesuffix("_rate")
-        symbol = reference(stem or argument.name, rate=bool(stem) and stem != argument.name)
-        if argument.kind is argument.KEYWORD_ONLY:
-            named[argument.name] = symbol
-        else:
-            positional.append(symbol)
-    return _result(name, partial(function, *positional, **named))
-
-
-def _result(name: str, call: Callable[[], Any]) -> Expression:
-    try:
-        result = call()
-    except Exception as error:  # whatever the function of a user may raise
-        raise ExpressionError(
-            f"{name} cannot be called with symbols: {error} "
-            "(in it, use momentree.sin ... instead of math.sin ..., and momentree.select instead of 'if')"
-        ) from error
-    if result is None:
-        raise ExpressionError(f"{name} returns nothing. Let it end in 'return', followed by the expression.")
-    try:
-        return as_expression(result)
-    except ExpressionError as error:
-        raise ExpressionError(f"{name} returns no expression: {error.message}", error.text, error.position) from None
-
-
 def fold(op: str, *args: Expression) -> Expression:
     """The operation on the parts, with constants computed and neutral zeros and ones left out."""
     node = Expression(op, args)
@@ -406,9 +343,9 @@ def _shorter(node: Expression) -> Expression:
     a, b = node.args
     match node.op, a.value, b.value:
         case ("*", 0, _) | ("*", _, 0) | ("/", 0, _):
-            return _ZERO
+            return ZERO
         case "^", _, 0:
-            return _ONE
+            return ONE
         case ("+" | "-", _, 0) | ("*" | "/" | "^", _, 1):
             return a
         case ("+", 0, _) | ("*", 1, _):
@@ -474,10 +411,15 @@ def _constant(op: str, args: tuple[Any, ...]) -> float | None:
     except (ArithmeticError, ValueError):
         result = math.nan
     if not math.isfinite(result):
-        written = [_digits(value) for value in values]
-        shown = f" {op} ".join(written) if op in OPERATORS else f"{op}({', '.join(written)})"
+        texts = [digits(value) for value in values]
+        shown = f" {op} ".join(texts) if op in OPERATORS else f"{op}({', '.join(texts)})"
         raise ExpressionError(f"{shown} is not a finite real number")
     return float(result) + 0.0
+
+
+def digits(value: float) -> str:
+    """A number as it is written: every digit, no empty fraction."""
+    return repr(value).removesuffix(".0")
 
 
 def _needed(node: Expression, done: Mapping[int, Any]) -> tuple[Expression, ...]:
@@ -506,98 +448,11 @@ def _from_flat(flat: Sequence[tuple[str, Sequence[Any]]]) -> Expression:
     return nodes[-1]
 
 
-# ---- printing
-
-
-def _digits(value: float) -> str:
-    return repr(value).removesuffix(".0")
-
-
-def _pieces(node: Expression) -> list[str | Expression]:
-    """The text of a node around its parts, with parentheses where the parser, or a reader, would go wrong."""
-    op, parts = node.op, node._parts
-    if op == "number":
-        return [_digits(node.args[0])]
-    if op == "reference":
-        return [str(node.args[0])]
-    if op in FUNCTIONS:
-        commas = [piece for part in parts for piece in (", ", part)]
-        return [op, "(", *commas[1:], ")"]
-    own = _BINDING[op]
-    if op == "negate":
-        return ["-", *_held(parts[0], own + 1)]
-    left, right = (own + 1, own) if op == "^" else (own, own + 1)
-    sign = f" {op} " if op in "+-" else op
-    return [*_held(parts[0], left), sign, *_held(parts[1], right, after_sign=True)]
-
-
-def _held(part: Expression, binding: int, after_sign: bool = False) -> list[str | Expression]:
-    negative = part.op == "negate" or (part.op == "number" and part.args[0] < 0)
-    own = _BINDING["negate"] if negative else _BINDING.get(part.op, 5)
-    return ["(", part, ")"] if own < binding or (negative and after_sign) else [part]
-
-
-# ---- derivatives
-
-# df/dx of f(x), from x and f
-_SLOPES: dict[str, Callable[[Expression, Expression], Expression]] = {
-    "sin": lambda x, f: x.cos(),
-    "cos": lambda x, f: -x.sin(),
-    "tan": lambda x, f: 1 + f**2,
-    "asin": lambda x, f: 1 / (1 - x**2).sqrt(),
-    "acos": lambda x, f: -1 / (1 - x**2).sqrt(),
-    "atan": lambda x, f: 1 / (1 + x**2),
-    "sinh": lambda x, f: x.cosh(),
-    "cosh": lambda x, f: x.sinh(),
-    "tanh": lambda x, f: 1 - f**2,
-    "exp": lambda x, f: f,
-    "log": lambda x, f: 1 / x,
-    "sqrt": lambda x, f: 1 / (2 * f),
-    "abs": lambda x, f: x.sign(),
-    "sign": lambda x, f: _ZERO,
-}
-
-
-def _differential(f: Expression, d: list[Expression]) -> Expression:
-    """The derivative of a node from those of its parts."""
-    if all(slope.value == 0 for slope in d):
-        return _ZERO
-    if f.op in _SLOPES:
-        return _SLOPES[f.op](f.args[0], f) * d[0]
-    if f.op == "negate":
-        return -d[0]
-    if f.op == "select":
-        return f.args[0].select(d[1], d[2])
-    (a, b), (da, db) = f.args, d
-    match f.op:
-        case "+":
-            return da + db
-        case "-":
-            return da - db
-        case "*":
-            return da * b + a * db
-        case "/":
-            return (da - f * db) / b
-        case "atan2":
-            return (b * da - a * db) / (a**2 + b**2)
-        case "min":
-            return (b - a).select(da, db)
-        case "max":
-            return (a - b).select(da, db)
-    # x^y; the logarithm only where the exponent changes
-    by_base = b * a ** (b - 1) * da
-    if db.value == 0:
-        return by_base
-    if a.value is not None and a.value <= 0:
-        raise ExpressionError(f"'{f._brief()}' has no derivative: the base of a changing power has to be positive")
-    return by_base + f * a.log() * db
-
-
 # ---- constants, and the functions of NumPy that know expressions
 
 time: Expression = reference("t")
-_ZERO: Expression = number(0.0)
-_ONE: Expression = number(1.0)
+ZERO: Expression = number(0.0)
+ONE: Expression = number(1.0)
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "^", "negative": "negate"}
 _RENAMED = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2"}
 _EXTREMES = {"absolute": "abs", "minimum": "min", "maximum": "max"}

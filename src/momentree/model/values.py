@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from momentree.errors import ExpressionError, MomentreeError, suggestion
-from momentree.model.expressions import Expression, Reference, expression_of_function, parse
+from momentree.model.expression_function import expression_of_function
+from momentree.model.expressions import Expression, Reference, parse
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these

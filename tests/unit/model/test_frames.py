@@ -14,7 +14,7 @@ from momentree.model.frames import ROTATION_TOLERANCE, Frame, Turn, rotation_of,
 from momentree.model.values import Mistake, Values
 from momentree.spatial import IDENTITY, Vector
 
-plenty = settings(deadline=None, max_examples=50)
+plenty = settings(deadline=None, max_examples=30)
 NOTHING = Values({})
 NAMED = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "-x": (-1, 0, 0), "-y": (0, -1, 0), "-z": (0, 0, -1)}
 

@@ -28,7 +28,7 @@ from momentree.model.values import Mistake, Values
 from momentree.spatial import IDENTITY, ZERO, Motion, Transform, Vector, X, Y, Z, turn
 from momentree.structure.mechanism import Reversed
 
-plenty = settings(deadline=None, max_examples=25)
+plenty = settings(deadline=None, max_examples=20)
 NOTHING = Values({})
 NAMED = ["x", "y", "z", "-x", "-y", "-z"]
 every_joint = pytest.mark.parametrize("kind", JOINTS)

@@ -10,7 +10,7 @@ from momentree.model.expressions import Reference, as_expression, parse
 from momentree.spatial import ZERO, Motion, RigidInertia, Transform, Vector, Z, turn
 from momentree.spatial.rotation import cardan
 
-plenty = settings(deadline=None, max_examples=50)
+plenty = settings(deadline=None, max_examples=30)
 
 components = st.floats(-2, 2)
 threes = st.tuples(*[components] * 3)

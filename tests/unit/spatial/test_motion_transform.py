@@ -14,7 +14,7 @@ from momentree.model.expressions import Reference, as_expression, parse
 from momentree.spatial import REST, ZERO, Axes, Force, Motion, Rotation, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import cardan, quaternion_rotation, vector_quaternion
 
-plenty = settings(deadline=None, max_examples=50)
+plenty = settings(deadline=None, max_examples=30)
 
 components = st.floats(-3, 3)
 threes = st.tuples(*[components] * 3)

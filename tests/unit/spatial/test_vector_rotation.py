@@ -25,7 +25,7 @@ from momentree.spatial.rotation import (
 )
 from momentree.spatial.vector import axis_name, normals
 
-plenty = settings(deadline=None, max_examples=50)
+plenty = settings(deadline=None, max_examples=30)
 
 components = st.floats(-3, 3)
 angles = st.floats(-7, 7)

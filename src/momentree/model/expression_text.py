@@ -1,4 +1,4 @@
-"""From text to Expression: a small parser of its own (Pratt), so that no text is ever run as Python.
+"""Expressions as text: a small parser of our own (Pratt), so that no text is ever run as Python, and the printer.
 
 | written                   | means                                                           |
 |---------------------------|-----------------------------------------------------------------|
@@ -24,12 +24,12 @@ from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 
 from momentree.errors import ExpressionError, suggestion
-from momentree.model.expressions import APOSTROPHES, CONSTANTS, FUNCTIONS, Expression, Reference, continues_name
+from momentree.model.expressions import APOSTROPHES, CONSTANTS, Expression, Reference, continues_name, digits
+from momentree.spatial.scalar import FUNCTIONS
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
-_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
-_SIGN = 3  # -x*y is (-x)*y, but -x^y is -(x^y)
+_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # -x*y is (-x)*y, but -x^y is -(x^y)
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
 _STARTS_OPERAND = ("number", "name", "reference", "(")
@@ -171,9 +171,9 @@ class _Parser:
             case "name":
                 return self.call(token, depth) if self.token.kind == "(" else self.name(token)
             case "+":
-                return self.expression(_SIGN, self.deeper(depth, token))
+                return self.expression(_BINDING["negate"], self.deeper(depth, token))
             case "-":
-                return self.node("negate", (self.expression(_SIGN, self.deeper(depth, token)),), token)
+                return self.node("negate", (self.expression(_BINDING["negate"], self.deeper(depth, token)),), token)
             case "(":
                 inside = self.expression(0, self.deeper(depth, token))
                 self.close(token)
@@ -247,3 +247,43 @@ class _Parser:
             return Expression(op, args)
         except ExpressionError as error:
             _fail(error.message, self.text, token.position)
+
+
+# ---- printing
+
+
+def written(expression: Expression) -> str:
+    """The canonical text: parse(written(e)) == e."""
+    texts: list[str] = []
+    stack: list[str | Expression] = [expression]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            texts.append(item)
+        else:
+            stack.extend(reversed(_pieces(item)))
+    return "".join(texts)
+
+
+def _pieces(node: Expression) -> list[str | Expression]:
+    """The text of a node around its parts, with parentheses where the parser, or a reader, would go wrong."""
+    op, parts = node.op, node._parts
+    if op == "number":
+        return [digits(node.args[0])]
+    if op == "reference":
+        return [str(node.args[0])]
+    if op in FUNCTIONS:
+        commas = [piece for part in parts for piece in (", ", part)]
+        return [op, "(", *commas[1:], ")"]
+    own = _BINDING[op]
+    if op == "negate":
+        return ["-", *_held(parts[0], own + 1)]
+    left, right = (own + 1, own) if op == "^" else (own, own + 1)
+    sign = f" {op} " if op in "+-" else op
+    return [*_held(parts[0], left), sign, *_held(parts[1], right, after_sign=True)]
+
+
+def _held(part: Expression, binding: int, after_sign: bool = False) -> list[str | Expression]:
+    negative = part.op == "negate" or (part.op == "number" and part.args[0] < 0)
+    own = _BINDING["negate"] if negative else _BINDING.get(part.op, 5)  # all else is held tightest
+    return ["(", part, ")"] if own < binding or (negative and after_sign) else [part]

@@ -1,0 +1,152 @@
+"""What the house promises: data walks one way, heavy libraries wait until used, public names are documented."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import momentree
+
+PACKAGE = Path(momentree.__file__).parent
+ROOT = PACKAGE.parents[1]
+# a room may use the rooms before it
+ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "simulate", "analyse", "look"]
+ORDER = [*ROOMS, "system", "__init__", "cli", "__main__"]
+# where an early room reaches for a later one, inside a method: a model is saved and built by its own methods
+BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+def imports(path: Path) -> set[tuple[str, bool]]:
+    """The rooms that a file imports, and whether only inside a function or for type checking."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    lazy = set()
+    for node in ast.walk(tree):
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or typing_only:
+            lazy.update(id(inner) for inner in ast.walk(node))
+    found = set()
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [node.module or ""]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "momentree":
+                found.add((parts[1] if len(parts) > 1 else "__init__", id(node) in lazy))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_only_backwards(path):
+    here = room(path)
+    if here == "errors":
+        assert not imports(path)
+        return
+    for other, lazy in imports(path):
+        if other == "errors" or other == here:
+            continue
+        allowed = ORDER.index(other) < ORDER.index(here)
+        name = str(path.relative_to(PACKAGE))
+        assert allowed or (lazy and ((name, other) in BRIDGES or other == "system")), f"{name} imports {other}"
+
+
+def test_every_room_is_named_by_the_architecture():
+    found = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert found <= set(ROOMS)
+
+
+def test_importing_momentree_loads_no_heavy_library():
+    heavy = ["sympy", "scipy", "matplotlib", "typer", "rich", "xarray", "llvmlite"]
+    code = f"import sys, momentree; print([name for name in {heavy} if name in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_documented():
+    for name in momentree.__all__:
+        thing = getattr(momentree, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
+                    assert inspect.getdoc(getattr(thing, member)) or inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_the_names_of_the_interface_are_there():
+    joints = "Revolute Prismatic Screw Cylindrical Universal Spherical Planar Free Fixed"
+    promised = {
+        momentree: f"Model Graph load {joints} rod box sphere cylinder",
+        momentree.System: "structure nq nv mobility assemble branches position",
+        momentree.Model: "body joint torque force spring contact constrain parameter build save cut split check",
+    }
+    for thing, names in ((thing, text.split()) for thing, text in promised.items()):
+        assert [name for name in names if not hasattr(thing, name)] == []
+
+
+@pytest.mark.parametrize("module", [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "momentree.")])
+def test_docstring_examples_run(module):
+    if module.endswith("__main__"):
+        return
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_file_says_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_user_text_is_never_run():
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                assert called not in ("eval", "exec", "sympify", "parse_expr", "literal_eval", "__import__"), path
+
+
+def test_the_readme_example_runs_and_prints_what_it_says(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code, printed = re.search(r"```python\n(.*?)```\n```\n(.*?)```", text, re.S).groups()
+    exec(compile(code, "README.md", "exec"), {})  # our own text, not a user's
+    assert capsys.readouterr().out.strip() == printed.strip()
+
+
+def test_the_documented_model_file_is_a_model():
+    text = (ROOT / "docs" / "model-file.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", text, re.S)
+    assert len(blocks) >= 4
+    import tomllib
+
+    for block in blocks:
+        tomllib.loads(block)
+
+
+def test_the_two_commands_are_those_of_the_makefile_and_of_ci():
+    readme, makefile = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    for target in ("demo", "test"):
+        assert f"`make {target}`" in readme
+        assert re.search(rf"^{target}:", makefile, re.M)
+    ci = [
+        line
+        for line in (ROOT / ".ci" / "run").read_text().splitlines()
+        if line and not line.startswith(("#", "set", "cd"))
+    ]
+    assert ci == ["make test"]

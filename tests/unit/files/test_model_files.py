@@ -1,0 +1,177 @@
+"""A saved model loads equal, whatever it is made of."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+import momentree as mt
+from mechanisms import four_bar
+from momentree.files import dumps, loads
+from momentree.model.joints import JOINTS
+
+numbers = st.one_of(
+    st.floats(min_value=1e-3, max_value=1e3), st.integers(1, 1000), st.sampled_from(["2*k", "k + 1/3", "sqrt(k)*1e-3"])
+)
+letters = st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="`")
+names = st.text(letters, min_size=1, max_size=8)
+vectors = st.tuples(numbers, numbers, numbers)
+axes = st.one_of(st.sampled_from(["x", "y", "z", "-x", "-y", "-z"]), vectors)
+rotations = st.one_of(
+    st.none(),
+    st.builds(mt.turn, axes, numbers),
+    st.lists(st.builds(mt.turn, axes, numbers), min_size=1, max_size=3),
+    st.just((0.0, 0.6, 0.0, 0.8)),
+    st.just(((0, -1, 0), (1, 0, 0), (0, 0, 1.0))),
+)
+laws = st.sampled_from(["sin(2*t)", "k*t^2", "1 - exp(-t)", 0.5, 3])
+
+
+@st.composite
+def joints(draw):
+    cls = JOINTS[draw(st.sampled_from(sorted(JOINTS)))]
+    fields = {name: draw(axes) for name in cls.axis_fields}
+    if cls is mt.Universal:
+        fields = {"first": "x", "second": draw(st.sampled_from(["y", "-z", (0, 1, 1)]))}
+    if cls is mt.Screw:
+        fields["pitch"] = draw(numbers)
+    count = len(cls.rates)
+    plain = count == len(cls.coordinates) and count > 0
+
+    def each(values):
+        return draw(values) if count == 1 else [draw(values) for _ in range(count)]
+
+    option = draw(st.sampled_from(["none", "motion", "spring", "damping", "limits"]))
+    if option == "motion" and count:
+        fields["motion"] = each(laws)
+    elif option == "spring" and plain:
+        fields.update(spring=each(numbers), rest=each(numbers))
+    elif option == "damping" and count:
+        fields["damping"] = each(numbers)
+    elif option == "limits" and plain:
+        fields["limits"] = each(st.sampled_from([(-1.0, 1), (-math.inf, 0.5), ("-k", math.inf)]))
+    return cls(**fields)
+
+
+@st.composite
+def models(draw):
+    m = mt.Model(draw(st.text(letters, max_size=10)), gravity=draw(vectors))
+    m.parameter("k", draw(st.one_of(st.floats(0.1, 100), st.integers(1, 5))))
+    m.parameter("K2", "2*k")
+    if draw(st.booleans()):
+        m.ground.moves([draw(laws) for _ in range(3)], [draw(laws) for _ in range(3)])
+    shapes = st.one_of(
+        st.builds(mt.rod, numbers, numbers, numbers, axes),
+        st.builds(mt.box, numbers, vectors, vectors),
+        st.builds(mt.sphere, numbers, numbers),
+        st.builds(mt.cylinder, numbers, numbers, numbers, axes, vectors),
+    )
+    bodies = []
+    for name in draw(st.lists(names.filter(lambda n: n != "ground"), min_size=1, max_size=5, unique=True)):
+        if draw(st.booleans()):
+            bodies.append(m.body(name, draw(shapes)))
+        else:
+            J = draw(st.sampled_from([(1, 1.5, 1.2), (1.0, 1.0, 1.0, 0.1, 0, 0), ((1, 0, 0), (0, 1.5, 0), (0, 0, 1))]))
+            bodies.append(m.body(name, mass=draw(numbers), com=draw(vectors), inertia=J, about="com"))
+    for i, body in enumerate(bodies):
+        before = draw(st.sampled_from([m.ground, *bodies[:i]]))
+        ends = [before.at(draw(vectors), draw(rotations)), draw(st.sampled_from([body, body.at(draw(vectors))]))]
+        m.joint(f"j{i}", draw(joints()), *draw(st.permutations(ends)))
+    last = bodies[-1]
+    elements = draw(st.sets(st.sampled_from(["force", "spring", "contact", "torque", "constraint"])))
+    if "force" in elements:
+        axes_of = draw(st.sampled_from(["ground", "body"]))
+        m.force(last.at((1, 0, 0)), (0, "k*t", 1.5), moment=(0, 0, "sin(t)"), axes=axes_of)
+    if "spring" in elements:
+        m.spring(m.ground, last, draw(numbers), draw(numbers), rest=0.5, tension_only=draw(st.booleans()))
+    if "contact" in elements:
+        m.contact(last, stiffness=1e5, radius="k", law=draw(st.sampled_from(["linear", "hunt-crossley"])), disc="x")
+    return m
+
+
+@given(models())
+@settings(max_examples=150, deadline=None)
+def test_what_is_saved_loads_equal(m):
+    text = dumps(m)
+    again = loads(text)
+    assert again == m
+    assert dumps(again) == text
+
+
+def test_every_kind_of_entry_survives(tmp_path):
+    m = four_bar()
+    m.parameter("k", 100.0)
+    m.torque("A", lambda t, A, A_rate: -6000 * (A - 2 * t) - mt.sin(A_rate))
+    m.force("coupler", (0, 0, "-k"), axes="body")
+    m.spring(m.ground, "coupler", "k", tension_only=True)
+    m.contact("rocker", "ground", stiffness=1e4, ball=None)
+    m.constrain("A' - 2*B'")
+    m.constrain("A - 2*B", name="gears")
+    m.cut("C")
+    m.save(tmp_path / "m.toml")
+    again = mt.load(tmp_path / "m.toml")
+    assert again == m
+    m.splits.clear()
+    m.cuts.clear()
+    m.split("coupler", "C", share=0.3)
+    assert loads(dumps(m)) == m
+    assert loads(dumps(m)) != again
+
+
+def test_names_with_dashes_and_blanks_are_quoted_in_expressions():
+    m = mt.Model("limbs")
+    m.joint("left-hip", mt.Revolute("y"), m.ground, m.body("left thigh", mt.rod(mass=1.0, length=0.4)))
+    m.torque("left-hip", "-3*`left-hip` - 0.1*`left-hip`'")
+    assert loads(dumps(m)) == m
+    assert m.check() == []
+
+
+def test_a_model_differs_from_a_changed_one():
+    for change in (
+        lambda m: m.parameter("k", 1),
+        lambda m: m.cut("A"),
+        lambda m: m.ground.moves(("t", 0, 0)),
+        lambda m: m.constrain("A"),
+        lambda m: m.bodies.reverse(),
+        lambda m: setattr(m, "gravity", (0, 0, 1)),
+    ):
+        m = four_bar()
+        change(m)
+        assert m != four_bar()
+    assert four_bar() == four_bar()
+
+
+def test_numbers_keep_every_digit_and_their_kind():
+    m = mt.Model("digits", gravity=(0.1, 1e-300, 1 / 3))
+    m.body("b", mass=5e-324 + 1e-5, inertia=(1, 1.0, 1))
+    again = loads(dumps(m))
+    assert again.gravity == (0.1, 1e-300, 1 / 3)
+    assert [type(x) for x in again.bodies[0].inertia] == [int, float, int]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_saving_where_nobody_may_write_is_a_clear_error(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(mt.ModelError, match="cannot be written"):
+        four_bar().save(tmp_path / "m.toml")
+
+
+def test_saving_into_a_folder_that_is_not_there_is_a_clear_error(tmp_path):
+    with pytest.raises(mt.ModelError, match="cannot be written: No such file or directory"):
+        four_bar().save(tmp_path / "nowhere" / "m.toml")
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "m.toml"
+    four_bar().save(path)
+    before = path.read_bytes()
+    bad = four_bar()
+    bad.parameters.append(("k", object()))  # what no file can hold
+    with pytest.raises(mt.MomentreeError):
+        bad.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

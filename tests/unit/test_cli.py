@@ -1,0 +1,129 @@
+"""The command line as a user meets it: real processes, exit statuses, what goes where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import momentree as mt
+from mechanisms import four_bar
+
+WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
+
+
+def run(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "momentree", *map(str, words)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "four-bar.toml"
+    four_bar().save(path)
+    return path
+
+
+def test_check_of_a_good_file(file):
+    told = run("check", file)
+    assert told.returncode == 0
+    assert "fine. 3 bodies, 4 joints, 1 loop, mobility 1, 3 redundant rows" in told.stdout
+    assert told.stderr == ""
+
+
+def test_check_reports_all_mistakes_of_all_files_with_lines(file, tmp_path):
+    text = file.read_text()
+    bad = tmp_path / "bad.toml"
+    bad.write_text(text.replace('from = "ground"', 'from = "gruond"').replace("mass = 1.0", "mass = -1.0"))
+    told = run("check", file, bad)
+    assert told.returncode == 1
+    assert "Did you mean 'ground'?" in told.stderr
+    assert told.stderr.count("mass is -1 kg; it must be positive") == 3
+    line = bad.read_text().splitlines().index('from = "gruond"') + 1
+    assert f"bad.toml:{line}: joint 'A'" in told.stderr
+    assert "fine" in told.stdout
+
+
+def test_check_says_which_loop_cannot_close(tmp_path):
+    four_bar((1.0, 0.3, 0.3, 2.5)).save(tmp_path / "short.toml")
+    told = run("check", tmp_path / "short.toml")
+    assert told.returncode == 1
+    assert "joint 'C': closes a loop, but cannot: gap 0.9 m" in told.stderr
+    assert "short.toml" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_structure_prints_tables_and_matrices():
+    told = run("structure", WALKER)
+    assert told.returncode == 0
+    for words in (
+        "k = {0, 1, 1, 1, 2, 2}",
+        "mobility 4 (Gruebler's count -2): 10 freedoms of the tree, 12 closure rows of rank 6",
+        "leg 2: rotation about z",
+        "S0 = [ +1   0   0   0   0   0 ]",
+        "epsilon = [  0   0  +1   0  -1   0 ]",
+    ):
+        assert words in told.stdout
+
+
+def test_structure_as_json_is_one_object(file):
+    told = run("structure", "--json", file)
+    data = json.loads(told.stdout)
+    assert data["mobility"]["true"] == 1
+    assert data["mobility"]["gruebler"] == -2
+    assert data["S"] == [[-1, 1, 0], [0, -1, 0], [0, 0, -1]]
+    assert data["loops"][0]["closed_by"] == "joint C"
+    assert sorted(data["mobility"]["configuration"]) == ["A", "B", "D"]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_structure_draws_the_graph(file, tmp_path, suffix):
+    told = run("structure", file, "--picture", tmp_path / f"graph.{suffix}")
+    assert told.returncode == 0
+    assert (tmp_path / f"graph.{suffix}").stat().st_size > 1000
+
+
+def test_a_picture_in_an_unknown_format_is_refused(file, tmp_path):
+    told = run("structure", file, "--picture", tmp_path / "graph.gif")
+    assert told.returncode == 1
+    assert "svg" in told.stderr
+    assert "Traceback" not in told.stderr
+
+
+def test_wrong_command_lines_have_status_2(file):
+    for words in (["check"], ["bogus"], ["structure"], ["structure", file, "--wrong"], ["check", "--json"]):
+        told = run(*words)
+        assert told.returncode == 2
+        assert "Traceback" not in told.stderr
+
+
+def test_help_and_version():
+    assert f"momentree {mt.__version__}" in run("--version").stdout
+    told = run("--help").stdout
+    for command in ("check", "structure", "demo"):
+        assert command in told
+        assert "Usage" in run(command, "--help").stdout
+
+
+def test_demo_lists_and_runs(tmp_path):
+    assert "walking-mechanism" in run("demo").stdout
+    told = run("demo", "walking-mechanism", cwd=tmp_path)
+    assert told.returncode == 0
+    assert "mobility 4" in told.stdout
+    report = tmp_path / "demo-report" / "walking-mechanism"
+    assert {path.name for path in report.iterdir()} == {"structure.txt", "graph.svg", "graph.png"}
+    wrong = run("demo", "walkin-mechanism")
+    assert wrong.returncode == 1
+    assert "Did you mean 'walking-mechanism'?" in wrong.stderr
+
+
+def test_output_cut_short_by_its_reader_is_no_error(file):
+    process = subprocess.run(
+        f"{sys.executable} -m momentree structure {file} | head -n 1", shell=True, capture_output=True, text=True
+    )
+    assert process.stdout.startswith("four-bar")
+    assert "Traceback" not in process.stderr
