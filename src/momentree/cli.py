@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from momentree.errors import AssemblyError, MomentreeError
+
+if TYPE_CHECKING:
+    from momentree.system import System
 
 app = typer.Typer(
     help="Dynamics of rigid-body mechanisms, trees and closed loops.",
@@ -35,7 +38,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="M
             report = system.mobility_report
         except MomentreeError as error:
             failed = True
-            _complain(error, file)
+            print(error, file=sys.stderr)
             continue
         redundant = f", {len(report.redundant)} redundant rows" if report.redundant else ""
         print(f"{file}: fine. {counts(system)}, mobility {report.true}{redundant}")
@@ -55,12 +58,12 @@ def structure(
     from momentree.look.tables import structure_data, structure_report
 
     system = _build(file)
-    _show(structure_data(system) if as_json else structure_report(system))
     if picture is not None:
         from momentree.look.graph_picture import draw_graph
 
         draw_graph(system.structure, picture)
         print(f"picture written to {picture}", file=sys.stderr)
+    print(json.dumps(structure_data(system), indent=2) if as_json else structure_report(system))
 
 
 @app.command()
@@ -79,19 +82,18 @@ def demo(
         print(line)
 
 
-def _build(file: Path) -> Any:
+def _build(file: Path) -> System:
+    """The system in a file, closed once, so that a loop that cannot close is an error with its line."""
     from momentree.files import load
 
-    return load(file).build()
-
-
-def _show(what: Any) -> None:
-    print(json.dumps(what, indent=2, ensure_ascii=False) if isinstance(what, dict) else what)
-
-
-def _complain(error: MomentreeError, file: Path) -> None:
-    told = f"{file}: {error}" if isinstance(error, AssemblyError) else str(error)
-    print(told, file=sys.stderr)
+    model = load(file)
+    system = model.build()
+    try:
+        _ = system.mobility_report
+    except AssemblyError as error:
+        place = model.place_of(*error.culprit) if error.culprit else ""
+        raise MomentreeError(f"{place or file}: {error}") from None
+    return system
 
 
 @app.callback(invoke_without_command=True)

@@ -53,7 +53,14 @@ class GraphError(MomentreeError):
 
 
 class AssemblyError(MomentreeError):
-    """A configuration that closes every loop was not found; says how near it came."""
+    """A configuration that closes every loop was not found; says how near it came.
+
+    `culprit` is what is short, ("joint", "C"), where one thing can be named.
+    """
+
+    def __init__(self, message: str, culprit: tuple[str, str] | None = None):
+        self.culprit = culprit
+        super().__init__(message)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

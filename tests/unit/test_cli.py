@@ -53,7 +53,8 @@ def test_check_says_which_loop_cannot_close(tmp_path):
     told = run("check", tmp_path / "short.toml")
     assert told.returncode == 1
     assert "joint 'C': closes a loop, but cannot: gap 0.9 m" in told.stderr
-    assert "short.toml" in told.stderr
+    line = (tmp_path / "short.toml").read_text().splitlines().index('name = "C"') + 1
+    assert f"short.toml:{line - 1}: joint 'C'" in told.stderr
     assert "Traceback" not in told.stderr
 
 

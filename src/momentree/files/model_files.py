@@ -253,20 +253,22 @@ class _Reader:
         """A reader of entries whose keys are the fields of a dataclass."""
         frames = FRAME_KEYS.get(kind, {})
         fields = {field.name: field for field in dataclasses.fields(cls) if field.name not in frames.values()}
+        required = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
 
         def read(entry: dict[str, Any], where: str, *path: str | int) -> Any:
             entry = self.keys(entry, (*fields, *frames), where, *path)
             values = {key: value for key, value in entry.items() if key in fields}
             for key, name in frames.items():
                 values[name] = self.frame(entry.get(key), where, *path, key)
-            for name, field in fields.items():
-                if field.default is dataclasses.MISSING and name not in values:
+            for name in required:
+                value = values.setdefault(name, None)
+                if value is None:
                     self.problem(where, f"{name} is missing. Write {name} = ...", *path, name)
-                    self.broken.add((*path, name))
-                    values[name] = None
-                if field.type == "str" and not isinstance(values.get(name, ""), str | None):
-                    self.problem(where, f"{name} is {values[name]!r}; a text in quotes is expected.", *path, name)
-                    self.broken.add(path)
+                elif fields[name].type == "str" and not isinstance(value, str):
+                    self.problem(where, f"{name} is {value!r}; a text in quotes is expected.", *path, name)
+                else:
+                    continue
+                self.broken.add((*path, name))
             return cls(**values)
 
         return read

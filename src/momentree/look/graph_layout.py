@@ -111,12 +111,13 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
         sheet.bodies.append(Body(names[k], box, colours.get(k, INK), k in colours))
     for k, parent in enumerate(graph.k, 1):
         _draw_tree_arc(sheet, k, parent, labels[k], inward=graph.direction[k - 1] > 0)
-    for chord in chords:
+    shortest_first = sorted(chords, key=lambda chord: abs(x[chord.first] - x[chord.second]))
+    for chord in shortest_first:
+        _draw_chord(sheet, chord._replace(label=""))
+    # once more, now that all lines are known and some leave no room for a label
+    for chord in shortest_first if style is NAMED else []:
+        del sheet.lines[graph.n]
         _draw_chord(sheet, chord)
-    for chord, line in zip(chords, sheet.lines[graph.n :], strict=True):
-        _write_beside(sheet, line, chord.label)
-    _draw_ground(sheet)
-    _write_legend(sheet, {chord.split for chord in chords})
     return sheet
 
 
@@ -209,30 +210,45 @@ def _bezier(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
 
 
 def _draw_chord(sheet: Sheet, chord: Chord) -> None:
-    """The best of many curves: short, gently bent, clear of bodies and words, not along other lines."""
-    from scipy.spatial import KDTree
-
+    """The best of many curves: short, gently bent, clear of bodies and words, not along other lines, easy to label."""
     (a, leaving), (d, entering) = _ports(sheet, chord.first, chord.second), _ports(sheet, chord.second, chord.first)
     i, j = (side.ravel() for side in np.indices((len(a), len(d))))
     a, leaving, d, entering = a[i], leaving[i], d[j], entering[j]
-    apart = np.linalg.norm(d - a, axis=1)[:, None]
-    far = [0.35 * apart, 0.7 * apart, *(apart * 0 + reach for reach in (45, 80, 130, 220, 380))]
-    far = far if sheet.style is NAMED else far[:1]
-    curves = np.concatenate([_bezier(a, a + f * leaving, d + f * entering, d) for f in far])
-    steps = np.diff(curves, axis=1)
-    step = np.linalg.norm(steps, axis=2) + 1e-9
-    cost = length = np.maximum(step.sum(axis=1), 40)
-    if sheet.style is NAMED:
-        room = np.array([-5, -5, 5, 5])
-        boxes = sheet.boxes + room
-        boxes[[chord.first, chord.second]] -= 1.2 * room  # it may touch its own bodies
-        inside = _inside(curves, boxes).any(axis=2).mean(axis=1)
-        lines = KDTree(np.concatenate([line.points for line in sheet.lines]))
-        along = np.isfinite(lines.query(curves, distance_upper_bound=6)[0]).mean(axis=1)
-        bending = (np.linalg.norm(np.diff(steps / step[..., None], axis=1), axis=2) ** 2 / step[:, 1:]).sum(axis=1)
-        cost = length * (1 + 20 * inside + 4 * along) + 150 * bending
-    dash = SPLIT if chord.split else CUT
-    sheet.lines.append(Line(curves[cost.argmin()], chord.colour, dash, head=not chord.split, width=1.5))
+    near = 0.35 * np.linalg.norm(d - a, axis=1)[:, None]
+    reaches = [(near, near), (2 * near, 2 * near), (2 * near, near), (near, 2 * near)]
+    reaches += [(0 * near + reach,) * 2 for reach in (45, 80, 130, 220, 380)]
+    curves = np.array([_bezier(a, a + f * leaving, d + g * entering, d) for f, g in reaches])
+    cost = _costs(sheet, chord, curves)
+    dash, found = SPLIT if chord.split else CUT, []
+    # the best curve of each pair of ports; of these, the one with the best place for the label
+    for k in cost.min(axis=0).argsort()[: 10 if chord.label else 1]:
+        line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=not chord.split, width=1.5)
+        price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
+        found.append((cost[:, k].min() + price, line, words))
+    _, line, words = min(found, key=lambda choice: choice[0])
+    sheet.lines.append(line)
+    sheet.words.extend([words] if words else [])
+
+
+def _costs(sheet: Sheet, chord: Chord, curves: Floats) -> Floats:
+    """How bad each curve is, in points of length."""
+    from scipy.spatial import KDTree
+
+    steps = np.diff(curves, axis=-2)
+    step = np.linalg.norm(steps, axis=-1) + 1e-9
+    length = step.sum(axis=-1)
+    if sheet.style is NUMBERED:
+        return length
+    bending = (np.linalg.norm(np.diff(steps / step[..., None], axis=-2), axis=-1) ** 2 / step[..., 1:]).sum(axis=-1)
+    room = np.array([-3, -3, 3, 3])
+    boxes = sheet.boxes + room
+    boxes[[chord.first, chord.second]] -= 1.3 * room  # it may touch its own bodies
+    inside = _inside(curves, boxes).any(axis=-1).mean(axis=-1)
+    lines, ends = KDTree(_ink(sheet.lines)), KDTree(np.concatenate([line.points[[0, -1]] for line in sheet.lines]))
+    along = np.isfinite(lines.query(curves, distance_upper_bound=6)[0]).mean(axis=-1)
+    meeting = np.isfinite(ends.query(curves[..., [0, -1], :], distance_upper_bound=6)[0]).sum(axis=-1)
+    too_short = np.maximum(40 - length, 0)
+    return length * (1 + 30 * inside + 4 * along) + 400 * bending + 150 * meeting + 10 * too_short
 
 
 def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
@@ -243,10 +259,16 @@ def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
         x = np.array([left - 50, left - 12, right + 12, right + 50, outer[:, 0].min() - 20, outer[:, 2].max() + 20])
         return np.stack([x, 0 * x], axis=1), np.tile([0.0, 1.0], (6, 1))
     left, bottom, right, top = sheet.bodies[body - 1].box
-    radius, angle = sheet.style.radius, np.radians([180, 0, 140, 40, 220, 320])
+    radius, angle = sheet.style.radius, np.radians([180, 0, 140, 40, 90, 90, 220, 320])
     out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (3, 1))
+    ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (4, 1))
     return ends + radius * out, out
+
+
+def _ink(lines: list[Line]) -> Floats:
+    """Points on the lines, dense enough that none slips through a box or past a neighbour."""
+    t = np.linspace(0, 1, 5)[:, None, None]
+    return np.concatenate([((1 - t) * p[:-1] + t * p[1:]).reshape(-1, 2) for p in (line.points for line in lines)])
 
 
 def _inside(points: Floats, boxes: Floats) -> NDArray[np.bool_]:
@@ -258,46 +280,19 @@ def _inside(points: Floats, boxes: Floats) -> NDArray[np.bool_]:
 # where the words stand
 
 
-def _write_beside(sheet: Sheet, line: Line, label: str) -> None:
-    """The label of a chord, in one line or two: near its middle, clear of words and, if that is possible, of lines."""
-    if not label:
-        return
-    boxes, lines = sheet.boxes, np.concatenate([line.points for line in sheet.lines])
+def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
+    """The label of a chord and the cost of its place: beside the line, clear of words and, if possible, of lines."""
+    boxes, lines = sheet.boxes, _ink([line, *sheet.lines])
     points, along = line.points[8:-8], np.gradient(line.points, axis=0)[8:-8]
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
-    forms = (label, ",\n".join(label.rsplit(", ", 1)))
-    for gap, text in itertools.product(1.5 ** np.arange(1, 30), forms):
+    for gap, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):
         half = Words(0, 0, text).box[2:]
         aside = normal * (np.abs(normal) @ half + gap)[:, None]
         middles = np.concatenate([points + aside, points - aside])
         free = ~_inside(middles, boxes + np.concatenate([-half, half])).any(axis=1)
         crossed = _inside(lines, np.concatenate([middles - half, middles + half], axis=1)).sum(axis=0)
         off_middle = np.abs(np.arange(len(middles)) % len(points) - len(points) / 2)
-        best = np.where(free, 100 * crossed + off_middle, np.inf).argmin()
-        if free[best] and (crossed[best] == 0 or gap > 40):
-            sheet.words.append(Words(*middles[best], text, SMALL, line.colour))
-            return
-
-
-def _draw_ground(sheet: Sheet) -> None:
-    ends = [point[0] for line in sheet.lines for point in line.points[[0, -1]] if abs(point[1]) < 1e-9]
-    left, right = min(ends, default=0.0) - 40, max(ends, default=0.0) + 40
-    sheet.lines.append(Line(np.array([[left, 0], [right, 0]]), head=False, width=1.6))
-    for x in np.arange(left, right - 5, 6):
-        sheet.lines.append(Line(np.array([[x, -6], [x + 6, 0]]), GREY, head=False, width=0.8))
-    sheet.words.append(Words((left + right) / 2, -16, "0 ground", max(sheet.style.letters, SMALL)))
-
-
-def _write_legend(sheet: Sheet, splits: set[bool]) -> None:
-    """What the lines mean, below the middle of the ground; nothing if there are no loops."""
-    if not splits:
-        return
-    entries = [("joint of the tree", INK, None, True)]
-    entries += [("cut joint", GREY, CUT, True)] * (False in splits)
-    entries += [("split body and its image", GREY, SPLIT, False)] * (True in splits)
-    widths = [text_width(text, SMALL) + 46 for text, *_ in entries]
-    x, y = sheet.words[-1].x - (sum(widths) - 18) / 2, -40.0
-    for (text, colour, dash, head), width in zip(entries, widths, strict=True):
-        sheet.lines.append(Line(np.linspace([x, y], [x + 24, y], 12), colour, dash, head, width=1.5 if dash else 1.1))
-        sheet.words.append(Words(x + 29, y, text, SMALL, colour, left=True))
-        x += width
+        cost = np.where(free, 100 * crossed + off_middle, np.inf)
+        if free.any() and (cost.min() < 100 or gap > 40):
+            break
+    return 2 * gap + cost.min(), Words(*middles[cost.argmin()], text, SMALL, line.colour)

@@ -11,7 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.errors import MomentreeError
-from momentree.look.graph_layout import FONT, NAMED, NUMBERED, Body, Chord, Line, Sheet, lay_out
+from momentree.look.graph_layout import (
+    CUT,
+    FONT,
+    GREY,
+    INK,
+    NAMED,
+    NUMBERED,
+    SMALL,
+    SPLIT,
+    Body,
+    Chord,
+    Line,
+    Sheet,
+    Words,
+    lay_out,
+    text_width,
+)
 from momentree.structure.graph import Graph
 from momentree.structure.structure import Structure
 
@@ -40,7 +56,11 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
         message = f"a picture of {graph.n} bodies would not be readable. Draw a part of at most {MOST_BODIES}."
         raise MomentreeError(f"draw_graph: {message}")
     style = NAMED if graph.n <= MOST_NAMED else NUMBERED
-    figure = _painted(lay_out(graph, style, *_labels(structure, graph)))
+    names, joints, chords = _labels(structure, graph)
+    sheet = lay_out(graph, style, names, joints, chords)
+    _draw_ground(sheet)
+    _write_legend(sheet, {chord.split for chord in chords})
+    figure = _painted(sheet)
     if path is not None:
         _save(figure, Path(path))
     return figure
@@ -82,6 +102,33 @@ def _short(name: str) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip("… ") + "…"
 
 
+# below the ground
+
+
+def _draw_ground(sheet: Sheet) -> None:
+    ends = [point[0] for line in sheet.lines for point in line.points[[0, -1]] if abs(point[1]) < 1e-9]
+    left, right = min(ends, default=0.0) - 40, max(ends, default=0.0) + 40
+    sheet.lines.append(Line(np.array([[left, 0], [right, 0]]), head=False, width=1.6))
+    for x in np.arange(left, right - 5, 6):
+        sheet.lines.append(Line(np.array([[x, -6], [x + 6, 0]]), GREY, head=False, width=0.8))
+    sheet.words.append(Words((left + right) / 2, -16, "0 ground", max(sheet.style.letters, SMALL)))
+
+
+def _write_legend(sheet: Sheet, splits: set[bool]) -> None:
+    """What the lines mean, below the middle of the ground; nothing if there are no loops."""
+    if not splits:
+        return
+    entries: list[tuple[str, str, tuple[float, float] | None, bool]] = [("joint of the tree", INK, None, True)]
+    entries += [("cut joint", GREY, CUT, True)] * (False in splits)
+    entries += [("split body and its image", GREY, SPLIT, False)] * (True in splits)
+    widths = [text_width(text, SMALL) + 46 for text, *_ in entries]
+    x, y = sheet.words[-1].x - (sum(widths) - 18) / 2, -40.0
+    for (text, colour, dash, head), width in zip(entries, widths, strict=True):
+        sheet.lines.append(Line(np.linspace([x, y], [x + 24, y], 12), colour, dash, head, width=1.5 if dash else 1.1))
+        sheet.words.append(Words(x + 29, y, text, SMALL, colour, left=True))
+        x += width
+
+
 # ink on paper
 
 
@@ -90,7 +137,7 @@ def _painted(sheet: Sheet) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
 
-    points = np.concatenate([*(line.points for line in sheet.lines), *sheet.boxes[1:].reshape(-1, 1, 2, 2)[:, 0]])
+    points = np.concatenate([*(line.points for line in sheet.lines), sheet.boxes[1:].reshape(-1, 2)])
     lower, upper = points.min(axis=0) - 10, points.max(axis=0) + 10
     width, height = (upper - lower) / 72
     figure = Figure(figsize=(width, height), dpi=100, facecolor="white")
@@ -146,7 +193,7 @@ def _paint_body(figure: Figure, place: Transform, body: Body, number: int, lette
     y, radius = (bottom + top) / 2, (top - bottom) / 2
     angle = np.linspace(np.pi / 2, 3 * np.pi / 2, 33)
     around = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    outline = np.concatenate([(left + radius, y) + around, (right - radius, y) - around])
+    outline = np.concatenate([np.add((left + radius, y), around), np.subtract((right - radius, y), around)])
     fill, dashes = ("white", (0, (3, 1.5))) if body.image else (PAPER, "-")
     how: dict[str, Any] = {"facecolor": fill, "edgecolor": body.colour, "linewidth": 1.1, "linestyle": dashes}
     figure.add_artist(Polygon(outline, transform=place, zorder=4, **how))

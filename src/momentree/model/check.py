@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from momentree.errors import ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, Sphere
 from momentree.model.elements import Connection, Split, Spring
-from momentree.model.expression_parser import MAX_LENGTH
-from momentree.model.expressions import Reference
+from momentree.model.expressions import Reference, parse
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joints import Joint
 from momentree.model.values import Mistake, Values
@@ -217,7 +216,7 @@ class _Check:
                     raise Mistake(f"joint '{split.joint}' is named twice; one opening is enough.")
 
     def _split_joint(self, split: Split, connection: Connection | None) -> None:
-        if connection is None or split.body not in self.body_names:
+        if connection is None or split.body not in list(self.body_names):
             return
         ends = (connection.first.body, connection.second.body)
         if split.body not in ends:
@@ -242,7 +241,7 @@ class _Check:
                 seen.add(name)
 
     def _frame(self, where: str, frame: Frame, *path: str | int) -> None:
-        with self.at(where, *path):
+        with self.at(where, *path, "body"):
             if frame.body != GROUND:
                 self._body_exists(frame.body, GROUND)
         with self.at(where, *path, "at", what="position"):
@@ -266,19 +265,17 @@ def _is_name(name: Any) -> bool:
 
 
 def _unquoted(error: Exception) -> str:
-    return re.sub("'[^']*'", "", str(error).partition("\n")[0])
+    return re.sub("'[^']*'+", "", str(error).partition("\n")[0])
 
 
 def _culprit(thing: Any, error: Exception) -> str:
     """The field that a mistake is about: it holds the text that is quoted, or is the first to be named; "" if none."""
     fields = [field.name for field in dataclasses.fields(thing) if field.name != "name"]
     quoted = error.text if isinstance(error, ExpressionError) else str(error).partition("'")[2].partition("'")[0]
-    if isinstance(error, ExpressionError) and not quoted:  # of a text too long, or too short, to be shown
-        holders = [
-            field for field in fields if not all(0 < len(t) <= MAX_LENGTH for t in _texts(getattr(thing, field)))
-        ]
-    else:
+    if quoted:
         holders = [field for field in fields if quoted in _texts(getattr(thing, field))]
+    else:  # perhaps a text that is too short or too long to be quoted
+        holders = [field for field in fields if str(error) in map(_complaint, _texts(getattr(thing, field)))]
     named = re.search(rf"\b({'|'.join(fields)})\b", _unquoted(error))
     if len(holders) == 1:
         return holders[0]
@@ -289,3 +286,11 @@ def _texts(raw: Any) -> list[str]:
     if isinstance(raw, tuple):
         return [text for entry in raw for text in _texts(entry)]
     return [raw] if isinstance(raw, str) else []
+
+
+def _complaint(text: str) -> str:
+    try:
+        parse(text)
+    except ExpressionError as error:
+        return str(error)
+    return ""

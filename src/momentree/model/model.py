@@ -152,6 +152,12 @@ class Model:
         """The problem with its file and line, if the model came from a file (`source` knows the lines)."""
         return replace(problem, place=self.source(problem.path)) if self.source else problem
 
+    def place_of(self, kind: str, name: str) -> str:
+        """Where a body, joint or constraint stands in the file that the model came from: "x.toml:12", or ""."""
+        things: dict[str, Sequence[Any]] = {"body": self.bodies, "joint": self.joints, "constraint": self.constraints}
+        names = [thing.name for thing in things[kind]]
+        return self.source((kind, names.index(name))) if self.source and name in names else ""
+
     def build(self, free: Collection[str] = ()) -> System:
         """The frozen system, or one error with every problem; `free` parameters stay open until run time."""
         from momentree.system import System

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from momentree.equations.closure import Array, Configuration
+from momentree.equations.closure import Array, ClosingJoint, Configuration
 from momentree.errors import AssemblyError
 from momentree.model.joints import Joint
 from momentree.simulate.given import coordinates_given, rates_given
 from momentree.simulate.state import State
+from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 CLOSED = 1e-11  # relative gap below which a mechanism counts as closed; what is reached is nearer to 1e-15
@@ -104,7 +105,7 @@ class _Assembly:
                 return min(closed, key=lambda q: self.distance(q, self.guess))
         if closed:
             return min(closed, key=lambda q: self.distance(q, self.guess))
-        raise AssemblyError(self.why(best_q))
+        raise self.failure(best_q)
 
     def starts(self, count: int) -> Iterable[Array]:
         """The guess, then points around it, farther and farther; always the same ones."""
@@ -212,33 +213,36 @@ class _Assembly:
 
     # --- when it fails -----------------------------------------------------------------------------------------------
 
-    def why(self, q: Array) -> str:
-        """How near it came, which loop is short, and what would close."""
-        at = Configuration(self.mechanism, q, t=self.t)
-        wide = [(float(np.linalg.norm((j.directions @ j.gap())[: _translations(j)])), j) for j in at.joints]
-        turns = [(float(np.linalg.norm((j.directions @ j.gap())[_translations(j) :])), j) for j in at.joints]
-        if wide and max(wide, key=lambda x: x[0])[0] > self.tolerance:
-            gap, joint = max(wide, key=lambda x: x[0])
-            short = f"joint '{joint.loop.name}': closes a loop, but cannot: gap {gap:.4g} m at best"
-        elif turns and max(turns, key=lambda x: x[0])[0] > self.tolerance:
-            gap, joint = max(turns, key=lambda x: x[0])
-            short = f"joint '{joint.loop.name}': closes a loop, but cannot: its axes miss by {gap:.4g} rad at best"
-        else:
-            short = self._short_constraint(at)
+    def failure(self, q: Array) -> AssemblyError:
+        """How near it came, what is short, and what would close."""
+        culprit, short = self._short(Configuration(self.mechanism, q, t=self.t))
         if not self.given:
-            return f"{short}. Check the lengths and the directions of the axes around this loop."
+            return AssemblyError(f"{short}. Check the lengths and the directions of the axes around it.", culprit)
         told = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
-        return f"{short} ({told}). {self._way_out(q)}"
+        return AssemblyError(f"{short} ({told}). {self._way_out(q)}", culprit)
 
-    def _short_constraint(self, at: Configuration) -> str:
-        gaps = at.gaps()
+    def _short(self, at: Configuration) -> tuple[tuple[str, str] | None, str]:
+        """The loop or constraint with the widest gap, and how wide it is: translations before rotations."""
+        widest: dict[str, tuple[float, ClosingJoint]] = {}
+        for joint in at.joints:
+            gaps = joint.directions @ joint.gap()
+            slides = np.array([row.direction.linear != ZERO for row in joint.rows])
+            for unit, part in (("m", gaps[slides]), ("rad", gaps[~slides])):
+                size = float(np.linalg.norm(part))
+                if size > widest.get(unit, (self.tolerance,))[0]:
+                    widest[unit] = (size, joint)
+        for unit, words in (("m", "gap {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
+            if unit in widest:
+                gap, joint = widest[unit]
+                thing = "joint" if joint.loop.connection else "body"
+                short = f"{thing} '{joint.loop.name}': closes a loop, but cannot: {words.format(gap)}"
+                return (thing, joint.loop.name), short
         constraints = [c.name for c in self.mechanism.closures if c.holonomic]
-        first = len(gaps) - len(constraints)
-        misses = {name: abs(gap) for name, gap in zip(constraints, gaps[first:], strict=True)}
-        if misses and max(misses.values()) > self.tolerance:
-            name = max(misses, key=misses.__getitem__)
-            return f"constraint '{name}': cannot hold: it is {misses[name]:.4g} at best, not 0"
-        return "the coordinates given do not fit together"
+        misses = np.abs(at.gaps()[len(at.gaps()) - len(constraints) :])
+        if misses.max(initial=0.0) > self.tolerance:
+            name, miss = constraints[int(misses.argmax())], misses.max()
+            return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
+        return None, "the coordinates given do not fit together"
 
     def _way_out(self, q: Array) -> str:
         """With what was given released to be a mere guess, where does it close?"""
@@ -247,7 +251,7 @@ class _Assembly:
         try:
             q = free.solve()
         except AssemblyError:
-            return "It closes nowhere: check the lengths and the directions of the axes around this loop."
+            return "It closes nowhere: check the lengths and the directions of the axes around it."
         at = Configuration(self.mechanism, q, t=self.t)
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
         advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""
@@ -306,7 +310,3 @@ def _characteristic_length(mechanism: Mechanism) -> float:
     places += [end.placement for loop in mechanism.loops for end in (loop.first, loop.second)]
     longest = max((math.sqrt(sum(float(x) ** 2 for x in X.offset)) for X in places), default=0.0)
     return longest or 1.0
-
-
-def _translations(joint: Any) -> int:
-    return sum(1 for row in joint.rows if row.name.startswith("translation"))

@@ -17,6 +17,7 @@ from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Fixed, Free
 from momentree.model.values import TIME, Values
 from momentree.spatial import RigidInertia, Transform
+from momentree.structure.determinacy import undetermined
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import Attached, Closure, Laws, Loop, Mechanism, TreeBody
 
@@ -56,8 +57,10 @@ class _Freezer:
         of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
         old_of = np.argsort(body_map).tolist()
         bodies = self.tree(graph, of_arc, old_of)
+        if problems := list(undetermined(bodies)):
+            raise ModelError(problems)
         known = known_references(self.connections)
-        mechanism = Mechanism(
+        return Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
             ground=self.ground(),
@@ -73,8 +76,6 @@ class _Freezer:
             free=self.free,
             values=Values(dict(self.model.parameters)),
         )
-        _check_inertia(mechanism)
-        return mechanism
 
     # --- the graph -------------------------------------------------------------------------------------------------
 
@@ -196,7 +197,11 @@ class _Freezer:
                 for i, frame in zip(ends, (c.first, c.second), strict=True)
             )
             if c.joint.motion is not None:
-                message = "prescribes its motion and closes a loop of joints that are all prescribed. Free one of them."
+                message = "closes a loop, but its motion is prescribed. " + (
+                    "Cut another joint of the loop."
+                    if c.name in self.model.cuts
+                    else "All joints of the loop are; leave one of them free."
+                )
                 raise ModelError([Problem(f"joint '{c.name}'", message)])
             loops.append(Loop(c.name, c.joint, first, second, c))
         return tuple(loops)
@@ -212,15 +217,3 @@ class _Freezer:
 def _laws(values: Sequence[Expression]) -> Laws:
     rates = tuple(law.derivative(TIME) for law in values)
     return Laws(tuple(values), rates, tuple(rate.derivative(TIME) for rate in rates))
-
-
-def _check_inertia(mechanism: Mechanism) -> None:
-    """A leaf of the tree that moves must have inertia, or nothing determines its motion."""
-    parents = {body.parent for body in mechanism.bodies}
-    problems = []
-    for body in mechanism.bodies:
-        if body.number not in parents and body.inertia.mass == 0 and body.v.stop > body.v.start:
-            message = f"is massless and nothing hangs on it, so joint '{body.connection.name}' would move nothing. "
-            problems.append(Problem(f"body '{body.name}'", message + "Give it a mass or fix it."))
-    if problems:
-        raise ModelError(problems)

@@ -96,9 +96,10 @@ def integrated(mass, solid, turned=IDENTITY, centre=(0, 0, 0)):
 
 
 def z_turned_to(axis):
-    """A rotation matrix whose last column is the axis."""
-    n = np.array(NAMED.get(axis, axis) if isinstance(axis, str) else axis, dtype=float)
-    return ScipyRotation.align_vectors([n / np.linalg.norm(n)], [[0, 0, 1]])[0].as_matrix()
+    """An orthogonal matrix whose last column is the axis."""
+    n = np.array(NAMED[axis] if isinstance(axis, str) else axis, dtype=float)
+    across = np.linalg.svd(n[None, :])[2][1:]
+    return np.column_stack([*across, n / np.linalg.norm(n)])
 
 
 @plenty

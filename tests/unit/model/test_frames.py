@@ -103,11 +103,15 @@ def test_without_a_rotation_the_axes_are_those_of_the_body():
 @given(turns)
 def test_digits_lost_in_writing_are_no_mistake(one):
     R = scipy_turn(*one)
-    written = np.round(R.as_quat(), 7)
-    found = matrix(written)
-    near(found, R.as_matrix(), 1e-6)
-    near(found @ found.T, np.eye(3))  # a quaternion is made of unit length
+    near(matrix(np.round(R.as_quat(), 7)), R.as_matrix(), 1e-6)
     near(matrix(np.round(R.as_matrix(), 7)), R.as_matrix(), 1e-6)
+
+
+@pytest.mark.parametrize("way", ["as_quat", "as_matrix"])
+def test_a_rotation_written_with_few_digits_still_keeps_lengths(way):
+    R = scipy_turn((1, 2, 3), 0.7)
+    found = matrix(np.round(getattr(R, way)(), 7))
+    near(found @ found.T, np.eye(3))
 
 
 # ---- parameters

@@ -152,11 +152,42 @@ def test_a_massless_leaf_is_refused_and_a_massless_carrier_is_not():
     m = mt.Model("carrier")
     m.body("cross", massless=True)
     m.joint("A", mt.Revolute("x"), "ground", "cross")
-    with pytest.raises(mt.ModelError, match="body 'cross': is massless and nothing hangs on it, so joint 'A'"):
+    with pytest.raises(mt.ModelError, match="body 'cross': has no mass, and nothing that hangs on it"):
         m.build()
     m.body("wheel", mt.sphere(mass=1.0, radius=1.0))
     m.joint("B", mt.Revolute("y"), "cross", "wheel")
     assert m.build().nv == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "joint", "rate"),
+    [
+        ({"shape": mt.rod(mass=1.0, length=1.0)}, mt.Free(), "wx"),
+        ({"shape": mt.rod(mass=1.0, length=1.0)}, mt.Revolute("x"), "angle'"),
+        ({"mass": 1.0}, mt.Spherical(), "w"),
+        ({"mass": 1.0, "com": (0, 0, 1.0)}, mt.Spherical(), "wz"),
+        ({"shape": mt.rod(mass=1.0, length=1.0)}, mt.Cylindrical("x"), "angle'"),
+    ],
+)
+def test_a_freedom_that_moves_no_inertia_is_named(body, joint, rate):
+    m = mt.Model("needle")
+    m.body("needle", **body)
+    m.joint("A", joint, "ground", "needle")
+    with pytest.raises(mt.ModelError, match=f"body 'needle': joint 'A' can move it along {rate}"):
+        m.build()
+    # what hangs on it across the weak direction makes it whole
+    m.body("arm", mt.rod(mass=1.0, length=1.0, along="y"))
+    m.joint("B", mt.Fixed(), m.bodies[0].at((0.5, 0.5, 0.5), mt.turn("x", 0.4)), m.bodies[1].at((0, 0.3, 0)))
+    assert m.build().nv == len(joint.rates)
+
+
+def test_slender_rods_and_point_masses_are_fine_where_they_are_not_spun():
+    m = mt.Model("mathematical pendulum on a slender rod")
+    rod = m.body("rod", mt.rod(mass=1.0, length=1.0))
+    m.body("bob", mass=1.0)
+    m.joint("A", mt.Universal("y", "z"), "ground", rod)
+    m.joint("B", mt.Revolute("y"), rod.at((1, 0, 0)), m.bodies[1].at((-0.5, 0, 0)))
+    assert m.build().nv == 3
 
 
 def test_free_parameters_stay_open_and_the_others_are_put_in():
