@@ -157,3 +157,4 @@ def test_constraints_take_freedoms_away():
     assert counts(m) == (1, 1, 1, 1)
     m.constrain("alpha' + 2*beta'", "the same again, on rates")
     assert counts(m) == (1, 0, 2, 1)
+    assert m.build().mobility_report.redundant == ("the same again, on rates",)  # of equals the later is redundant

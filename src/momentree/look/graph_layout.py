@@ -109,8 +109,10 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     for k in range(1, graph.n + 1):
         box = np.array([x[k] - half[k], y[k] - style.radius, x[k] + half[k], y[k] + style.radius])
         sheet.bodies.append(Body(names[k], box, colours.get(k, INK), k in colours))
+    widest = np.full(graph.n + 1, 1.0)
+    np.maximum.at(widest, graph.parents, np.abs(x[1:] - x[graph.parents]))
     for k, parent in enumerate(graph.k, 1):
-        _draw_tree_arc(sheet, k, parent, labels[k], inward=graph.direction[k - 1] > 0)
+        _draw_tree_arc(sheet, k, parent, labels[k], graph.direction[k - 1] > 0, widest[parent])
     shortest_first = sorted(chords, key=lambda chord: abs(x[chord.first] - x[chord.second]))
     for chord in shortest_first:
         _draw_chord(sheet, chord._replace(label=""))
@@ -185,7 +187,7 @@ def _upwards(graph: Graph, style: Style, x: Floats) -> Floats:
 # where the lines run
 
 
-def _draw_tree_arc(sheet: Sheet, body: int, parent: int, label: str, inward: bool) -> None:
+def _draw_tree_arc(sheet: Sheet, body: int, parent: int, label: str, inward: bool, widest: float) -> None:
     """From the parent's upper side, bent to stand upright below the body, where its label is."""
     style, box = sheet.style, sheet.bodies[body - 1].box
     foot = np.array([(box[0] + box[2]) / 2, box[1] - style.upright])
@@ -194,7 +196,7 @@ def _draw_tree_arc(sheet: Sheet, body: int, parent: int, label: str, inward: boo
         left, _, right, top = sheet.bodies[parent - 1].box
         flat = (right - left) / 2 - style.radius
         start = np.array([(left + right) / 2, top])
-        start[0] += np.clip(0.08 * (foot[0] - start[0]), -flat, flat)
+        start[0] += min(0.08, flat / widest) * (foot[0] - start[0])
     bent = _bezier(start, start + (foot - start) * [0, 0.5], foot - (foot - start) * [0, 0.6], foot)
     points = np.concatenate([bent, foot + np.linspace(0.1, 1, 10)[:, None] * [0, style.upright]])
     sheet.lines.append(Line(points[::-1] if inward else points))
@@ -221,7 +223,7 @@ def _draw_chord(sheet: Sheet, chord: Chord) -> None:
     cost = _costs(sheet, chord, curves)
     dash, found = SPLIT if chord.split else CUT, []
     # the best curve of each pair of ports; of these, the one with the best place for the label
-    for k in cost.min(axis=0).argsort()[: 10 if chord.label else 1]:
+    for k in cost.min(axis=0).argsort()[: 8 if chord.label else 1]:
         line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=not chord.split, width=1.5)
         price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
         found.append((cost[:, k].min() + price, line, words))
@@ -237,18 +239,18 @@ def _costs(sheet: Sheet, chord: Chord, curves: Floats) -> Floats:
     steps = np.diff(curves, axis=-2)
     step = np.linalg.norm(steps, axis=-1) + 1e-9
     length = step.sum(axis=-1)
-    if sheet.style is NUMBERED:
-        return length
     bending = (np.linalg.norm(np.diff(steps / step[..., None], axis=-2), axis=-1) ** 2 / step[..., 1:]).sum(axis=-1)
     room = np.array([-3, -3, 3, 3])
     boxes = sheet.boxes + room
     boxes[[chord.first, chord.second]] -= 1.3 * room  # it may touch its own bodies
-    inside = _inside(curves, boxes).any(axis=-1).mean(axis=-1)
+    inside = _inside(curves[..., ::2, :], boxes).any(axis=-1).mean(axis=-1)
+    cost: Floats = length * (1 + 30 * inside) + 400 * bending + 10 * np.maximum(40 - length, 0)
+    if sheet.style is NUMBERED:
+        return cost
     lines, ends = KDTree(_ink(sheet.lines)), KDTree(np.concatenate([line.points[[0, -1]] for line in sheet.lines]))
-    along = np.isfinite(lines.query(curves, distance_upper_bound=6)[0]).mean(axis=-1)
+    along = np.isfinite(lines.query(curves[..., ::2, :], distance_upper_bound=6)[0]).mean(axis=-1)
     meeting = np.isfinite(ends.query(curves[..., [0, -1], :], distance_upper_bound=6)[0]).sum(axis=-1)
-    too_short = np.maximum(40 - length, 0)
-    return length * (1 + 30 * inside + 4 * along) + 400 * bending + 150 * meeting + 10 * too_short
+    return cost + 4 * length * along + 150 * meeting
 
 
 def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
@@ -262,12 +264,13 @@ def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
     radius, angle = sheet.style.radius, np.radians([180, 0, 140, 40, 90, 90, 220, 320])
     out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (4, 1))
-    return ends + radius * out, out
+    ways = 8 if sheet.style is NAMED else 2
+    return (ends + radius * out)[:ways], out[:ways]
 
 
 def _ink(lines: list[Line]) -> Floats:
     """Points on the lines, dense enough that none slips through a box or past a neighbour."""
-    t = np.linspace(0, 1, 5)[:, None, None]
+    t = np.linspace(0, 1, 4)[:, None, None]
     return np.concatenate([((1 - t) * p[:-1] + t * p[1:]).reshape(-1, 2) for p in (line.points for line in lines)])
 
 
@@ -282,7 +285,9 @@ def _inside(points: Floats, boxes: Floats) -> NDArray[np.bool_]:
 
 def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
     """The label of a chord and the cost of its place: beside the line, clear of words and, if possible, of lines."""
+    around = np.array([[*line.points.min(axis=0) - 150, *line.points.max(axis=0) + 150]])
     boxes, lines = sheet.boxes, _ink([line, *sheet.lines])
+    lines = lines[_inside(lines, around)[:, 0]]
     points, along = line.points[8:-8], np.gradient(line.points, axis=0)[8:-8]
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
     for gap, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -155,6 +156,8 @@ class Body:
     def rigid_inertia(self, values: Values) -> RigidInertia:
         """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
+        if self.about not in ("com", "origin"):
+            raise Mistake(f"about is '{self.about}'; use 'com' or 'origin'.")
         if self.massless:
             if self.shape is not None or numbers:
                 raise Mistake("is massless and has a mass: leave one of the two out.")
@@ -171,11 +174,11 @@ class Body:
         m = _positive(values.scalar(self.mass, "mass"), "mass", "kg")
         com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
         J = (0,) * 6 if self.inertia is None else _symmetric(self.inertia, values)
-        if self.about not in ("com", "origin"):
-            raise Mistake(f"about is '{self.about}'; use 'com' or 'origin'.")
-        about_com = self.about == "com" or self.inertia is None
-        M = RigidInertia.about_centre(m, com, J) if about_com else RigidInertia(m, com * m, J)
-        _check_moments(M.shifted(-com).J, "" if about_com else " (moved from the origin to the centre of mass)")
+        if self.about == "com" or self.inertia is None:
+            _check_moments(J, J)
+            return RigidInertia.about_centre(m, com, J)
+        M = RigidInertia(m, com * m, J)
+        _check_moments(M.shifted(-com).J, J, " (moved from the origin to the centre of mass)")
         return M
 
 
@@ -186,8 +189,10 @@ def _positive(value: Scalar, what: str, unit: str) -> Scalar:
 def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
     if isinstance(raw, tuple) and len(raw) == 3 and all(isinstance(row, tuple) for row in raw):
         (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (values.scalars(row, 3, "row of the inertia") for row in raw)
-        if (xy, xz, yz) != (yx, zx, zy):
-            raise Mistake("the inertia matrix is not symmetric.")
+        for above, below in ((xy, yx), (xz, zx), (yz, zy)):
+            numbers = isinstance(above, float) and isinstance(below, float)
+            if above != below and not (numbers and math.isclose(above, below, rel_tol=1e-9, abs_tol=1e-12 * abs(xx))):
+                raise Mistake(f"the inertia matrix is not symmetric: {above} above its diagonal, {below} below.")
         return xx, yy, zz, xy, xz, yz
     if isinstance(raw, tuple) and len(raw) == 3:
         return (*values.scalars(raw, 3, "inertia"), 0, 0, 0)
@@ -196,8 +201,11 @@ def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
     raise Mistake("inertia has the wrong shape; use (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or a 3x3 matrix.")
 
 
-def _check_moments(J: tuple[Scalar, ...], note: str) -> None:
-    """Principal moments of a body are not negative, and none exceeds the sum of the two others."""
+def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> None:
+    """Principal moments of a body are not negative, and none exceeds the sum of the two others.
+
+    What counts as round-off is measured by the numbers that were given, before they were moved.
+    """
     if any(isinstance(entry, Expression) for entry in J):
         return
     xx, yy, zz, xy, xz, yz = J
@@ -205,7 +213,7 @@ def _check_moments(J: tuple[Scalar, ...], note: str) -> None:
         a, b, c = sorted((xx, yy, zz))
     else:
         a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    slack = INERTIA_TOLERANCE * max(abs(c), abs(a))
+    slack = INERTIA_TOLERANCE * max(abs(entry) for entry in given)
     if a < -slack:
         raise Mistake(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.")
     if a + b < c - slack:

@@ -54,8 +54,8 @@ class _Check:
         self.model = model
         self.problems: list[Problem] = []
         self.values = Values({name: raw for name, raw in model.parameters if isinstance(name, str)})
-        self.body_names = dict.fromkeys(body.name for body in model.bodies if _is_name(body.name))
-        self.connections = {joint.name: joint for joint in model.joints if _is_name(joint.name)}
+        self.body_names = dict.fromkeys(body.name for body in model.bodies if isinstance(body.name, str))
+        self.connections = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
         joints = [joint for joint in self.connections.values() if isinstance(joint.joint, Joint)]
         self.known = known_references(joints)
 
@@ -83,9 +83,10 @@ class _Check:
                 field = _culprit(thing, error)
                 with self.at(where, *path, *([field] if field else []), what=field):
                     raise
-            if not field:
+            sound = SOUND.get(field, defaults.get(field, dataclasses.MISSING))
+            if sound is dataclasses.MISSING:
                 return
-            thing = dataclasses.replace(thing, **{field: SOUND.get(field, defaults[field])})
+            thing = dataclasses.replace(thing, **{field: sound})
 
     # --- one method for each part of a model -----------------------------------------------------------------------
 
@@ -132,11 +133,12 @@ class _Check:
                 if not isinstance(body.massless, bool):
                     body = dataclasses.replace(body, massless=body.mass is None and body.shape is None)
                     raise Mistake(f"massless is {self.model.bodies[i].massless!r}; use true or false.")
-            self.thoroughly(where, body, self._body, "body", i)
+            with self.at(where, "body", i):
+                if body.shape is not None and not isinstance(body.shape, Shape):
+                    raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
+                self.thoroughly(where, body, self._body, "body", i)
 
     def _body(self, body: Body) -> None:
-        if body.shape is not None and not isinstance(body.shape, Shape):
-            raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
         if body.shape is not None and body.about != "com":
             raise Mistake(f"about is {body.about!r}, but a shape knows its inertia. Leave about out.")
         # the shape itself is looked at on its own
@@ -152,7 +154,7 @@ class _Check:
                 if not isinstance(joint, Joint):
                     raise Mistake(f"{joint!r} is no joint; use mt.Revolute('z') or another of the joints.")
                 if connection.first.body == connection.second.body:
-                    raise Mistake(f"connects '{connection.first.body}' with itself; a joint stands between two bodies.")
+                    raise Mistake(f"connects {connection.first.body!r} with itself; a joint stands between two bodies.")
             if isinstance(joint, Joint):
                 self.thoroughly(where, joint, lambda j: j.resolved(self.values), "joint", i)
 
@@ -251,12 +253,14 @@ class _Check:
 
     def _body_exists(self, name: Any, *others: str) -> None:
         if not isinstance(name, str) or name not in self.body_names:
-            raise Mistake(f"there is no body {name!r}.{suggestion(name, [*others, *self.body_names])}")
+            raise Mistake(
+                f"there is no body {name!r}.{suggestion(name, [*others, *filter(_is_name, self.body_names)])}"
+            )
 
     def _connection(self, name: Any) -> Connection | None:
         """The joint of that name; None if it is there but no joint, which is a problem of its own."""
         if not isinstance(name, str) or name not in self.connections:
-            raise Mistake(f"there is no joint {name!r}.{suggestion(name, self.connections)}")
+            raise Mistake(f"there is no joint {name!r}.{suggestion(name, filter(_is_name, self.connections))}")
         return self.connections[name] if isinstance(self.connections[name].joint, Joint) else None
 
 

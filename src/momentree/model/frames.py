@@ -95,4 +95,7 @@ def _from_matrix(rows: list[tuple[Any, ...]]) -> Rotation:
         raise Mistake(f"the rotation matrix is not orthogonal: R R' differs from the unit matrix by {error:.2g}.")
     if np.linalg.det(matrix) < 0:
         raise Mistake("the rotation matrix is a reflection (determinant -1), not a rotation. Reverse one axis.")
+    if error > 1e-15:  # written with few digits: the rotation nearest to it
+        U, _, V = np.linalg.svd(matrix)
+        return Rotation(*(Vector(*row) for row in (U @ V).tolist()))
     return R

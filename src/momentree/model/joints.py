@@ -2,7 +2,8 @@
 
 A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its rates u
 move M with A u (`axes`, in the axes and at the origin of M), and what it does not let move are its `rows`, in the axes
-of F. `fit` finds the coordinates nearest to a given placement, for joints that close a loop.
+of F. `fit` finds the coordinates that come nearest to a given placement (a screw goes by its advance, a universal joint
+by its second axis first), for joints that close a loop.
 """
 
 from __future__ import annotations

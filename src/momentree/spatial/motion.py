@@ -10,7 +10,7 @@ from momentree.spatial.vector import ZERO, Vector
 
 
 class _Six:
-    """What motions and forces have in common; they never mix."""
+    """What motions and forces have in common; the type checker keeps them apart."""
 
     __slots__ = ("angular", "linear")
     __array_ufunc__ = None

@@ -140,5 +140,5 @@ def rotation_vector(R: Rotation) -> Vector:
 def vector_quaternion(r: Vector) -> Quaternion:
     """The unit quaternion of a rotation vector of floats."""
     angle = math.sqrt(r @ r)
-    s = math.sin(angle / 2) / angle if angle > 1e-9 else 0.5 - angle * angle / 48
+    s = math.sin(angle / 2) / angle if angle > 1e-9 else 0.5
     return (r.x * s, r.y * s, r.z * s, math.cos(angle / 2))

@@ -36,7 +36,15 @@ def _on_any(name: str, on_float: Callable[..., Scalar], numpy_name: str, sympy_n
 
 
 def _sign(x: float) -> float:
-    return math.copysign(1.0, x) if x != 0 else 0.0
+    return math.copysign(1.0, x) if x < 0 or x > 0 else x * 0.0
+
+
+def _minimum(x: float, y: float) -> float:
+    return x + y if math.isnan(x) or math.isnan(y) else min(x, y)
+
+
+def _maximum(x: float, y: float) -> float:
+    return x + y if math.isnan(x) or math.isnan(y) else max(x, y)
 
 
 def _sympy_select(x: Scalar, a: Scalar, b: Scalar) -> Scalar:
@@ -69,8 +77,8 @@ log = _on_any("log", math.log, "log", "log")
 sqrt = _on_any("sqrt", math.sqrt, "sqrt", "sqrt")
 absolute = _on_any("absolute", abs, "abs", "Abs")
 sign = _on_any("sign", _sign, "sign", "sign")
-minimum = _on_any("minimum", min, "minimum", "Min")
-maximum = _on_any("maximum", max, "maximum", "Max")
+minimum = _on_any("minimum", _minimum, "minimum", "Min")
+maximum = _on_any("maximum", _maximum, "maximum", "Max")
 select = _on_any("select", lambda x, a, b: a if x > 0 else b, "where", "Piecewise")
 
 # the functions by the names they have in expression texts

@@ -136,6 +136,35 @@ def test_prescribed_motion_drives_the_loop():
     assert driven.rate("D") == pytest.approx(free.rate("D"), abs=1e-12)
 
 
+def test_the_rate_of_a_closing_joint_counts_what_prescribed_motion_adds():
+    # a five-bar with one driven crank: give the rate of the hinge where the loop is cut
+    m = mt.Model("five-bar")
+    bars = [m.body(f"bar{i}", mt.rod(mass=1.0, length=1.0)) for i in range(4)]
+    m.joint("A", mt.Revolute("z", motion="2 + 3*t"), m.ground, bars[0])
+    m.joint("B", mt.Revolute("z"), bars[0].at((1, 0, 0)), bars[1])
+    m.joint("C", mt.Revolute("z"), bars[1].at((1, 0, 0)), bars[2])
+    m.joint("D", mt.Revolute("z"), bars[2].at((1, 0, 0)), bars[3])
+    m.joint("E", mt.Revolute("z"), bars[3].at((1, 0, 0)), m.ground.at((1.2, 0, 0)))
+    m.cut("E")
+    state = m.build().assemble(rates={"E": 0.7})
+    assert state.rate("E") == pytest.approx(0.7, abs=1e-12)
+    assert state.rate("A") == 3.0
+    assert state.closure_rate < ROUND_OFF * 10
+    # around a closed loop the turning adds up to nothing
+    assert sum(state.rate(name) for name in "ABCDE") == pytest.approx(0, abs=1e-12)
+
+
+def test_angles_come_without_full_turns_unless_turns_matter():
+    for state in four_bar().build().branches({"A": 1.0}):
+        assert abs(state["D"]) <= math.pi
+        assert abs(state["B"]) <= math.pi
+    m = mt.Model("gears")
+    for name in ("alpha", "beta"):
+        m.joint(name, mt.Revolute("z"), m.ground, m.body(f"wheel {name}", mt.cylinder(1.0, radius=0.1, length=0.02)))
+    m.constrain("alpha - 40*beta")
+    assert m.build().assemble({"beta": 1.0})["alpha"] == pytest.approx(40.0)
+
+
 def test_constraints_hold_in_the_assembled_state():
     m = mt.Model("gears and a rolling wheel")
     for name in ("alpha", "beta"):

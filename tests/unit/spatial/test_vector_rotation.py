@@ -280,7 +280,7 @@ def test_the_quaternion_of_a_rotation_vector(n, angle):
     # (n sin(angle/2), cos(angle/2)), of a tiny vector too
     found = vector_quaternion(n * angle)
     expected = [*(np.array([*n]) * math.sin(angle / 2)), math.cos(angle / 2)]
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-15 * abs(angle))
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-15 * abs(angle) + 1e-300)
 
 
 @plenty
