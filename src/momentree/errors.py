@@ -21,12 +21,14 @@ class Problem:
     | message | what is wrong and the way out                                            |
     | path    | where it stands in a model file: ("joint", 3, "axis"); () if nowhere    |
     | place   | "four-bar.toml:23" once a file is known to be the source, else ""        |
+    | missing | the kind and name of what was looked for in vain: ("body", "cuopler")   |
     """
 
     where: str
     message: str
     path: tuple[str | int, ...] = ()
     place: str = ""
+    missing: tuple[str, str] | None = None
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.place, self.where, self.message) if part)
@@ -43,9 +45,18 @@ class ModelError(MomentreeError):
 class ExpressionError(MomentreeError):
     """A mistake in the text of an expression, with its place (0-based) in the text."""
 
+    WIDTH = 60  # characters that are shown before and after the place
+
     def __init__(self, message: str, text: str = "", position: int = 0):
         self.message, self.text, self.position = message, text, position
-        super().__init__(f"{message}\n    {text}\n    {' ' * position}^" if text else message)
+        super().__init__(f"{message}\n{self._pointed()}" if text else message)
+
+    def _pointed(self) -> str:
+        """The text around the place, unprintable characters as blanks, and a caret below it."""
+        start, end = max(0, self.position - self.WIDTH), self.position + self.WIDTH
+        shown = "".join(c if c.isprintable() else " " for c in self.text[start:end])
+        before, after = "..." * (start > 0), "..." * (end < len(self.text))
+        return f"    {before}{shown}{after}\n    {' ' * (len(before) + self.position - start)}^"
 
 
 class GraphError(MomentreeError):

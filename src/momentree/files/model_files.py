@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -175,10 +174,10 @@ class _Reader:
         """Whether a problem of the model only follows from what could not be read."""
         if any(problem.path[:depth] in self.broken for depth in range(1, len(problem.path) + 1)):
             return True
-        missed = re.search(r"there is no (body|joint) '(.*?)'\.|unknown name '`?([^'`.]*)", problem.message)
-        if missed is None:
+        if problem.missing is None:
             return False
-        kinds, name = ((missed[1],), missed[2]) if missed[1] else (("joint", "parameters"), missed[3])
+        kind, name = problem.missing
+        kinds = ("joint", "parameters") if kind == "name" else (kind,)
         return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:

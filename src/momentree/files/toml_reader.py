@@ -11,6 +11,7 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,19 @@ class Document:
     | field | meaning                                                                              |
     |-------|--------------------------------------------------------------------------------------|
     | data  | the values, as tomllib gives them                                                    |
-    | lines | 1-based line of every key and array element; ("joint", 3, "axis") is in [[joint]] no. 4 |
+    | text  | what they were read from                                                             |
     """
 
     data: dict[str, Any]
-    lines: Mapping[TomlPath, int]
+    text: str
+
+    @cached_property
+    def lines(self) -> Mapping[TomlPath, int]:
+        """1-based line of every key and array element; ("joint", 3, "axis") is in [[joint]] no. 4.
+
+        Found only when asked for: a model without mistakes needs no lines.
+        """
+        return _scan(self.text)
 
     def line(self, path: Sequence[str | int]) -> int | None:
         """The line of the path or, where that is missing, of what should hold it; None for the whole text."""
@@ -75,11 +84,20 @@ def parse_document(text: str, name: str = "") -> Document:
         data = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise _syntax_error(error, text, name) from None
-    lines = _scan(text)
-    deepest = max(lines, key=len)
-    if len(deepest) > DEEPEST:
-        raise _error(name, _too_deep(), lines[deepest])
-    return Document(data, lines)
+    document = Document(data, text)
+    if _depth(data) > DEEPEST:
+        raise _error(name, _too_deep(), document.lines[max(document.lines, key=len)])
+    return document
+
+
+def _depth(data: dict[str, Any]) -> int:
+    """How many keys and indices lead to the deepest value."""
+    level: list[Any] = [data]
+    depth = 0
+    while inside := [part for thing in level for part in (thing.values() if isinstance(thing, dict) else thing)]:
+        depth += 1
+        level = [part for part in inside if isinstance(part, dict | list)]
+    return depth
 
 
 # the file ---------------------------------------------------------------------------------------------------------

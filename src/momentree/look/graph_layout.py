@@ -109,7 +109,7 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     for k in range(1, graph.n + 1):
         box = np.array([x[k] - half[k], y[k] - style.radius, x[k] + half[k], y[k] + style.radius])
         sheet.bodies.append(Body(names[k], box, colours.get(k, INK), k in colours))
-    widest = np.full(graph.n + 1, 1.0)
+    widest = np.ones(graph.n + 1)  # how far aside the children of a body stand
     np.maximum.at(widest, graph.parents, np.abs(x[1:] - x[graph.parents]))
     for k, parent in enumerate(graph.k, 1):
         _draw_tree_arc(sheet, k, parent, labels[k], graph.direction[k - 1] > 0, widest[parent])
@@ -184,7 +184,7 @@ def _upwards(graph: Graph, style: Style, x: Floats) -> Floats:
     return (np.cumsum(height) - height[0])[depth]
 
 
-# where the lines run
+# where the lines run, and their labels
 
 
 def _draw_tree_arc(sheet: Sheet, body: int, parent: int, label: str, inward: bool, widest: float) -> None:
@@ -194,9 +194,8 @@ def _draw_tree_arc(sheet: Sheet, body: int, parent: int, label: str, inward: boo
     start = np.array([foot[0], 0.0])
     if parent:
         left, _, right, top = sheet.bodies[parent - 1].box
-        flat = (right - left) / 2 - style.radius
-        start = np.array([(left + right) / 2, top])
-        start[0] += min(0.08, flat / widest) * (foot[0] - start[0])
+        flat, middle = (right - left) / 2 - style.radius, (left + right) / 2
+        start = np.array([middle + min(0.08, flat / widest) * (foot[0] - middle), top])
     bent = _bezier(start, start + (foot - start) * [0, 0.5], foot - (foot - start) * [0, 0.6], foot)
     points = np.concatenate([bent, foot + np.linspace(0.1, 1, 10)[:, None] * [0, style.upright]])
     sheet.lines.append(Line(points[::-1] if inward else points))
@@ -240,9 +239,8 @@ def _costs(sheet: Sheet, chord: Chord, curves: Floats) -> Floats:
     step = np.linalg.norm(steps, axis=-1) + 1e-9
     length = step.sum(axis=-1)
     bending = (np.linalg.norm(np.diff(steps / step[..., None], axis=-2), axis=-1) ** 2 / step[..., 1:]).sum(axis=-1)
-    room = np.array([-3, -3, 3, 3])
-    boxes = sheet.boxes + room
-    boxes[[chord.first, chord.second]] -= 1.3 * room  # it may touch its own bodies
+    boxes = sheet.boxes + np.array([-3, -3, 3, 3])
+    boxes[[chord.first, chord.second]] += [4, 4, -4, -4]  # it may touch its own bodies
     inside = _inside(curves[..., ::2, :], boxes).any(axis=-1).mean(axis=-1)
     cost: Floats = length * (1 + 30 * inside) + 400 * bending + 10 * np.maximum(40 - length, 0)
     if sheet.style is NUMBERED:
@@ -261,11 +259,11 @@ def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
         x = np.array([left - 50, left - 12, right + 12, right + 50, outer[:, 0].min() - 20, outer[:, 2].max() + 20])
         return np.stack([x, 0 * x], axis=1), np.tile([0.0, 1.0], (6, 1))
     left, bottom, right, top = sheet.bodies[body - 1].box
-    radius, angle = sheet.style.radius, np.radians([180, 0, 140, 40, 90, 90, 220, 320])
+    ways = [180, 0, 140, 40, 90, 90, 220, 320]  # degrees, of the left and the right end in turn
+    radius, angle = sheet.style.radius, np.radians(ways if sheet.style is NAMED else ways[:2])
     out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (4, 1))
-    ways = 8 if sheet.style is NAMED else 2
-    return (ends + radius * out)[:ways], out[:ways]
+    ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (len(out) // 2, 1))
+    return ends + radius * out, out
 
 
 def _ink(lines: list[Line]) -> Floats:
@@ -278,9 +276,6 @@ def _inside(points: Floats, boxes: Floats) -> NDArray[np.bool_]:
     """Which points lie in which boxes; the last axis is that of the boxes."""
     x, y = points[..., 0, None], points[..., 1, None]
     return (x > boxes[:, 0]) & (x < boxes[:, 2]) & (y > boxes[:, 1]) & (y < boxes[:, 3])
-
-
-# where the words stand
 
 
 def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
@@ -300,4 +295,5 @@ def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
         cost = np.where(free, 100 * crossed + off_middle, np.inf)
         if free.any() and (cost.min() < 100 or gap > 40):
             break
-    return 2 * gap + cost.min(), Words(*middles[cost.argmin()], text, SMALL, line.colour)
+    x, y = middles[cost.argmin()]
+    return 2 * gap + cost.min(), Words(x, y, text, SMALL, line.colour)

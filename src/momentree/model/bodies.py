@@ -11,7 +11,7 @@ import numpy as np
 
 from momentree.model.expressions import Expression
 from momentree.model.frames import Frame
-from momentree.model.values import Mistake, Raw, Values, checked, plain
+from momentree.model.values import Mistake, Raw, Values, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
@@ -34,7 +34,7 @@ class Shape:
         raise NotImplementedError
 
     def _mass(self, values: Values) -> Scalar:
-        return _positive(values.scalar(self.mass, "mass"), "mass", "kg")
+        return positive(values.scalar(self.mass, "mass"), "mass", "kg")
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,8 @@ class Rod(Shape):
     along: Raw = "x"
 
     def inertia(self, values: Values) -> RigidInertia:
-        m, length = self._mass(values), _positive(values.scalar(self.length, "length"), "length", "m")
-        r = checked(
-            values.scalar(self.radius, "radius"), lambda v: v >= 0, "radius is {value} m; it may not be negative."
-        )
+        m, length = self._mass(values), positive(values.scalar(self.length, "length"), "length", "m")
+        r = not_negative(values.scalar(self.radius, "radius"), "radius", "m")
         return _cylinder(m, length, r, values.axis(self.along, "along"), length / 2)
 
 
@@ -65,8 +63,8 @@ class Cylinder(Shape):
     centre: Raw = (0, 0, 0)
 
     def inertia(self, values: Values) -> RigidInertia:
-        length = _positive(values.scalar(self.length, "length"), "length", "m")
-        r = _positive(values.scalar(self.radius, "radius"), "radius", "m")
+        length = positive(values.scalar(self.length, "length"), "length", "m")
+        r = positive(values.scalar(self.radius, "radius"), "radius", "m")
         solid = _cylinder(self._mass(values), length, r, values.axis(self.axis), 0)
         return solid.shifted(values.vector(self.centre, "centre"))
 
@@ -81,7 +79,7 @@ class Box(Shape):
 
     def inertia(self, values: Values) -> RigidInertia:
         m = self._mass(values)
-        a, b, c = (_positive(edge, "an edge", "m") for edge in values.scalars(self.size, 3, "size"))
+        a, b, c = (positive(edge, "size", "m") for edge in values.scalars(self.size, 3, "size"))
         J = (m * (b * b + c * c) / 12, m * (a * a + c * c) / 12, m * (a * a + b * b) / 12, 0, 0, 0)
         return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), J)
 
@@ -95,7 +93,7 @@ class Sphere(Shape):
     centre: Raw = (0, 0, 0)
 
     def inertia(self, values: Values) -> RigidInertia:
-        m, r = self._mass(values), _positive(values.scalar(self.radius, "radius"), "radius", "m")
+        m, r = self._mass(values), positive(values.scalar(self.radius, "radius"), "radius", "m")
         J = 2 * m * r * r / 5
         return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), (J, J, J, 0, 0, 0))
 
@@ -157,21 +155,22 @@ class Body:
         """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
         if self.about not in ("com", "origin"):
-            raise Mistake(f"about is '{self.about}'; use 'com' or 'origin'.")
+            raise Mistake(f"about is {self.about!r}; use 'com' or 'origin'.", "about")
         if self.massless:
             if self.shape is not None or numbers:
-                raise Mistake("is massless and has a mass: leave one of the two out.")
+                raise Mistake("is massless and has a mass: leave one of the two out.", "massless")
             return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
         if self.shape is not None:
             if numbers:
-                raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.")
+                raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.", numbers[0])
             return self.shape.inertia(values)
         if self.mass is None:
-            raise Mistake("has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier.")
+            message = "has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier."
+            raise Mistake(message, "mass")
         return self._from_numbers(values)
 
     def _from_numbers(self, values: Values) -> RigidInertia:
-        m = _positive(values.scalar(self.mass, "mass"), "mass", "kg")
+        m = positive(values.scalar(self.mass, "mass"), "mass", "kg")
         com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
         J = (0,) * 6 if self.inertia is None else _symmetric(self.inertia, values)
         if self.about == "com" or self.inertia is None:
@@ -182,23 +181,20 @@ class Body:
         return M
 
 
-def _positive(value: Scalar, what: str, unit: str) -> Scalar:
-    return checked(value, lambda v: v > 0, f"{what} is {{value}} {unit}; it must be positive.")
-
-
 def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
     if isinstance(raw, tuple) and len(raw) == 3 and all(isinstance(row, tuple) for row in raw):
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (values.scalars(row, 3, "row of the inertia") for row in raw)
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (values.scalars(row, 3, "inertia") for row in raw)
         for above, below in ((xy, yx), (xz, zx), (yz, zy)):
             numbers = isinstance(above, float) and isinstance(below, float)
             if above != below and not (numbers and math.isclose(above, below, rel_tol=1e-9, abs_tol=1e-12 * abs(xx))):
-                raise Mistake(f"the inertia matrix is not symmetric: {above} above its diagonal, {below} below.")
+                raise Mistake(f"inertia is not symmetric: {above} above its diagonal, {below} below.", "inertia")
         return xx, yy, zz, xy, xz, yz
     if isinstance(raw, tuple) and len(raw) == 3:
         return (*values.scalars(raw, 3, "inertia"), 0, 0, 0)
     if isinstance(raw, tuple) and len(raw) == 6:
         return values.scalars(raw, 6, "inertia")
-    raise Mistake("inertia has the wrong shape; use (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or a 3x3 matrix.")
+    message = "inertia has the wrong shape; use (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or a 3x3 matrix."
+    raise Mistake(message, "inertia")
 
 
 def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> None:
@@ -208,6 +204,8 @@ def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str =
     """
     if any(isinstance(entry, Expression) for entry in J):
         return
+    if not all(math.isfinite(entry) for entry in J):
+        raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
     xx, yy, zz, xy, xz, yz = J
     if xy == xz == yz == 0:
         a, b, c = sorted((xx, yy, zz))
@@ -215,11 +213,13 @@ def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str =
         a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     slack = INERTIA_TOLERANCE * max(abs(entry) for entry in given)
     if a < -slack:
-        raise Mistake(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.")
+        message = f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2."
+        raise Mistake(message, "inertia")
     if a + b < c - slack:
         raise Mistake(
             f"inertia breaks the triangle inequality{note}: principal moments {a:.4g} + {b:.4g} < {c:.4g} kg m2, "
-            "which no body has."
+            "which no body has.",
+            "inertia",
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from momentree.errors import ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, Sphere
 from momentree.model.elements import Connection, Split, Spring
-from momentree.model.expressions import Reference, parse
+from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joints import Joint
 from momentree.model.values import Mistake, Values
@@ -60,32 +59,33 @@ class _Check:
         self.known = known_references(joints)
 
     @contextmanager
-    def at(self, where: str, *path: str | int, what: str = "") -> Iterator[None]:
-        """A mistake made inside becomes a problem; its message says `what` it is about."""
+    def at(self, where: str, *path: str | int) -> Iterator[None]:
+        """A mistake made inside becomes a problem."""
         try:
             yield
-        except (Mistake, ExpressionError) as error:
-            named = not what or re.search(rf"\b{what}\b", _unquoted(error))
-            self.problems.append(Problem(where, str(error) if named else f"{what}: {error}", path))
+        except Mistake as mistake:
+            self.problems.append(Problem(where, str(mistake), path, missing=mistake.missing))
+        except ExpressionError as error:
+            self.problems.append(Problem(where, str(error), path))
 
     def thoroughly(self, where: str, thing: Any, check: Callable[[Any], object], *path: str | int) -> None:
         """Check a thing, and again with the field that was wrong put right, so that no mistake hides the next."""
         defaults = {field.name: field.default for field in dataclasses.fields(thing)}
-        told: list[str] = []
-        for _ in defaults:
+        righted: set[str] = set()
+        while True:
             try:
                 check(thing)
                 return
-            except (Mistake, ExpressionError) as error:
-                if str(error) in told:
-                    return
-                told.append(str(error))
-                field = _culprit(thing, error)
-                with self.at(where, *path, *([field] if field else []), what=field):
+            except Mistake as mistake:
+                if mistake.what in righted:
+                    return  # what was put in did not do; the mistake itself is told
+                with self.at(where, *path, *([mistake.what] if mistake.what in defaults else [])):
                     raise
+                field = mistake.what
             sound = SOUND.get(field, defaults.get(field, dataclasses.MISSING))
             if sound is dataclasses.MISSING:
                 return
+            righted.add(field)
             thing = dataclasses.replace(thing, **{field: sound})
 
     # --- one method for each part of a model -----------------------------------------------------------------------
@@ -102,18 +102,18 @@ class _Check:
                 if name in self.connections:
                     raise Mistake("has the same name as a joint; expressions could not tell them apart. Rename one.")
                 if name in self.values.mistakes:
-                    raise Mistake(self.values.mistakes[name].removeprefix(f"parameter '{name}' "))
+                    raise self.values.mistakes[name]
 
     def surroundings(self) -> None:
         model = self.model
         with self.at("", "name"):
             if not isinstance(model.name, str) or not model.name.isprintable():
                 raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
-        with self.at("", "gravity", what="gravity"):
+        with self.at("", "gravity"):
             self.values.vector(model.gravity, "gravity")
         for what in ("position", "rotation"):
             laws = getattr(model.ground, what)
-            with self.at("ground", "ground", what, what=what):
+            with self.at("ground", "ground", what):
                 if laws is not None and (not isinstance(laws, tuple) or len(laws) != 3):
                     raise Mistake(f"{what} needs three laws of t.")
                 for law in laws or ():
@@ -140,7 +140,7 @@ class _Check:
 
     def _body(self, body: Body) -> None:
         if body.shape is not None and body.about != "com":
-            raise Mistake(f"about is {body.about!r}, but a shape knows its inertia. Leave about out.")
+            raise Mistake(f"about is {body.about!r}, but a shape knows its inertia. Leave about out.", "about")
         # the shape itself is looked at on its own
         dataclasses.replace(body, shape=body.shape and Sphere(1, 1)).rigid_inertia(self.values)
 
@@ -192,7 +192,7 @@ class _Check:
 
     def _element(self, element: Any) -> None:
         if isinstance(element, Spring) and not isinstance(element.tension_only, bool):
-            raise Mistake(f"tension_only is {element.tension_only!r}; use true or false.")
+            raise Mistake(f"tension_only is {element.tension_only!r}; use true or false.", "tension_only")
         element.numbers(self.values)
 
     def loops(self) -> None:
@@ -206,7 +206,7 @@ class _Check:
         opened = [(split.body, split.joint) for split in self.model.splits]
         for i, split in enumerate(self.model.splits):
             where, path = f"split of {split.body!r}", ("structure", "split", i)
-            with self.at(where, *path, "share", what="share"):
+            with self.at(where, *path, "share"):
                 split.portion(self.values)
             with self.at(where, *path, "body"):
                 if split.body == GROUND:
@@ -246,55 +246,23 @@ class _Check:
         with self.at(where, *path, "body"):
             if frame.body != GROUND:
                 self._body_exists(frame.body, GROUND)
-        with self.at(where, *path, "at", what="position"):
+        with self.at(where, *path, "at"):
             self.values.vector(frame.position, "position")
-        with self.at(where, *path, "rotation", what="rotation"):
+        with self.at(where, *path, "rotation"):
             rotation_of(frame.rotation, self.values)
 
     def _body_exists(self, name: Any, *others: str) -> None:
         if not isinstance(name, str) or name not in self.body_names:
-            raise Mistake(
-                f"there is no body {name!r}.{suggestion(name, [*others, *filter(_is_name, self.body_names)])}"
-            )
+            near = suggestion(str(name), [*others, *filter(_is_name, self.body_names)])
+            raise Mistake(f"there is no body {name!r}.{near}", missing=("body", str(name)))
 
     def _connection(self, name: Any) -> Connection | None:
         """The joint of that name; None if it is there but no joint, which is a problem of its own."""
         if not isinstance(name, str) or name not in self.connections:
-            raise Mistake(f"there is no joint {name!r}.{suggestion(name, filter(_is_name, self.connections))}")
+            near = suggestion(str(name), filter(_is_name, self.connections))
+            raise Mistake(f"there is no joint {name!r}.{near}", missing=("joint", str(name)))
         return self.connections[name] if isinstance(self.connections[name].joint, Joint) else None
 
 
 def _is_name(name: Any) -> bool:
     return isinstance(name, str) and bool(name.strip()) and name.isprintable() and "`" not in name
-
-
-def _unquoted(error: Exception) -> str:
-    return re.sub("'[^']*'+", "", str(error).partition("\n")[0])
-
-
-def _culprit(thing: Any, error: Exception) -> str:
-    """The field that a mistake is about: it holds the text that is quoted, or is the first to be named; "" if none."""
-    fields = [field.name for field in dataclasses.fields(thing) if field.name != "name"]
-    quoted = error.text if isinstance(error, ExpressionError) else str(error).partition("'")[2].partition("'")[0]
-    if quoted:
-        holders = [field for field in fields if quoted in _texts(getattr(thing, field))]
-    else:  # perhaps a text that is too short or too long to be quoted
-        holders = [field for field in fields if str(error) in map(_complaint, _texts(getattr(thing, field)))]
-    named = re.search(rf"\b({'|'.join(fields)})\b", _unquoted(error))
-    if len(holders) == 1:
-        return holders[0]
-    return named[1] if named else ""
-
-
-def _texts(raw: Any) -> list[str]:
-    if isinstance(raw, tuple):
-        return [text for entry in raw for text in _texts(entry)]
-    return [raw] if isinstance(raw, str) else []
-
-
-def _complaint(text: str) -> str:
-    try:
-        parse(text)
-    except ExpressionError as error:
-        return str(error)
-    return ""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Joint
-from momentree.model.values import Mistake, Raw, Values, checked, plain
+from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Torque(_Element):
         laws = self.law if isinstance(self.law, tuple) else (self.law,)
         rates = connection.joint.rates
         if len(laws) != len(rates):
-            raise Mistake(
-                f"has {len(laws)} laws; a {connection.joint.kind} joint takes {len(rates)}: {', '.join(rates)}."
-            )
+            counted = f"{len(laws)} law{'s' * (len(laws) != 1)}"
+            kind = connection.joint.kind
+            raise Mistake(f"has {counted}; a {kind} joint takes {len(rates)}: {', '.join(rates)}.", "law")
         if connection.joint.motion is not None:
-            raise Mistake(f"joint '{self.joint}' moves as prescribed: a torque on it would do nothing.")
+            raise Mistake(f"joint '{self.joint}' moves as prescribed: a torque on it would do nothing.", "joint")
         return tuple(values.law(law, known) for law in laws)
 
 
@@ -75,11 +75,12 @@ class PointForce(_Element):
 
     def laws(self, values: Values, known: dict[Reference, str]) -> tuple[Expression, ...]:
         if self.axes not in (GROUND, "body"):
-            raise Mistake(f"axes is '{self.axes}'; use 'ground' or 'body'.")
+            raise Mistake(f"axes is {self.axes!r}; use 'ground' or 'body'.", "axes")
         for what, laws in (("law", self.law), ("moment", self.moment)):
             if not isinstance(laws, tuple) or len(laws) != 3:
-                raise Mistake(f'{what} needs three components, such as (0, 0, "-5*z\'").')
-        return tuple(values.law(law, known) for law in (*self.law, *self.moment))
+                raise Mistake(f'{what} needs three components, such as (0, 0, "-5*z\'").', what)
+        force, moment = ([values.law(law, known, what) for law in getattr(self, what)] for what in ("law", "moment"))
+        return (*force, *moment)
 
 
 @dataclass(frozen=True)
@@ -130,13 +131,11 @@ class Contact(_Element):
 
     def numbers(self, values: Values) -> tuple[Raw, ...]:
         if self.law not in self.LAWS:
-            raise Mistake(f"law is '{self.law}'; use one of {', '.join(repr(law) for law in self.LAWS)}.")
+            raise Mistake(f"law is {self.law!r}; use one of {', '.join(repr(law) for law in self.LAWS)}.", "law")
         if self.disc is not None:
             values.axis(self.disc, "disc")
-        positive = ("stiffness", "ramp", "slip", *(("ball",) if self.ball is not None else ()))
-        for name in positive:
-            value = values.scalar(getattr(self, name), name)
-            checked(value, lambda v: v > 0, name + " is {value}; it must be positive.")
+        for name in ("stiffness", "ramp", "slip", *(("ball",) if self.ball is not None else ())):
+            positive(values.scalar(getattr(self, name), name), name)
         return _not_negative(self, ("radius", "damping", "friction"), values)
 
 
@@ -168,12 +167,8 @@ class Split(_Element):
 
     def portion(self, values: Values) -> Raw:
         share = values.scalar(self.share, "share")
-        return checked(share, lambda v: 0 < v < 1, "share is {value}; both halves need inertia, so 0 < share < 1.")
+        return checked(share, lambda v: 0 < v < 1, "share", "", "both halves need inertia, so 0 < share < 1")
 
 
 def _not_negative(element: _Element, names: tuple[str, ...], values: Values) -> tuple[Raw, ...]:
-    numbers = []
-    for name in names:
-        number = values.scalar(getattr(element, name), name)
-        numbers.append(checked(number, lambda v: v >= 0, name + " is {value}; it may not be negative."))
-    return tuple(numbers)
+    return tuple(not_negative(values.scalar(getattr(element, name), name), name) for name in names)

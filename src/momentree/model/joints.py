@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from numpy.typing import NDArray
 
 from momentree.model.expressions import Expression
-from momentree.model.values import Mistake, Raw, Values, checked, plain
+from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain
 from momentree.spatial import ZERO, Axes, Force, Motion, Rotation, Scalar, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import (
     cardan_quaternion,
@@ -126,7 +126,7 @@ class Joint:
         if self.motion is not None:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
         if motion is not None and any(getattr(self, name) is not None for name in ("spring", "damping", "limits")):
-            raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.")
+            raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.", "motion")
         return self._with(**axes, motion=motion, **self._options(values))
 
     def _with(self, **fields: Any) -> Self:
@@ -143,9 +143,8 @@ class Joint:
             if raw is None:
                 continue
             if name != "damping" and len(self.coordinates) != len(self.rates):
-                raise Mistake(
-                    f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
-                )
+                message = f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
+                raise Mistake(message, name)
             if name == "limits":
                 pairs = (raw,) if len(self.rates) == 1 else self._each(raw, name)
                 options[name] = tuple(_limits(pair, values) for pair in pairs)
@@ -153,20 +152,20 @@ class Joint:
                 options[name] = tuple(values.scalar(one, name) for one in self._each(raw, name))
         for name in ("spring", "damping"):
             for value in options.get(name, ()):
-                checked(value, lambda v: v >= 0, name + " is {value}; it may not be negative.")
+                not_negative(value, name)
         if "rest" in options and "spring" not in options:
-            raise Mistake("has a rest position but no spring. Give spring=.")
+            raise Mistake("has a rest position but no spring. Give spring=.", "rest")
         return options
 
     def _each(self, raw: Raw, what: str) -> tuple[Raw, ...]:
         count = len(self.rates)
         if count == 0:
-            raise Mistake(f"a {self.kind} joint does not move and takes no {what}.")
+            raise Mistake(f"a {self.kind} joint does not move and takes no {what}.", what)
         entries = raw if isinstance(raw, tuple) else (raw,)
         if len(entries) != count:
-            raise Mistake(
-                f"{what} has {len(entries)} values; a {self.kind} joint takes {count}: {', '.join(self.rates)}."
-            )
+            counted = f"{len(entries)} value{'s' * (len(entries) != 1)}"
+            message = f"{what} has {counted}; a {self.kind} joint takes {count}: {', '.join(self.rates)}."
+            raise Mistake(message, what)
         return entries
 
 
@@ -220,7 +219,7 @@ class Screw(Joint):
 
     def resolved(self, values: Values) -> Self:
         pitch = values.scalar(self.pitch, "pitch")
-        checked(pitch, lambda v: v != 0, "pitch is {value} m; without an advance use a Revolute joint.")
+        checked(pitch, lambda v: v != 0, "pitch", "m", "without an advance use a Revolute joint")
         return super().resolved(values)._with(pitch=pitch)
 
     @property
@@ -299,7 +298,7 @@ class Universal(Joint):
     def resolved(self, values: Values) -> Self:
         joint = super().resolved(values)
         if joint.first.cross(joint.second).norm < 1e-6:
-            raise Mistake("the two axes are parallel; use a Revolute joint or turn one of them.")
+            raise Mistake("the two axes are parallel; use a Revolute joint or turn one of them.", "second")
         return joint
 
     def placement(self, q: Coordinates) -> Transform:
@@ -471,8 +470,8 @@ def angle_about(n: Vector, R: Rotation) -> Scalar:
 
 def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise Mistake("limits are a pair (lowest, highest); write -inf or inf where there is none.")
+        raise Mistake("limits are a pair (lowest, highest); write -inf or inf where there is none.", "limits")
     low, high = (one if one in (-math.inf, math.inf) else values.scalar(one, "limits") for one in pair)
     if not isinstance(low, Expression) and not isinstance(high, Expression) and low >= high:
-        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.")
+        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.", "limits")
     return low, high

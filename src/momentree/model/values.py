@@ -20,19 +20,31 @@ AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
 class Mistake(MomentreeError):
-    """Something a user wrote that cannot be meant; becomes a Problem once it is known where it stands."""
+    """Something a user wrote that cannot be meant; becomes a Problem once it is known where it stands.
+
+    | field   | meaning                                                                      |
+    |---------|------------------------------------------------------------------------------|
+    | what    | the field that it is about, "mass"; "" if none                               |
+    | missing | kind and name of what was looked for in vain; kind "name" in an expression   |
+    """
+
+    def __init__(self, message: str, what: str = "", missing: tuple[str, str] | None = None):
+        self.what, self.missing = what, missing
+        super().__init__(message)
 
 
-def plain(value: Any) -> Raw:
+def plain(value: Any, depth: int = 0) -> Raw:
     """The plain form that a model keeps: numbers, texts, None, tuples; functions and expressions become their text."""
+    if depth > 10:
+        raise Mistake("is a list of lists of lists without end; numbers, texts and short lists are expected.")
     if isinstance(value, Expression):
         return value.value if value.value is not None else str(value)
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        return plain(value.tolist())
+        return plain(value.tolist(), depth)
     if isinstance(value, (list, tuple, Vector)):
-        return tuple(plain(entry) for entry in value)
+        return tuple(plain(entry, depth + 1) for entry in value)
     if callable(value):
         return plain(expression_of_function(value))
     return value
@@ -49,42 +61,42 @@ class Values:
 
     def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = ()):
         self.names = tuple(parameters)
-        self.mistakes: dict[str, str] = {}
+        self.mistakes: dict[str, Mistake] = {}
         self._known: dict[Reference, Scalar] = {}
         self._resolve(parameters, free)
 
     def scalar(self, raw: Raw, what: str = "value") -> Scalar:
         """A finite number, or an Expression in free parameters."""
         if isinstance(raw, (int, float)) and not isinstance(raw, bool):
-            return _finite(float(raw), what)
+            return _finite(raw, what)
         if not isinstance(raw, str):
-            raise Mistake(f"{what} is {_shown(raw)}; a number or an expression of parameters is expected.")
-        expression = parse(raw)
-        self._only(expression, {Reference(name) for name in self.names}, raw, what, "parameters")
-        resolved = self._substituted(expression, raw)
-        return _finite(resolved.value, what) if resolved.value is not None else resolved
+            raise Mistake(f"{what} is {_shown(raw)}; a number or an expression of parameters is expected.", what)
+        expression = self._parsed(raw, {Reference(name) for name in self.names}, what, "parameters")
+        return _finite(expression.value, what) if expression.value is not None else expression
 
     def vector(self, raw: Raw, what: str = "vector") -> Vector:
         """Three scalars."""
         return Vector(*self.scalars(raw, 3, what))
 
     def scalars(self, raw: Raw, count: int, what: str) -> tuple[Scalar, ...]:
+        """That many scalars."""
         if not isinstance(raw, tuple) or len(raw) != count:
-            raise Mistake(f"{what} is {_shown(raw)}; {count} numbers are expected.")
+            raise Mistake(f"{what} is {_shown(raw)}; {count} numbers are expected.", what)
         return tuple(self.scalar(entry, what) for entry in raw)
 
     def axis(self, raw: Raw, what: str = "axis") -> Vector:
         """A unit vector: "x", "-z", or three numbers of any length but zero."""
         if isinstance(raw, str):
             if raw not in AXES:
-                raise Mistake(f"{what} is '{raw}'; use 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
+                raise Mistake(f"{what} is {_shown(raw)}; use 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.", what)
             return AXES[raw]
         n = self.vector(raw, what)
         if any(isinstance(component, Expression) for component in n):
-            raise Mistake(f"{what} depends on a free parameter; the directions of a system are fixed when it is built.")
+            message = f"{what} depends on a free parameter; the directions of a system are fixed when it is built."
+            raise Mistake(message, what)
         largest = max(abs(component) for component in n)
         if largest == 0:
-            raise Mistake(f"{what} has zero length; give it a direction such as 'z' or (0, 0, 1).")
+            raise Mistake(f"{what} has zero length; give it a direction such as 'z' or (0, 0, 1).", what)
         n = n / largest  # so that neither huge nor tiny components overflow
         n = n / n.norm
         return next((axis for axis in AXES.values() if axis == n), n)
@@ -92,28 +104,30 @@ class Values:
     def law(self, raw: Raw, known: Mapping[Reference, str], what: str = "law") -> Expression:
         """An expression of time, parameters and the `known` references, with the fixed parameters put in."""
         if isinstance(raw, (int, float)) and not isinstance(raw, bool):
-            return Expression("number", (_finite(float(raw), what),))
+            return Expression("number", (_finite(raw, what),))
         if not isinstance(raw, str):
-            raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.")
-        expression = parse(raw)
-        parameters = {Reference(name) for name in self.names}
-        self._only(expression, parameters | {TIME} | set(known), raw, what, "t, parameters and joint coordinates")
-        return self._substituted(expression, raw)
+            raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.", what)
+        allowed = {Reference(name) for name in self.names} | {TIME} | set(known)
+        return self._parsed(raw, allowed, what, "t, parameters and joint coordinates" if known else "t and parameters")
 
-    def _substituted(self, expression: Expression, text: str) -> Expression:
+    def _parsed(self, text: str, allowed: set[Reference], what: str, kinds: str) -> Expression:
+        """The expression that a text means, of allowed names only, with the fixed parameters put in."""
         try:
-            return expression.substitute(self._known)
+            expression = parse(text)
         except ExpressionError as error:
-            raise Mistake(f"'{text}' cannot be computed: {error.message}") from None
-
-    def _only(self, used: Expression, allowed: set[Reference], text: str, what: str, kinds: str) -> None:
-        for reference in sorted(used.references() - allowed, key=lambda r: text.find(r.name)):
+            raise Mistake(f"{what}: {error}", what) from None
+        for reference in sorted(expression.references() - allowed, key=lambda r: text.find(r.name)):
             if reference == TIME:
                 reason = f"'t' stands in {what}, which may not change with time."
             else:
-                near = suggestion(str(reference), [str(one) for one in allowed])
+                near = suggestion(str(reference), sorted(str(one) for one in allowed))
                 reason = f"unknown name '{reference}' in {what} (only {kinds} may stand here).{near}"
-            raise ExpressionError(reason, text, max(text.find(reference.name), 0))
+            pointed = str(ExpressionError(reason, text, max(text.find(reference.name), 0)))
+            raise Mistake(pointed, what, ("name", reference.name))
+        try:
+            return expression.substitute(self._known)
+        except ExpressionError as error:
+            raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
 
     def _resolve(self, parameters: Mapping[str, Raw], free: Collection[str]) -> None:
         # a parameter may use others, in any order: resolve what it uses first
@@ -130,7 +144,7 @@ class Values:
                         done.add(last)
                 elif used in trail:
                     circle = " -> ".join([*trail[trail.index(used) :], used])
-                    self.mistakes[trail[-1]] = f"is defined by itself: {circle}. Give one of them a number."
+                    self.mistakes[trail[-1]] = Mistake(f"is defined by itself: {circle}. Give one of them a number.")
                 elif used not in done:
                     trail.append(used)
                     stack.append(iter(self._uses(used, parameters)))
@@ -150,23 +164,37 @@ class Values:
         if name in self.mistakes:
             return
         try:
-            value = self.scalar(raw, f"parameter '{name}'")
+            value = self.scalar(raw, "its value")
             self._known[reference] = Expression("reference", (reference,)) if free else value
-        except (Mistake, ExpressionError) as error:
-            self.mistakes[name] = str(error)
+        except Mistake as error:
+            self.mistakes[name] = error
 
 
-def checked(value: Scalar, right: Callable[[float], bool], complaint: str) -> Scalar:
-    """The value, unless it is a number that is not right; an expression in free parameters passes."""
+def checked(value: Scalar, right: Callable[[float], bool], what: str, unit: str, rule: str) -> Scalar:
+    """The value, unless it is a number that breaks the rule; an expression in free parameters passes."""
     if isinstance(value, (int, float)) and not right(value):
-        raise Mistake(complaint.format(value=f"{value:g}"))
+        raise Mistake(f"{what} is {value:g}{unit and ' ' + unit}; {rule}.", what)
     return value
+
+
+def positive(value: Scalar, what: str, unit: str = "") -> Scalar:
+    """The value, which must be more than zero."""
+    return checked(value, lambda v: v > 0, what, unit, "it must be positive")
+
+
+def not_negative(value: Scalar, what: str, unit: str = "") -> Scalar:
+    """The value, which may be zero but not less."""
+    return checked(value, lambda v: v >= 0, what, unit, "it may not be negative")
 
 
 def _finite(value: float, what: str) -> float:
-    if not math.isfinite(value):
-        raise Mistake(f"{what} is {value}; a finite number is expected.")
-    return value
+    try:
+        number = float(value)
+    except OverflowError:  # an integer that no float can hold
+        number = math.inf
+    if not math.isfinite(number):
+        raise Mistake(f"{what} is {number}; a finite number is expected.", what)
+    return number
 
 
 def _shown(raw: Raw) -> str:

@@ -7,7 +7,7 @@ coordinates held; then Newton steps until round-off. docs/theory/closure.md, eq.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,20 +92,22 @@ class _Assembly:
 
     def solve(self) -> Array:
         """The closed configuration nearest to the guess, or an error that says how near it came."""
-        best_q, best = self.guess, math.inf
         closed: list[Array] = []
+        misses: list[tuple[float, Array]] = []
         for attempt, start in enumerate(self.starts(ATTEMPTS)):
             q, gap = self.close(start)
-            if gap < best:
-                best_q, best = q, gap
             if gap <= self.tolerance:
                 closed.append(self.unwound(q))
+            else:
+                misses.append((gap, q))
             # from the guess itself the way leads to the nearest branch; from other starts several are compared
             if closed and (attempt == 0 or attempt >= 8):
-                return min(closed, key=lambda q: self.distance(q, self.guess))
+                break
+            if not closed and attempt >= 12 and _settled([gap for gap, _ in misses]):
+                break
         if closed:
             return min(closed, key=lambda q: self.distance(q, self.guess))
-        raise self.failure(best_q)
+        raise self.failure(min(misses, key=lambda miss: miss[0])[1])
 
     def starts(self, count: int) -> Iterable[Array]:
         """The guess, then points around it, farther and farther; always the same ones."""
@@ -162,10 +164,10 @@ class _Assembly:
                 break
             trial = integrate(self.mechanism, q, step)
             g_new, J_new = self.residual(trial)
-            if not np.abs(g_new).max(initial=0.0) < np.abs(g).max(initial=0.0):
+            if not np.linalg.norm(g_new) < np.linalg.norm(g):
                 break
             q, g, J = trial, g_new, J_new
-        return q, float(np.abs(g).max(initial=0.0))
+        return q, float(np.linalg.norm(g))
 
     def _damped_step(self, J: Array, g: Array, damping: float = 0.0) -> Array:
         """-D (J D)'((J D)(J D)' + damping E)^-1 g, solved on the smaller side; at most 0.6 rad long."""
@@ -217,7 +219,7 @@ class _Assembly:
         """How near it came, what is short, and what would close."""
         culprit, short = self._short(Configuration(self.mechanism, q, t=self.t))
         if not self.given:
-            return AssemblyError(f"{short}. Check the lengths and the directions of the axes around it.", culprit)
+            return AssemblyError(f"{short}. {_advice(culprit)}", culprit)
         told = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
         return AssemblyError(f"{short} ({told}). {self._way_out(q)}", culprit)
 
@@ -250,8 +252,8 @@ class _Assembly:
         free = _Assembly(self.mechanism, {}, near_miss, self.t)
         try:
             q = free.solve()
-        except AssemblyError:
-            return "It closes nowhere: check the lengths and the directions of the axes around it."
+        except AssemblyError as error:
+            return f"It closes nowhere. {_advice(error.culprit)}"
         at = Configuration(self.mechanism, q, t=self.t)
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
         advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""
@@ -273,10 +275,23 @@ def _rates(mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float) -
     v = v + inverse @ (wanted - matrix @ v)
     miss = float(np.abs(matrix @ v - wanted).max(initial=0.0))
     if miss > 1e-9 * max(1.0, float(np.abs(wanted).max(initial=0.0))):
-        told = ", ".join(f"{e.label}={e.value:g}" for e in entries)
-        cause = f"the rates {told}" if told else "the prescribed motions"
-        raise AssemblyError(f"{cause} do not fit together: they open the loops at {miss:.4g} m/s or rad/s. Give fewer.")
+        given_rates = ", ".join(f"{e.label}={e.value:g}" for e in entries)
+        driven = ", ".join(f"'{body.connection.name}'" for body in mechanism.bodies if body.laws)
+        cause = f"the rates {given_rates}" if entries else f"the prescribed motions of joints {driven}"
+        way_out = "Give fewer." if entries else "Leave one of the joints free."
+        raise AssemblyError(f"{cause} do not fit together: they open the loops at {miss:.4g} m/s or rad/s. {way_out}")
     return v
+
+
+def _advice(culprit: tuple[str, str] | None) -> str:
+    if culprit is not None and culprit[0] == "constraint":
+        return "Check its expression."
+    return "Check the lengths and the directions of the axes around it."
+
+
+def _settled(gaps: Sequence[float]) -> bool:
+    """Whether so many starts came to the same least gap that no more need be tried."""
+    return sum(1 for gap in gaps if gap <= min(gaps) * (1 + 1e-3)) >= 5
 
 
 def reference(mechanism: Mechanism) -> Array:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from momentree.errors import Problem
 from momentree.model.expressions import Expression
 from momentree.model.joints import Coordinates
 from momentree.spatial import RigidInertia
@@ -15,8 +14,8 @@ from momentree.structure.mechanism import TreeBody
 SINGULAR = 1e-12  # least inertia along a freedom, as a part of the body's largest
 
 
-def undetermined(bodies: Sequence[TreeBody]) -> Iterator[Problem]:
-    """A problem for each body that its joint can move without moving inertia: A' M_c A singular.
+def undetermined(bodies: Sequence[TreeBody]) -> Iterator[tuple[TreeBody, str]]:
+    """Each body that its joint can move without moving inertia (A' M_c A singular), and what to say of it.
 
     M_c is the inertia of the body and of all that hangs on it, the joints further out locked somewhere. A' M_c A is the
     diagonal block of the mass matrix; where it is singular, no acceleration follows from the forces.
@@ -35,7 +34,7 @@ def undetermined(bodies: Sequence[TreeBody]) -> Iterator[Problem]:
     for body in weak:
         rate = _weak_rate(body, composite[body.number], somewhere[body.number])
         if rate:
-            yield Problem(f"body '{body.name}'", _complaint(body, rate))
+            yield body, _complaint(body, rate)
 
 
 def _weak_rate(body: TreeBody, M: RigidInertia, q: Coordinates) -> str:

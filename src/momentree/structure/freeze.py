@@ -24,6 +24,8 @@ from momentree.structure.mechanism import Attached, Closure, Laws, Loop, Mechani
 
 def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
     """The mechanism of a model, or one error with every problem."""
+    if isinstance(free, str):
+        raise ModelError([Problem("free", f"is the text {free!r}; a list of names is expected: free=[{free!r}].")])
     problems = model.check()
     names = [name for name, _ in model.parameters]
     for name in free:
@@ -57,8 +59,7 @@ class _Freezer:
         of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
         old_of = np.argsort(body_map).tolist()
         bodies = self.tree(graph, of_arc, old_of)
-        if problems := list(undetermined(bodies)):
-            raise ModelError(problems)
+        self.check_determined(bodies)
         known = known_references(self.connections)
         return Mechanism(
             name=self.model.name,
@@ -117,12 +118,14 @@ class _Freezer:
         if not self.model.splits:
             return graph
         order = [c.name for c in self.connections]
-        pairs = [(self.given[split.body], order.index(split.joint) + 1) for split in self.model.splits]
-        try:
-            return graph.split(pairs)
-        except GraphError as error:
-            message = f"a body can only be split where it closes a loop: {error}"
-            raise ModelError([Problem("split", message, ("structure", "split"))]) from None
+        for i, split in enumerate(self.model.splits):
+            try:
+                graph = graph.split([(self.given[split.body], order.index(split.joint) + 1)])
+            except GraphError:
+                message = f"joint '{split.joint}' is in no loop, so nothing would hold the other half. "
+                where, path = f"split of '{split.body}'", ("structure", "split", i, "joint")
+                raise ModelError([Problem(where, message + "Split a body at a joint of a loop.", path)]) from None
+        return graph
 
     # --- the tree --------------------------------------------------------------------------------------------------
 
@@ -181,6 +184,15 @@ class _Freezer:
             shared[body] = whole[body] * (1 - share)
         return shared
 
+    def check_determined(self, bodies: Sequence[TreeBody]) -> None:
+        """Every freedom must move some inertia."""
+        problems = []
+        for body, message in undetermined(bodies):
+            name = body.name if not body.image_of else bodies[body.image_of - 1].name
+            problems.append(Problem(f"body '{body.name}'", message, ("body", self.given[name] - 1)))
+        if problems:
+            raise ModelError(problems)
+
     # --- the loops -------------------------------------------------------------------------------------------------
 
     def loops(self, graph: Graph, of_arc: dict[int, Connection], bodies: Sequence[TreeBody]) -> tuple[Loop, ...]:
@@ -197,12 +209,8 @@ class _Freezer:
                 for i, frame in zip(ends, (c.first, c.second), strict=True)
             )
             if c.joint.motion is not None:
-                message = "closes a loop, but its motion is prescribed. " + (
-                    "Cut another joint of the loop."
-                    if c.name in self.model.cuts
-                    else "All joints of the loop are; leave one of them free."
-                )
-                raise ModelError([Problem(f"joint '{c.name}'", message)])
+                message = "closes a loop of joints that all move as prescribed. Leave one of them free."
+                raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.connections.index(c)))])
             loops.append(Loop(c.name, c.joint, first, second, c))
         return tuple(loops)
 
