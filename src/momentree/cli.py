@@ -41,7 +41,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="M
             print(error, file=sys.stderr)
             continue
         redundant = f", {len(report.redundant)} redundant rows" if report.redundant else ""
-        print(f"{file}: fine. {counts(system)}, mobility {report.true}{redundant}")
+        print(f"{file}: fine. {counts(system.structure)}, mobility {report.true}{redundant}")
     if failed:
         raise typer.Exit(1)
 
@@ -63,7 +63,10 @@ def structure(
 
         draw_graph(system.structure, picture)
         print(f"picture written to {picture}", file=sys.stderr)
-    print(json.dumps(structure_data(system), indent=2) if as_json else structure_report(system))
+    if as_json:
+        print(json.dumps(structure_data(system.structure, system.mobility_report), indent=2))
+    else:
+        print(structure_report(system.structure, system.mobility_report))
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.errors import AssemblyError
 from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.structure import Mechanism, Structure, freeze
@@ -103,7 +104,10 @@ class System:
     def __str__(self) -> str:
         from momentree.look.tables import system_summary
 
-        return system_summary(self)
+        try:
+            return system_summary(self.structure, self.mobility_report)
+        except AssemblyError as error:
+            return system_summary(self.structure, str(error))
 
     def __repr__(self) -> str:
         m = self.mechanism

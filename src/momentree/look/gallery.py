@@ -25,7 +25,7 @@ class Example:
     @property
     def summary(self) -> str:
         lines = (self.folder / "README.md").read_text(encoding="utf-8").splitlines()
-        return next((line for line in lines[1:] if line.strip()), "")
+        return next((line for line in lines[1:] if line.strip() and not line.startswith("!")), "")
 
     @property
     def model(self) -> Path:
@@ -48,7 +48,7 @@ def find(name: str) -> Example:
 def report(example: Example, out: Path) -> Iterator[str]:
     """Show an example's structure and write it, with a picture of its graph, into a folder; yields what to print."""
     system = load(example.model).build()
-    text = structure_report(system)
+    text = structure_report(system.structure, system.mobility_report)
     yield text
     folder = out / example.name
     try:

@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from momentree.errors import AssemblyError
+from momentree.analyse.mobility import Mobility
 from momentree.structure import Structure
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from momentree.system import System
-
 LARGEST_MATRIX = 30  # bodies up to which matrices are printed
 LONGEST_TABLE = 60  # rows after which a table is cut short
 
 
-def system_summary(system: System) -> str:
-    """Bodies, joints, loops, rows, rank, mobility and redundant rows."""
-    parts = [_headline(system), bodies_table(system), loops_table(system.structure), mobility_text(system)]
+def system_summary(structure: Structure, mobility: Mobility | str) -> str:
+    """Bodies, joints, loops, rows, rank, mobility and redundant rows; or, as text, why the loops do not close."""
+    parts = [_headline(structure), bodies_table(structure), loops_table(structure), mobility_text(mobility)]
     return "\n\n".join(part for part in parts if part)
 
 
-def structure_report(system: System) -> str:
+def structure_report(structure: Structure, mobility: Mobility | str) -> str:
     """The summary and the lecture's arrays and matrices."""
-    structure = system.structure
     n = structure.graph.n
     arrays = [
         ("i+", structure.i_plus),
@@ -34,7 +31,7 @@ def structure_report(system: System) -> str:
         ("k", structure.parents),
     ]
     lines = [f"{name} = {{{', '.join(map(str, values.tolist()))}}}" for name, values in arrays]
-    parts = [system_summary(system)]
+    parts = [system_summary(structure, mobility)]
     if n == 0:
         return parts[0]
     if n > LARGEST_MATRIX:
@@ -50,14 +47,13 @@ def structure_report(system: System) -> str:
     return "\n\n".join(parts)
 
 
-def structure_data(system: System) -> dict[str, Any]:
+def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
     """The same as plain data, for --json; matrices up to 1000 bodies."""
-    structure, mechanism = system.structure, system.mechanism
-    graph = structure.graph
+    mechanism, graph = structure.mechanism, structure.graph
     data: dict[str, Any] = {
-        "name": system.name,
-        "nq": system.nq,
-        "nv": system.nv,
+        "name": mechanism.name,
+        "nq": mechanism.nq,
+        "nv": mechanism.nv,
         "numbering": structure.numbering,
         "bodies": [
             {
@@ -92,36 +88,37 @@ def structure_data(system: System) -> dict[str, Any]:
     if graph.n <= 1000:
         for name in ("S0", "S", "T", "Phi", "epsilon"):
             data[name] = getattr(structure, name).tolist()
-    data["mobility"] = _mobility_data(system)
+    data["mobility"] = _mobility_data(mobility)
     return data
 
 
-def counts(system: System) -> str:
+def counts(structure: Structure) -> str:
     """ "3 bodies, 4 joints, 1 loop"."""
-    mechanism = system.mechanism
+    mechanism = structure.mechanism
     bodies = len(mechanism.bodies) - len(mechanism.graph.images)
-    joints, loops = len(system.structure.joints), len(mechanism.loops)
+    joints, loops = len(structure.joints), len(mechanism.loops)
     return f"{_count(bodies, 'body', 'bodies')}, {_count(joints, 'joint')}, {_count(loops, 'loop')}"
 
 
-def bodies_table(system: System) -> str:
-    bodies = system.mechanism.bodies
+def bodies_table(structure: Structure) -> str:
+    """Each body of the tree: its number, mass, what it hangs on, by which joint, with which coordinates."""
     rows = [
         (
             str(body.number),
             body.name,
             "massless" if body.inertia.mass == 0 else _number(body.inertia.mass),
-            system.structure.bodies[body.parent],
+            structure.bodies[body.parent],
             body.connection.name,
             body.connection.joint.kind,
             "prescribed" if body.laws else ", ".join(_with_unit(r, u) for r, u in _coordinates(body)),
         )
-        for body in bodies
+        for body in structure.mechanism.bodies
     ]
     return table(("no.", "body", "mass, kg", "on", "by joint", "type", "coordinates"), rows)
 
 
 def loops_table(structure: Structure) -> str:
+    """Each loop: what closes it, with how many rows, and the joints around it."""
     rows = []
     for i, loop in enumerate(structure.loops, 1):
         around = ", ".join(f"{'-' if sign < 0 else ''}{name}" for name, sign in loop.joints)
@@ -129,15 +126,14 @@ def loops_table(structure: Structure) -> str:
     return table(("loop", "closed by", "type", "rows", "around (- against the joint)"), rows) if rows else ""
 
 
-def mobility_text(system: System) -> str:
+def mobility_text(report: Mobility | str) -> str:
     """Two numbers, the rank, and the redundant rows by name; or why the loops cannot be closed."""
-    try:
-        report = system.mobility_report
-    except AssemblyError as error:
-        return f"mobility unknown: {error}"
+    if isinstance(report, str):
+        return f"mobility unknown: {report}"
     lines = [f"mobility {report.true} (Gruebler's count {report.gruebler})"]
     if report.rows:
-        lines[0] += f": {system.nv} freedoms of the tree, {len(report.rows)} closure rows of rank {report.rank}"
+        freedoms = report.state.mechanism.nv
+        lines[0] += f": {freedoms} freedoms of the tree, {len(report.rows)} closure rows of rank {report.rank}"
     if report.redundant:
         shown = report.redundant[:24]
         lines.append(f"{len(report.redundant)} redundant rows:")
@@ -167,10 +163,10 @@ def matrix_text(name: str, matrix: NDArray[np.int32]) -> str:
     return "\n".join(f"{f'{name} = ' if i == 0 else indent}[ {row} ]" for i, row in enumerate(rows))
 
 
-def _headline(system: System) -> str:
-    mechanism = system.mechanism
+def _headline(structure: Structure) -> str:
+    mechanism = structure.mechanism
     images = len(mechanism.graph.images)
-    lines = [f"{system.name}: {counts(system)}; nq = {system.nq}, nv = {system.nv}"]
+    lines = [f"{mechanism.name}: {counts(structure)}; nq = {mechanism.nq}, nv = {mechanism.nv}"]
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
     lines += [f"Body '{name}' is held by no joint and floats: it was given a Free joint." for name in mechanism.added]
@@ -179,8 +175,8 @@ def _headline(system: System) -> str:
     return "\n".join(lines)
 
 
-def _mobility_data(system: System) -> dict[str, Any]:
-    report = system.mobility_report
+def _mobility_data(report: Mobility) -> dict[str, Any]:
+    state = report.state
     return {
         "true": report.true,
         "gruebler": report.gruebler,
@@ -188,7 +184,7 @@ def _mobility_data(system: System) -> dict[str, Any]:
         "rank": report.rank,
         "redundant": list(report.redundant),
         "singular": report.singular,
-        "configuration": dict(zip(map(str, system.mechanism.coordinates), report.state.q.tolist(), strict=True)),
+        "configuration": dict(zip(map(str, state.mechanism.coordinates), state.q.tolist(), strict=True)),
     }
 
 

@@ -6,9 +6,9 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from momentree.model.expressions import Reference, as_expression, parse
 from momentree.spatial import ZERO, Motion, RigidInertia, Transform, Vector, Z, turn
 from momentree.spatial.rotation import cardan
+from scalars import on_expressions, on_symbols, same_on_a_batch
 
 plenty = settings(deadline=None, max_examples=30)
 
@@ -199,7 +199,6 @@ FORMULAS = {
     "about centre": lambda s: flat(RigidInertia.about_centre(s[0], Vector(*s[1:4]), tuple(s[4:10]))),
     "sum": lambda s: flat(body(s) * s[15] + body(s[6:])),
 }
-NAMES = [f"s{i}" for i in range(16)]
 every_formula = pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
 sixteen = st.tuples(*[components] * 16)
 
@@ -208,28 +207,21 @@ sixteen = st.tuples(*[components] * 16)
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_a_batch_is_the_loop_over_its_entries(formula, seed):
-    batch = np.random.default_rng(seed).uniform(-2, 2, (16, 5))
-    found = np.array([np.broadcast_to(entry, 5) for entry in formula(batch)])
-    np.testing.assert_allclose(found.T, [formula(row.tolist()) for row in batch.T], rtol=0, atol=1e-11)
+    same_on_a_batch(formula, 16, seed, span=2.0, atol=1e-11)
 
 
 @every_formula
 @settings(deadline=None, max_examples=3)
 @given(values=sixteen)
 def test_symbols_stay_exact_and_give_the_same_numbers(formula, values):
-    symbols = sympy.symbols(NAMES, real=True)
-    found = [sympy.sympify(entry) for entry in formula(symbols)]
-    assert not any(entry.atoms(sympy.Float) for entry in found)
-    near(sympy.lambdify(symbols, found, "math")(*values), formula(values))
+    near(on_symbols(formula, values), formula(values))
 
 
 @every_formula
 @settings(deadline=None, max_examples=3)
 @given(values=sixteen)
 def test_expressions_give_the_same_numbers(formula, values):
-    found = [as_expression(entry) for entry in formula([parse(name) for name in NAMES])]
-    here = {Reference(name): value for name, value in zip(NAMES, values, strict=True)}
-    near([entry.evaluate(here) for entry in found], formula(values))
+    near(on_expressions(formula, values), formula(values))
 
 
 # ---- identities that hold exactly, on symbols

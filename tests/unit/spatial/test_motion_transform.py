@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as ScipyRotation
 
-from momentree.model.expressions import Reference, as_expression, parse
 from momentree.spatial import REST, ZERO, Axes, Force, Motion, Rotation, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import cardan, quaternion_rotation, vector_quaternion
+from scalars import on_expressions, on_symbols, same_on_a_batch
 
 plenty = settings(deadline=None, max_examples=30)
 
@@ -258,7 +258,6 @@ FORMULAS = {
     "force": lambda s: [*placement(s).force(force(s))],
     "force to parent": lambda s: [*placement(s).force_to_parent(force(s))],
 }
-NAMES = [f"s{i}" for i in range(18)]
 every_formula = pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
 eighteen = st.tuples(*[components] * 18)
 
@@ -267,28 +266,21 @@ eighteen = st.tuples(*[components] * 18)
 @settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 10**6))
 def test_a_batch_is_the_loop_over_its_entries(formula, seed):
-    batch = np.random.default_rng(seed).uniform(-3, 3, (18, 5))
-    found = np.array([np.broadcast_to(entry, 5) for entry in formula(batch)])
-    np.testing.assert_allclose(found.T, [formula(row.tolist()) for row in batch.T], rtol=0, atol=1e-12)
+    same_on_a_batch(formula, 18, seed, span=3.0, atol=1e-12)
 
 
 @every_formula
 @settings(deadline=None, max_examples=3)
 @given(values=eighteen)
 def test_symbols_stay_exact_and_give_the_same_numbers(formula, values):
-    symbols = sympy.symbols(NAMES, real=True)
-    found = [sympy.sympify(entry) for entry in formula(symbols)]
-    assert not any(entry.atoms(sympy.Float) for entry in found)
-    near(sympy.lambdify(symbols, found, "math")(*values), formula(values))
+    near(on_symbols(formula, values), formula(values))
 
 
 @every_formula
 @settings(deadline=None, max_examples=3)
 @given(values=eighteen)
 def test_expressions_give_the_same_numbers(formula, values):
-    found = [as_expression(entry) for entry in formula([parse(name) for name in NAMES])]
-    here = {Reference(name): value for name, value in zip(NAMES, values, strict=True)}
-    near([entry.evaluate(here) for entry in found], formula(values))
+    near(on_expressions(formula, values), formula(values))
 
 
 # ---- identities that hold exactly, on symbols

@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as ScipyRotation
 
-from momentree.model.expressions import Reference, as_expression, parse
 from momentree.spatial import IDENTITY, ZERO, Rotation, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import (
     cardan,
@@ -24,6 +23,7 @@ from momentree.spatial.rotation import (
     vector_quaternion,
 )
 from momentree.spatial.vector import axis_name, normals
+from scalars import on_expressions, on_symbols, same_on_a_batch
 
 plenty = settings(deadline=None, max_examples=30)
 
@@ -356,31 +356,24 @@ def entries(R):
 
 @every_formula
 @settings(deadline=None, max_examples=10)
-@given(batch=st.lists(seven, min_size=5, max_size=5))
-def test_a_batch_is_the_loop_over_its_entries(formula, batch):
-    found = [np.broadcast_to(entry, 5) for entry in formula(np.array(batch).T)]
-    near(np.array(found).T, [formula(list(row)) for row in batch])
+@given(seed=st.integers(0, 10**6))
+def test_a_batch_is_the_loop_over_its_entries(formula, seed):
+    same_on_a_batch(formula, 7, seed)
 
 
 @every_formula
 @settings(deadline=None, max_examples=5)
 @given(values=seven)
 def test_symbols_stay_exact_and_give_the_same_numbers(formula, values):
-    symbols = sympy.symbols("s:7", real=True)
-    found = [sympy.sympify(entry) for entry in formula(symbols)]
-    if formula is not FORMULAS["turn n"]:  # whose axis is of floats
-        assert not any(entry.atoms(sympy.Float) for entry in found)
-    near(sympy.lambdify(symbols, found, "math")(*values), formula(values))
+    exact = formula is not FORMULAS["turn n"]  # whose axis is of floats
+    near(on_symbols(formula, values, exact), formula(values))
 
 
 @every_formula
 @settings(deadline=None, max_examples=5)
 @given(values=seven)
 def test_expressions_give_the_same_numbers(formula, values):
-    texts = "abcdefg"
-    found = [as_expression(entry) for entry in formula([parse(text) for text in texts])]
-    here = {Reference(text): value for text, value in zip(texts, values, strict=True)}
-    near([entry.evaluate(here) for entry in found], formula(values))
+    near(on_expressions(formula, values), formula(values))
 
 
 # ---- identities that hold exactly, on symbols
