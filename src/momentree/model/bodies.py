@@ -153,21 +153,25 @@ class Body:
 
     def rigid_inertia(self, values: Values) -> RigidInertia:
         """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist."""
+        self.check_sources()
+        if self.massless:
+            return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
+        return self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
+
+    def check_sources(self) -> None:
+        """The inertia is said once: by a shape, by numbers, or by massless."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
+        if self.shape is not None and self.about != "com":
+            raise Mistake(f"about is {self.about!r}, but a shape knows its inertia. Leave about out.", "about")
         if self.about not in ("com", "origin"):
             raise Mistake(f"about is {self.about!r}; use 'com' or 'origin'.", "about")
-        if self.massless:
-            if self.shape is not None or numbers:
-                raise Mistake("is massless and has a mass: leave one of the two out.", "massless")
-            return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
-        if self.shape is not None:
-            if numbers:
-                raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.", numbers[0])
-            return self.shape.inertia(values)
-        if self.mass is None:
+        if self.massless and (self.shape is not None or numbers):
+            raise Mistake("is massless and has a mass: leave one of the two out.", "massless")
+        if self.shape is not None and numbers:
+            raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.", numbers[0])
+        if not self.massless and self.shape is None and self.mass is None:
             message = "has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier."
             raise Mistake(message, "mass")
-        return self._from_numbers(values)
 
     def _from_numbers(self, values: Values) -> RigidInertia:
         m = positive(values.scalar(self.mass, "mass"), "mass", "kg")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape, Sphere
+from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -139,10 +139,9 @@ class _Check:
                 self.thoroughly(where, body, self._body, "body", i)
 
     def _body(self, body: Body) -> None:
-        if body.shape is not None and body.about != "com":
-            raise Mistake(f"about is {body.about!r}, but a shape knows its inertia. Leave about out.", "about")
-        # the shape itself is looked at on its own
-        dataclasses.replace(body, shape=body.shape and Sphere(1, 1)).rigid_inertia(self.values)
+        body.check_sources()
+        if body.shape is None:  # a shape is looked at on its own
+            body.rigid_inertia(self.values)
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from momentree.spatial.motion import Force, Motion
-from momentree.spatial.rotation import Rotation
+from momentree.spatial.rotation import IDENTITY, Rotation
 from momentree.spatial.scalar import Scalar
 from momentree.spatial.vector import Vector
 
@@ -45,6 +45,8 @@ class RigidInertia:
 
     def turned(self, R: Rotation) -> RigidInertia:
         """The same body in axes turned by R (new components = R times old): J -> R J R'."""
+        if R is IDENTITY:
+            return self
         a, b, c = R.rows
         Ja, Jb, Jc = self.turning(a), self.turning(b), self.turning(c)
         return RigidInertia(self.mass, R @ self.h, (a @ Ja, b @ Jb, c @ Jc, a @ Jb, a @ Jc, b @ Jc))

@@ -27,14 +27,20 @@ class Rotation:
     @overload
     def __matmul__(self, other: Rotation) -> Rotation: ...
     def __matmul__(self, other: Vector | Rotation) -> Vector | Rotation:
+        if self is IDENTITY:
+            return other
         a, b, c = self.rows
         if isinstance(other, Vector):
             return Vector(a @ other, b @ other, c @ other)
+        if other is IDENTITY:
+            return self
         p, q, r = other.T.rows
         return Rotation(*(Vector(row @ p, row @ q, row @ r) for row in self.rows))
 
     @property
     def T(self) -> Rotation:
+        if self is IDENTITY:
+            return self
         a, b, c = self.rows
         return Rotation(Vector(a.x, b.x, c.x), Vector(a.y, b.y, c.y), Vector(a.z, b.z, c.z))
 

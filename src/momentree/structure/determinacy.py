@@ -44,10 +44,10 @@ def _weak_rate(body: TreeBody, M: RigidInertia, q: Coordinates) -> str:
     if any(isinstance(entry, Expression) for row in block for entry in row):
         return ""
     size = max(abs(float(x)) for x in (M.mass, *M.h, *M.J))
+    if len(block) == 1:
+        return "" if block[0][0] > SINGULAR * size else body.connection.joint.rates[0]
     values, vectors = np.linalg.eigh(np.array(block, dtype=float))
-    if values[0] > SINGULAR * size:
-        return ""
-    return body.connection.joint.rates[int(np.abs(vectors[:, 0]).argmax())]
+    return "" if values[0] > SINGULAR * size else body.connection.joint.rates[int(np.abs(vectors[:, 0]).argmax())]
 
 
 def _somewhere(body: TreeBody, random: np.random.Generator) -> tuple[float, ...]:
