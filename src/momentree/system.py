@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.errors import AssemblyError
+from momentree.equations.batches import Array, coordinates, matrix, scalars, vector
+from momentree.errors import AssemblyError, MomentreeError
 from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.structure import Mechanism, Structure, freeze
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from momentree.analyse.mobility import Mobility
+    from momentree.equations.balance import Energy
     from momentree.simulate.state import State
 
 
@@ -89,17 +89,75 @@ class System:
 
         return branches(self.mechanism, given, guess, t)
 
-    def position(
-        self, q: State | Sequence[float] | NDArray[np.float64], frame: Any, t: float = 0.0
-    ) -> NDArray[np.float64]:
+    # --- where it is and how it moves; leading axes of q, v, ... are batches and broadcast ---
+
+    def position(self, q: State | Any, frame: Any, t: float = 0.0) -> Array:
         """The origin of a frame in inertial space (m); a body stands for its own frame."""
-        from momentree.equations.kinematics import records
+        from momentree.equations.kinematics import frame_placement, records
         from momentree.simulate.state import State
 
-        at, t = (q.q, q.t) if isinstance(q, State) else (np.asarray(q, dtype=float), t)
-        attached = self.mechanism.attach(as_frame(frame))
-        X_0 = records(self.mechanism, at, t=t)[attached.body].X_0
-        return np.array(tuple(X_0.point(attached.placement.offset)), dtype=float)
+        q, t = (q.q, q.t) if isinstance(q, State) else (q, t)
+        placed = records(self._numeric, coordinates(self.mechanism, q), t=t)
+        return vector([*frame_placement(placed, self._numeric.attach(as_frame(frame))).offset], q)
+
+    def jacobian(self, q: Any, frame: Any, t: float = 0.0) -> Array:
+        """6 x nv: velocity of the frame's origin, then angular velocity, in inertial axes, by each rate."""
+        from momentree.equations.kinematics import frame_jacobian, records
+
+        placed = records(self._numeric, coordinates(self.mechanism, q), t=t)
+        columns = frame_jacobian(self._numeric, placed, self._numeric.attach(as_frame(frame)))
+        return np.swapaxes(matrix([[*column] for column in columns], q), -1, -2)
+
+    def energy(self, q: Any, v: Any, t: float = 0.0) -> Energy:
+        """Kinetic and potential energy (J): `.kinetic`, `.potential`, `.total`."""
+        from momentree.equations.balance import Energy, energy
+
+        found = energy(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
+        kinetic, potential = np.moveaxis(vector(found, q, v), -1, 0)
+        return Energy(kinetic[()], potential[()])
+
+    def momentum(self, q: Any, v: Any, t: float = 0.0) -> Array:
+        """Linear (kg m/s) and angular (kg m2/s, about the inertial origin) momentum, in inertial axes."""
+        from momentree.equations.balance import momentum
+
+        found = momentum(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
+        return vector([*found], q, v)
+
+    # --- dynamics of the tree, with all forces of the model: M v' + bias = tau ---
+
+    def mass_matrix(self, q: Any, t: float = 0.0) -> Array:
+        """M(q), nv x nv, of the tree (CRBA)."""
+        from momentree.equations.aggregative import mass_matrix
+
+        return matrix(mass_matrix(self._numeric, coordinates(self.mechanism, q), t), q)
+
+    def bias(self, q: Any, v: Any, t: float = 0.0) -> Array:
+        """What must act along the rates for v' = 0: inertial terms, gravity and every force of the model."""
+        return self.inverse_dynamics(q, v, np.zeros(self.nv), t)
+
+    def inverse_dynamics(self, q: Any, v: Any, vdot: Any, t: float = 0.0) -> Array:
+        """What must act along the rates, besides the forces of the model, for the rates to change with vdot (RNEA)."""
+        from momentree.equations.aggregative import inverse_dynamics
+
+        at = coordinates(self.mechanism, q), scalars(v, self.nv, "v"), scalars(vdot, self.nv, "vdot")
+        return vector(inverse_dynamics(self._numeric, *at, t), q, v, vdot)
+
+    def forward_dynamics(self, q: Any, v: Any, tau: Any = None, t: float = 0.0) -> Array:
+        """How the rates change under the forces of the model and tau along the rates, in O(n) (ABA)."""
+        from momentree.equations.articulated import forward_dynamics
+
+        if self.mechanism.loops or self.mechanism.closures:
+            raise MomentreeError(
+                "forward_dynamics: this system has loops or constraints, which it does not solve for yet."
+            )
+        tau = np.zeros(self.nv) if tau is None else tau
+        at = coordinates(self.mechanism, q), scalars(v, self.nv, "v"), scalars(tau, self.nv, "tau")
+        return vector(forward_dynamics(self._numeric, *at, t), q, v, tau)
+
+    @cached_property
+    def _numeric(self) -> Mechanism:
+        """The mechanism in floats; free parameters have the values that the model gives them."""
+        return self.mechanism.at_defaults()
 
     def __str__(self) -> str:
         from momentree.look.tables import system_summary

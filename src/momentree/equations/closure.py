@@ -40,7 +40,7 @@ class Configuration:
     @cached_property
     def bodies(self) -> list[Record]:
         """The ground and the bodies, placed and moving."""
-        return records(self.mechanism, self.q, self.u, self.t)
+        return records(self.mechanism, self.q, self.u, t=self.t)
 
     @cached_property
     def joints(self) -> list[ClosingJoint]:

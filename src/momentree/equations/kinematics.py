@@ -1,4 +1,4 @@
-"""Where the bodies are and how they move: two outward steps on any scalar."""
+"""Where the bodies are and how they move: outward steps on any scalar."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from momentree.equations.sweeps import Fields, Record, outward
 from momentree.model.expressions import Reference
-from momentree.model.joints import Coordinates, Free
+from momentree.model.joints import Coordinates, Free, Prescribed
 from momentree.model.values import TIME
-from momentree.spatial import REST, Scalar, Transform
-from momentree.structure.mechanism import Laws, Mechanism
+from momentree.spatial import REST, ZERO, Motion, Scalar, Transform, Vector
+from momentree.structure.mechanism import Attached, Laws, Mechanism
 
 
 def place(body: Record, parent: Record) -> Fields:
-    """C of the body (X from its parent) and its placement in inertial space (X_0)."""
+    """X of the body in its parent (its C), X_0 in inertial space, and the axes A of its joint."""
     X = body.mount @ body.joint.placement(body.q)
     return {"X": X, "X_0": parent.X_0 @ X, "A": body.joint.axes(body.q)}
 
@@ -23,42 +23,93 @@ def carry_velocity(body: Record, parent: Record) -> Fields:
     return {"v": body.X.motion(parent.v) + body.A @ body.u}
 
 
+def carry_acceleration(body: Record, parent: Record) -> Fields:
+    """dv = C dv_parent - (A u) x (C v_parent) + A' u + A du: the derivatives of the components of v.
+
+    Belkov and Konoplev 1997 (2.2), there X, with the term A' u that the paper leaves out.
+    """
+    carried, relative = body.X.motion(parent.v), body.A @ body.u
+    turning = body.joint.axes_rate(body.q, body.u) @ body.u
+    return {"dv": body.X.motion(parent.dv) - relative.cross(carried) + turning + body.A @ body.du}
+
+
 def records(
     mechanism: Mechanism,
     q: Coordinates,
     u: Coordinates | None = None,
+    du: Coordinates | None = None,
     t: Scalar = 0.0,
     parameters: Mapping[Reference, Scalar] | None = None,
+    weighed: bool = False,
 ) -> list[Record]:
-    """One record for the ground and each body, placed (`X_0`) and, where rates u are given, moving (`v`).
+    """One record for the ground and each body: placed (`X_0`), moving (`v`) if u is given, accelerating if du is.
 
-    | argument   | shape | meaning                                            |
-    |------------|-------|----------------------------------------------------|
-    | q, u       | nq, nv | coordinates and rates of the tree (NOTATION.md)   |
-    | t          |       | time (s), for prescribed joints and moving ground  |
-    | parameters |       | values of the free parameters in motion laws       |
+    | argument   | shape      | meaning                                                                    |
+    |------------|------------|----------------------------------------------------------------------------|
+    | q, u, du   | nq, nv, nv | coordinates of the tree, rates, and their derivatives (NOTATION.md)         |
+    | t          |            | time (s), for prescribed joints and a moving ground                        |
+    | parameters |            | values of the free parameters in motion laws                               |
+    | weighed    |            | accelerations as felt: less gravity, as if the ground were hurled upwards  |
     """
     now = {TIME: t, **(parameters or {})}
-    found = [_ground(mechanism, now)]
+    found = [_ground(mechanism, now, weighed)]
     for body in mechanism.bodies:
         if body.laws is None:
-            at, rate = tuple(q[body.q]), () if u is None else tuple(u[body.v])
+            at, rate, change = tuple(q[body.q]), _part(u, body.v), _part(du, body.v)
         else:
-            at, rate = body.connection.joint.prescribed(*_at(body.laws, now))
-        found.append(Record(number=body.number, parent=body.parent, mount=body.mount, joint=body.joint, q=at, u=rate))
+            at, rate, change = body.connection.joint.prescribed(*_at(body.laws, now))
+        fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint": body.joint}
+        found.append(Record(**fixed, inertia=body.inertia, q=at, u=rate, du=change))
     outward(found, place)
     if u is not None:
         outward(found, carry_velocity)
+    if du is not None:
+        outward(found, carry_acceleration)
     return found
 
 
-def _ground(mechanism: Mechanism, now: Mapping[Reference, Scalar]) -> Record:
-    if mechanism.ground is None:
-        return Record(number=0, X_0=Transform(), v=REST)
-    motion = Free()
-    q, u = motion.prescribed(*_at(mechanism.ground, now))
-    return Record(number=0, X_0=motion.placement(q), v=motion.axes(q) @ u)
+def frame_placement(placed: list[Record], frame: Attached) -> Transform:
+    """A frame fixed in a body, in inertial space."""
+    X_0: Transform = placed[frame.body].X_0
+    return X_0 @ frame.placement
 
 
-def _at(laws: Laws, now: Mapping[Reference, Scalar]) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-    return tuple(law.evaluate(now) for law in laws.values), tuple(rate.evaluate(now) for rate in laws.rates)
+def frame_jacobian(mechanism: Mechanism, placed: list[Record], frame: Attached) -> list[Motion]:
+    """How a frame moves by each rate of the tree: its origin, in inertial axes; one column for each rate."""
+    point = frame_placement(placed, frame).offset
+    columns = [REST] * mechanism.nv
+    number = frame.body
+    while number:
+        body = mechanism.bodies[number - 1]
+        if body.laws is None:
+            columns[body.v] = [_seen_at(point, placed[number], axis) for axis in placed[number].A.columns]
+        number = body.parent
+    return columns
+
+
+def _seen_at(point: Vector, record: Record, v: Motion) -> Motion:
+    """A motion of a body, in inertial axes, for its point that stands at `point`."""
+    R = record.X_0.rotation
+    w = R @ v.angular
+    return Motion(R @ v.linear + w.cross(point - record.X_0.offset), w)
+
+
+def _ground(mechanism: Mechanism, now: Mapping[Reference, Scalar], weighed: bool) -> Record:
+    X_0, v, dv = Transform(), REST, REST
+    if mechanism.ground is not None:
+        motion = Free()
+        q, u, du = motion.prescribed(*_at(mechanism.ground, now))
+        X_0, A = motion.placement(q), motion.axes(q)
+        v, dv = A @ u, A @ du
+    if weighed:
+        dv = dv - Motion(X_0.rotation.T @ mechanism.gravity, ZERO)
+    return Record(number=0, X_0=X_0, v=v, dv=dv)
+
+
+def _part(values: Coordinates | None, part: slice) -> tuple[Scalar, ...]:
+    return () if values is None else tuple(values[part])
+
+
+def _at(laws: Laws, now: Mapping[Reference, Scalar]) -> Prescribed:
+    values, rates, accelerations = (tuple(law.evaluate(now) for law in level) for level in laws)
+    return Prescribed(values, rates, accelerations)

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from momentree.model.expressions import Expression
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain
-from momentree.spatial import ZERO, Axes, Force, Motion, Rotation, Scalar, Transform, Vector, X, Y, Z, turn
+from momentree.spatial import REST, ZERO, Axes, Force, Motion, Rotation, Scalar, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import (
+    cardan_acceleration,
     cardan_quaternion,
     cardan_rate,
     normalised,
@@ -34,6 +35,14 @@ from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name, normals
 
 Coordinates = Sequence[Scalar] | NDArray[Any]
+
+
+class Prescribed(NamedTuple):
+    """What a prescribed joint does at one time: its coordinates, rates, and the derivatives of the rates."""
+
+    q: tuple[Scalar, ...]
+    u: tuple[Scalar, ...]
+    du: tuple[Scalar, ...]
 
 
 class Row(NamedTuple):
@@ -80,6 +89,10 @@ class Joint:
         """A(q): M moves with A u, in axes of M."""
         raise NotImplementedError
 
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        """A' along the motion, component by component in axes of M: zero where the axes are fixed in M."""
+        return Axes([REST] * len(self.rates))
+
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         """The coordinates whose placement is nearest to a given one."""
         raise NotImplementedError
@@ -104,9 +117,9 @@ class Joint:
         """Time derivatives of the coordinates at rates u."""
         return tuple(u)
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        """Coordinates and rates of a joint whose motion laws have these values and time derivatives."""
-        return tuple(laws), tuple(rates)
+    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
+        """Coordinates, rates and their derivatives, for motion laws with these values and time derivatives."""
+        return Prescribed(tuple(laws), tuple(rates), tuple(accelerations))
 
     # --- what the user wrote ---------------------------------------------------------------------------------------
 
@@ -127,9 +140,9 @@ class Joint:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
         if motion is not None and any(getattr(self, name) is not None for name in ("spring", "damping", "limits")):
             raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.", "motion")
-        return self._with(**axes, motion=motion, **self._options(values))
+        return self.with_fields(**axes, motion=motion, **self._options(values))
 
-    def _with(self, **fields: Any) -> Self:
+    def with_fields(self, **fields: Any) -> Self:
         """A copy with resolved fields, which are no longer what a user wrote."""
         joint = copy.copy(self)
         for name, value in fields.items():
@@ -220,7 +233,7 @@ class Screw(Joint):
     def resolved(self, values: Values) -> Self:
         pitch = values.scalar(self.pitch, "pitch")
         checked(pitch, lambda v: v != 0, "pitch", "m", "without an advance use a Revolute joint")
-        return super().resolved(values)._with(pitch=pitch)
+        return super().resolved(values).with_fields(pitch=pitch)
 
     @property
     def advance(self) -> Scalar:
@@ -279,6 +292,10 @@ class PinSlot(Joint):
     def axes(self, q: Coordinates) -> Axes:
         return Axes([Motion(turn(self.pin, q[1]).T @ self.slot, ZERO), Motion(ZERO, self.pin)])
 
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        along = turn(self.pin, q[1]).T @ self.slot
+        return Axes([Motion(along.cross(self.pin) * u[1], ZERO), REST])
+
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return self.slot @ X_FM.offset, angle_about(self.pin, X_FM.rotation)
 
@@ -306,6 +323,10 @@ class Universal(Joint):
 
     def axes(self, q: Coordinates) -> Axes:
         return Axes([Motion(ZERO, turn(self.second, q[1]).T @ self.first), Motion(ZERO, self.second)])
+
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        about = turn(self.second, q[1]).T @ self.first
+        return Axes([Motion(ZERO, about.cross(self.second) * u[1]), REST])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         a, b = self.first, self.second
@@ -350,8 +371,10 @@ class Spherical(Joint):
     def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return tuple(e / 2 for e in quaternion_product(tuple(q), (*u, 0)))
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        return cardan_quaternion(*laws), tuple(cardan_rate(laws[1], laws[2], tuple(rates)))
+    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
+        _, b, c = laws
+        w, dw = cardan_rate(b, c, tuple(rates)), cardan_acceleration(b, c, tuple(rates), tuple(accelerations))
+        return Prescribed(cardan_quaternion(*laws), tuple(w), tuple(dw))
 
 
 @dataclass(frozen=True)
@@ -381,6 +404,11 @@ class Planar(Joint):
     def axes(self, q: Coordinates) -> Axes:
         R_MF = turn(self.normal, q[2]).T
         return Axes([*(Motion(R_MF @ n, ZERO) for n in normals(self.normal)), Motion(ZERO, self.normal)])
+
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        R_MF = turn(self.normal, q[2]).T
+        turning = [Motion((R_MF @ n).cross(self.normal) * u[2], ZERO) for n in normals(self.normal)]
+        return Axes([*turning, REST])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         n1, n2 = normals(self.normal)
@@ -424,10 +452,12 @@ class Free(Joint):
         v = quaternion_rotation(tuple(q[3:])) @ Vector(*u[:3])
         return (*v, *Spherical().coordinate_rates(q[3:], u[3:]))
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
-        q, w = Spherical().prescribed(laws[3:], rates[3:])
-        v = quaternion_rotation(q).T @ Vector(*rates[:3])
-        return (*laws[:3], *q), (*v, *w)
+    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
+        q, w, dw = Spherical().prescribed(laws[3:], rates[3:], accelerations[3:])
+        R = quaternion_rotation(q).T
+        v = R @ Vector(*rates[:3])
+        dv = R @ Vector(*accelerations[:3]) - Vector(*w).cross(v)
+        return Prescribed((*laws[:3], *q), (*v, *w), (*dv, *dw))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ class _Six:
     def __init__(self, linear: Vector, angular: Vector):
         self.linear, self.angular = linear, angular
 
+    @classmethod
+    def zero(cls) -> Self:
+        return cls(ZERO, ZERO)
+
     def __iter__(self) -> Iterator[Scalar]:
         yield from self.linear
         yield from self.angular
@@ -72,7 +76,7 @@ class Motion(_Six):
         return Force(w.cross(f.linear), v.cross(f.linear) + w.cross(f.angular))
 
 
-REST = Motion(ZERO, ZERO)
+REST = Motion.zero()
 
 
 class Axes:

@@ -87,6 +87,18 @@ def cardan_rate(b: Scalar, c: Scalar, rates: tuple[Scalar, Scalar, Scalar]) -> V
     return turn(Z, c).T @ after_y + Z * dc
 
 
+def cardan_acceleration(
+    b: Scalar, c: Scalar, rates: tuple[Scalar, Scalar, Scalar], accelerations: tuple[Scalar, Scalar, Scalar]
+) -> Vector:
+    """Time derivative of `cardan_rate`, component by component in the turned frame."""
+    (da, db, dc), (dda, ddb, ddc) = rates, accelerations
+    x_turned = turn(Y, b).T @ X
+    after_y = x_turned * da + Y * db
+    after_y_rate = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb
+    R = turn(Z, c).T
+    return R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+
+
 def quaternion_rotation(q: Quaternion) -> Rotation:
     """Rotation matrix of a unit quaternion (x, y, z, w)."""
     x, y, z, w = q

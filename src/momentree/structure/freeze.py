@@ -12,14 +12,14 @@ from momentree.errors import GraphError, ModelError, Problem, suggestion
 from momentree.model import Model
 from momentree.model.check import known_references
 from momentree.model.elements import Connection
-from momentree.model.expressions import Expression
+from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Fixed, Free
 from momentree.model.values import TIME, Values
 from momentree.spatial import RigidInertia, Transform
 from momentree.structure.determinacy import undetermined
 from momentree.structure.graph import Graph
-from momentree.structure.mechanism import Attached, Closure, Laws, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Attached, Closure, Drive, Laws, Link, Loop, Mechanism, Push, TreeBody
 
 
 def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
@@ -60,6 +60,7 @@ class _Freezer:
         old_of = np.argsort(body_map).tolist()
         bodies = self.tree(graph, of_arc, old_of)
         self.check_determined(bodies)
+        self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
         known = known_references(self.connections)
         return Mechanism(
             name=self.model.name,
@@ -72,6 +73,10 @@ class _Freezer:
                 for c in self.model.constraints
                 for e in [c.resolved(self.values, known)]
             ),
+            drives=self.drives(bodies, known),
+            pushes=self.pushes(known),
+            links=self.links(),
+            contacts=tuple(f"contact {i} of '{c.frame.body}'" for i, c in enumerate(self.model.contacts, 1)),
             graph=graph,
             added=tuple(self.added),
             free=self.free,
@@ -213,6 +218,36 @@ class _Freezer:
                 raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.connections.index(c)))])
             loops.append(Loop(c.name, c.joint, first, second, c))
         return tuple(loops)
+
+    # --- the forces -------------------------------------------------------------------------------------------------
+
+    def drives(self, bodies: Sequence[TreeBody], known: dict[Reference, str]) -> tuple[Drive, ...]:
+        preceded = {body.connection.name: body.number for body in bodies}
+        by_name = {c.name: c for c in self.connections}
+        return tuple(
+            Drive(preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
+            for torque in self.model.torques
+        )
+
+    def pushes(self, known: dict[Reference, str]) -> tuple[Push, ...]:
+        found = []
+        for force in self.model.forces:
+            laws = force.laws(self.values, known)
+            found.append(Push(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
+        return tuple(found)
+
+    def links(self) -> tuple[Link, ...]:
+        found = []
+        for s in self.model.springs:
+            stiffness, damping, rest = s.numbers(self.values)
+            ends = self.attached(s.first), self.attached(s.second)
+            found.append(Link(*ends, stiffness, damping, rest, s.tension_only))
+        return tuple(found)
+
+    def attached(self, frame: Frame) -> Attached:
+        """A frame in the frame used here for its body; of a split body, in the pre-image."""
+        number = self.number_of[frame.body]
+        return Attached(number, self.frames[number] @ frame.placement(self.values))
 
     def ground(self) -> Laws | None:
         ground = self.model.ground

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
@@ -12,7 +14,7 @@ from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Coordinates, Joint
 from momentree.model.values import Values
-from momentree.spatial import Axes, RigidInertia, Transform, Vector
+from momentree.spatial import IDENTITY, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.structure.graph import Graph
 
 
@@ -28,6 +30,13 @@ class Reversed:
     def axes(self, q: Coordinates) -> Axes:
         X_FM = self.joint.placement(q)
         return Axes([-X_FM.motion_to_parent(column) for column in self.joint.axes(q).columns])
+
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        """-(X_FM)' A - X_FM A', where X_FM changes as M moves: by v_M x."""
+        X_FM, A, dA = self.joint.placement(q), self.joint.axes(q), self.joint.axes_rate(q, u)
+        v_M = A @ u
+        both = zip(A.columns, dA.columns, strict=True)
+        return Axes([-X_FM.motion_to_parent(v_M.cross(column) + rate) for column, rate in both])
 
 
 class Laws(NamedTuple):
@@ -107,6 +116,36 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class Drive:
+    """Laws along the rates of the joint that precedes a body: a torque of the user's."""
+
+    body: int
+    laws: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force and a moment (three laws each) at a frame, in its axes (`carried`) or in those of the ground."""
+
+    frame: Attached
+    force: tuple[Expression, ...]
+    moment: tuple[Expression, ...]
+    carried: bool
+
+
+@dataclass(frozen=True)
+class Link:
+    """A spring and damper between the origins of two frames."""
+
+    first: Attached
+    second: Attached
+    stiffness: Scalar
+    damping: Scalar
+    rest: Scalar
+    tension_only: bool
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """The frozen mechanism: bodies numbered so that parents come first, loops, constraints, gravity, parameters.
 
@@ -119,6 +158,10 @@ class Mechanism:
     bodies: tuple[TreeBody, ...]
     loops: tuple[Loop, ...]
     closures: tuple[Closure, ...]
+    drives: tuple[Drive, ...]
+    pushes: tuple[Push, ...]
+    links: tuple[Link, ...]
+    contacts: tuple[str, ...]  # names; their forces belong to the simulation
     graph: Graph
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
@@ -156,6 +199,27 @@ class Mechanism:
         found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
         return found
 
+    def mapped(self, f: Callable[[Scalar], Scalar]) -> Mechanism:
+        """The same mechanism with every number (float, or expression in free parameters) replaced by f of it.
+
+        Laws of time and of coordinates stay expressions: they are evaluated where they are used.
+        """
+        return dataclasses.replace(
+            self,
+            gravity=_mapped(self.gravity, f),
+            bodies=tuple(_mapped(body, f) for body in self.bodies),
+            loops=tuple(_mapped(loop, f) for loop in self.loops),
+            pushes=tuple(dataclasses.replace(push, frame=_mapped(push.frame, f)) for push in self.pushes),
+            links=tuple(_mapped(link, f) for link in self.links),
+        )
+
+    def at_defaults(self) -> Mechanism:
+        """The same mechanism in floats, its free parameters at the values that the model gives them."""
+        if not self.free:
+            return self
+        known = {Reference(name): self.values.scalar(name) for name in self.free}
+        return self.mapped(lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
+
     def attach(self, frame: Frame) -> Attached:
         """A user's frame, in the frame used here for its body."""
         if frame.body not in self.numbers:
@@ -164,3 +228,31 @@ class Mechanism:
         number = self.numbers[frame.body]
         placement = frame.placement(self.values)
         return Attached(number, self.bodies[number - 1].own @ placement if number else placement)
+
+
+def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
+    """A thing made of numbers, with f of each number; zeros and ones that carry structure stay."""
+    match thing:
+        case bool() | int() | str() | None | slice() | Laws():
+            return thing
+        case float() | Expression():
+            return f(thing)
+        case Vector():
+            return Vector(*(_mapped(component, f) for component in thing))
+        case Rotation():
+            return thing if thing is IDENTITY else Rotation(*(_mapped(row, f) for row in thing.rows))
+        case Transform():
+            return Transform(_mapped(thing.rotation, f), _mapped(thing.offset, f))
+        case RigidInertia():
+            return RigidInertia(_mapped(thing.mass, f), _mapped(thing.h, f), _mapped(thing.J, f))
+        case Attached():
+            return Attached(thing.body, _mapped(thing.placement, f))
+        case tuple():
+            return tuple(_mapped(entry, f) for entry in thing)
+        case Joint():
+            names = [field.name for field in dataclasses.fields(thing) if field.name != "motion"]
+            return thing.with_fields(**{name: _mapped(getattr(thing, name), f) for name in names})
+        case Connection():
+            return dataclasses.replace(thing, joint=_mapped(thing.joint, f))
+    fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
+    return dataclasses.replace(thing, **{name: _mapped(value, f) for name, value in fields.items()})

@@ -339,21 +339,34 @@ def test_a_prescribed_motion_moves_with_its_axes(kind, data):
     a, b, c = (np.array(data.draw(numbers)) for _ in range(3))
 
     def law(t):
-        return a + b * t + c * np.sin(t), b + c * np.cos(t)
+        return a + b * t + c * np.sin(t), b + c * np.cos(t), -c * np.sin(t)
 
-    q, u = joint.prescribed(*law(0.0))
+    q, u, du = joint.prescribed(*law(0.3))
     assert len(q) == len(joint.coordinates)
-    assert len(u) == len(joint.rates)
-    near(joint.axes(q) @ u, velocity(lambda h: joint.placement(joint.prescribed(*law(h))[0])), 1e-6)
+    assert len(u) == len(du) == len(joint.rates)
+    near(joint.axes(q) @ u, velocity(lambda h: joint.placement(joint.prescribed(*law(0.3 + h))[0])), 1e-6)
+    ahead, behind = (np.array(joint.prescribed(*law(0.3 + h))[1]) for h in (1e-5, -1e-5))
+    near(du, (ahead - behind) / 2e-5, 1e-6)
+
+
+@every_joint
+@plenty
+@given(data=st.data())
+def test_the_axes_change_at_their_rate(kind, data):
+    joint, q, u = data.draw(states(kind))
+    for one in (joint, Reversed(joint)):
+        ahead, behind = (one.axes(joint.integrate(q, [h * e for e in u])).columns for h in (1e-6, -1e-6))
+        for rate, a, b in zip(one.axes_rate(q, u).columns, ahead, behind, strict=True):
+            near([*rate], (np.array([*a]) - np.array([*b])) / 2e-6, 1e-6)
 
 
 @plenty
 @given(threes, threes)
 def test_the_laws_of_a_ball_are_turns_about_x_then_y_then_z(turns, position):
     R = turn(X, turns[0]) @ turn(Y, turns[1]) @ turn(Z, turns[2])
-    q, _ = Spherical().prescribed(turns, (0, 0, 0))
+    q = Spherical().prescribed(turns, (0, 0, 0), (0, 0, 0)).q
     placed_alike(Spherical().placement(q), Transform(R))
-    q, _ = Free().prescribed((*position, *turns), (0,) * 6)
+    q = Free().prescribed((*position, *turns), (0,) * 6, (0,) * 6).q
     placed_alike(Free().placement(q), Transform(R, Vector(*position)))
 
 

@@ -1,0 +1,118 @@
+"""Aggregative forms: A(q) u' + d = drives, by one sweep outward and one inward.
+
+Belkov and Konoplev 1997, corrected: their (2.2) lacks the change of the joint axes, which matters for joints of several
+freedoms (docs/theory/aggregative.md). The letters V, X, Y, Z are theirs: velocity, its derivative without the joint
+accelerations, the inertial force of one body, that of the body and of all that it carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, inward, locally
+from momentree.model.joints import Coordinates
+from momentree.spatial import Force, Motion, Scalar
+from momentree.structure.mechanism import Mechanism
+
+
+def inertial_force(body: Record) -> Fields:
+    """Y = M X + Phi(V) M V."""
+    return {"Y": body.inertia @ body.dv + body.v.cross_force(body.inertia @ body.v)}
+
+
+def begin_gathering(body: Record) -> Fields:
+    """Z begins as Y less what is applied to the body."""
+    return {"Z": body.Y - body.applied}
+
+
+def gather(body: Record) -> tuple[Fields, Fields]:
+    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z."""
+    return {"b": body.A.along(body.Z)}, {"Z": body.X.force_to_parent(body.Z)}
+
+
+def compose(body: Record) -> tuple[Fields, Fields]:
+    """The inertia of a body and of all that it carries, as if its joints were locked."""
+    return {}, {"composite": body.X.inertia_to_parent(body.composite)}
+
+
+@dataclass(frozen=True)
+class Form:
+    """An aggregative form at zero joint acceleration: V, X, Y, Z of each body from 1, and b (or d) by rates."""
+
+    V: tuple[Motion, ...]
+    X: tuple[Motion, ...]
+    Y: tuple[Force, ...]
+    Z: tuple[Force, ...]
+    b: tuple[Scalar, ...]
+
+
+def first_form(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Form:
+    """Inertia alone: A u' + b = all generalised forces."""
+    moving = records(mechanism, q, u, [0] * mechanism.nv, t)
+    _gather_up(moving, [Force.zero()] * len(moving))
+    return _form(mechanism, moving, [0] * mechanism.nv)
+
+
+def second_form(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> Form:
+    """Inertia, gravity and every force of the model: A u' + d = what else acts along the rates."""
+    return _form(mechanism, *_loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters))
+
+
+def inverse_dynamics(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> tuple[Scalar, ...]:
+    """What must act along the rates, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
+    return _form(mechanism, *_loaded(mechanism, q, u, du, t, parameters)).b
+
+
+def mass_matrix(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0) -> list[list[Scalar]]:
+    """A(q) in O(n^2): along each way to the ground, the momentum of what is carried (CRBA)."""
+    placed = records(mechanism, q, t=t)
+    for record in placed[1:]:
+        record.composite = record.inertia
+    inward(placed, compose)
+    A: list[list[Scalar]] = [[0] * mechanism.nv for _ in range(mechanism.nv)]
+    for body in mechanism.bodies:
+        for i, axis in zip(range(body.v.start, body.v.stop), placed[body.number].A.columns, strict=False):
+            F, at = placed[body.number].composite @ axis, body
+            while True:
+                for j, other in zip(range(at.v.start, at.v.stop), placed[at.number].A.columns, strict=False):
+                    A[i][j] = A[j][i] = other @ F
+                if not at.parent:
+                    break
+                F, at = placed[at.number].X.force_to_parent(F), mechanism.bodies[at.parent - 1]
+    return A
+
+
+def _loaded(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, du: Coordinates, t: Scalar, parameters: Names | None
+) -> tuple[list[Record], list[Scalar]]:
+    """The bodies with every force gathered, and what joint springs, dampers and laws give along the rates."""
+    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
+    names = names_of(mechanism, moving, t, parameters)
+    _gather_up(moving, applied_forces(mechanism, moving, names))
+    return moving, joint_forces(mechanism, moving, names)
+
+
+def _gather_up(moving: Sequence[Record], applied: Sequence[Force]) -> None:
+    for record, force in zip(moving, applied, strict=True):
+        record.applied = force
+    locally(moving, inertial_force)
+    locally(moving, begin_gathering)
+    inward(moving, gather)
+
+
+def _form(mechanism: Mechanism, moving: Sequence[Record], along: Sequence[Scalar]) -> Form:
+    carried = [b for body in mechanism.bodies if not body.laws for b in moving[body.number].b]
+    V, X, Y, Z = (tuple(getattr(record, field) for record in moving[1:]) for field in ("v", "dv", "Y", "Z"))
+    return Form(V, X, Y, Z, tuple(c - f for c, f in zip(carried, along, strict=True)))

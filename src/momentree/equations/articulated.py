@@ -1,0 +1,78 @@
+"""Forward dynamics in O(n): articulated inertias inward, accelerations outward (Featherstone 1983; ABA).
+
+The same recursion in momenta is Ivanov's M*, D, H (Ivanov 2022, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, inward, locally, outward
+from momentree.model.joints import Coordinates
+from momentree.spatial import Scalar
+from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.symmetric import inverse, product
+from momentree.structure.mechanism import Mechanism
+
+
+def begin(body: Record) -> Fields:
+    """M* = M, and the force that the body needs to move on without accelerating: p = Omega M v - F."""
+    p = body.v.cross_force(body.inertia @ body.v) - body.applied
+    return {"M_star": ArticulatedInertia.of(body.inertia), "p": p}
+
+
+def carry_bias(body: Record, parent: Record) -> Fields:
+    """The part of the derivative of v that is known: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
+    relative = body.A @ body.u
+    c = body.joint.axes_rate(body.q, body.u) @ body.u - relative.cross(body.X.motion(parent.v))
+    return {"c": c if body.free else c + body.A @ body.du}
+
+
+def articulate(body: Record) -> tuple[Fields, Fields]:
+    """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; p likewise."""
+    M, c = body.M_star, body.c
+    if not body.free:
+        return {}, {"M_star": M.to_parent(body.X), "p": body.X.force_to_parent(body.p + M @ c)}
+    W = [M @ axis for axis in body.A.columns]
+    D = inverse([[axis @ w for w in W] for axis in body.A.columns])
+    rest = [tau - along for tau, along in zip(body.tau, body.A.along(body.p), strict=True)]
+    left = M.less(W, D)
+    p = body.p + left @ c
+    for w, share in zip(W, product(D, rest), strict=True):
+        p = p + w * share
+    return {"W": W, "D": D, "rest": rest}, {"M_star": left.to_parent(body.X), "p": body.X.force_to_parent(p)}
+
+
+def accelerate(body: Record, parent: Record) -> Fields:
+    """du = D (rest - W' a), dv = a + A du, where a = C dv_parent + c."""
+    a = body.X.motion(parent.dv) + body.c
+    if not body.free:
+        return {"dv": a}
+    rest = [r - (a @ w) for r, w in zip(body.rest, body.W, strict=True)]
+    du = product(body.D, rest)
+    return {"du": du, "dv": a + body.A @ du}
+
+
+def forward_dynamics(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    tau: Sequence[Scalar],
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> list[Scalar]:
+    """The derivatives of the rates of the tree under the forces of the model and tau along the rates."""
+    moving = records(mechanism, q, u, None, t, parameters, weighed=True)
+    names = names_of(mechanism, moving, t, parameters)
+    total = [a + b for a, b in zip(tau, joint_forces(mechanism, moving, names), strict=True)]
+    moving[0].applied = None
+    for body, force in zip(mechanism.bodies, applied_forces(mechanism, moving, names)[1:], strict=True):
+        record = moving[body.number]
+        record.applied, record.tau, record.free = force, total[body.v], body.v.stop > body.v.start
+    locally(moving, begin)
+    outward(moving, carry_bias)
+    inward(moving, articulate)
+    outward(moving, accelerate)
+    return [entry for body in mechanism.bodies if body.v.stop > body.v.start for entry in moving[body.number].du]

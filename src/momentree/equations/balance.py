@@ -1,0 +1,41 @@
+"""Energy and momentum of a moving mechanism."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from momentree.equations.forces import potential_energy
+from momentree.equations.kinematics import records
+from momentree.model.joints import Coordinates
+from momentree.spatial import Force, Scalar
+from momentree.structure.mechanism import Mechanism
+
+
+class Energy(NamedTuple):
+    """J; the potential of gravity is zero at the inertial origin."""
+
+    kinetic: Scalar
+    potential: Scalar
+
+    @property
+    def total(self) -> Scalar:
+        """Kinetic and potential energy together."""
+        return self.kinetic + self.potential
+
+
+def energy(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Energy:
+    """T = sum v' M v / 2, and the potential of gravity and springs."""
+    moving = records(mechanism, q, u, t=t)
+    kinetic: Scalar = 0
+    for record in moving[1:]:
+        kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2
+    return Energy(kinetic, potential_energy(mechanism, moving))
+
+
+def momentum(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Force:
+    """Of the whole mechanism, in inertial axes: linear (kg m/s), and angular about the inertial origin (kg m2/s)."""
+    moving = records(mechanism, q, u, t=t)
+    total = Force.zero()
+    for record in moving[1:]:
+        total = total + record.X_0.force_to_parent(record.inertia @ record.v)
+    return total

@@ -1,0 +1,138 @@
+"""What drives and hinders the bodies: applied forces, joint springs and dampers, laws; and their potential energy.
+
+Contact forces belong to the simulation, and elements on joints that close loops to the equations of loops: a mechanism
+that has them is refused here rather than computed without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from momentree.equations.kinematics import frame_placement
+from momentree.equations.sweeps import Record
+from momentree.errors import MomentreeError
+from momentree.model.expressions import Reference
+from momentree.model.values import TIME
+from momentree.spatial import Force, Scalar, Vector
+from momentree.spatial.scalar import maximum, select, sqrt
+from momentree.structure.mechanism import Attached, Link, Mechanism, Push, TreeBody
+
+Names = Mapping[Reference, Scalar]
+
+
+def names_of(mechanism: Mechanism, moving: Sequence[Record], t: Scalar, parameters: Names | None = None) -> Names:
+    """What laws may call: time, free parameters, coordinates and rates of every joint of the tree."""
+    names: dict[Reference, Scalar] = {TIME: t, **(parameters or {})}
+    for body in mechanism.bodies:
+        names.update(zip(body.connection.coordinates, moving[body.number].q, strict=True))
+        names.update(zip(body.connection.rates, moving[body.number].u, strict=True))
+    return names
+
+
+def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
+    """The force on each body from pushes and springs, at its own frame; entry 0 is the ground's. No gravity."""
+    _refuse_what_is_missing(mechanism)
+    total = [Force.zero()] * (len(mechanism.bodies) + 1)
+    for push in mechanism.pushes:
+        total[push.frame.body] = total[push.frame.body] + _push(push, moving, names)
+    for link in mechanism.links:
+        pull = link_force(link, moving)
+        for end, force in ((link.first, pull), (link.second, -pull)):
+            total[end.body] = total[end.body] + _at_point(end, moving, force)
+    return total
+
+
+def joint_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Scalar]:
+    """The force along each rate of the tree from joint springs, dampers and torque laws."""
+    total: list[Scalar] = [0] * mechanism.nv
+    for body in mechanism.bodies:
+        if body.laws is None:
+            total[body.v] = _spring_and_damper(body, moving[body.number])
+    for drive in mechanism.drives:
+        v = mechanism.bodies[drive.body - 1].v
+        total[v] = [old + law.evaluate(names) for old, law in zip(total[v], drive.laws, strict=True)]
+    return total
+
+
+def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
+    """Of gravity (zero at the inertial origin), of joint springs and of springs between points. J"""
+    energy: Scalar = 0
+    for body in mechanism.bodies:
+        record = placed[body.number]
+        moment = record.X_0.rotation @ body.inertia.h + record.X_0.offset * body.inertia.mass
+        energy = energy - mechanism.gravity @ moment
+        joint = body.connection.joint
+        for i, k in enumerate(joint.spring or ()):
+            stretch = record.q[i] - (joint.rest[i] if joint.rest else 0)
+            energy = energy + k * stretch * stretch / 2
+    for link in mechanism.links:
+        stretch = _length(link, placed) - link.rest
+        stretch = maximum(stretch, 0) if link.tension_only else stretch
+        energy = energy + link.stiffness * stretch * stretch / 2
+    return energy
+
+
+def link_force(link: Link, moving: Sequence[Record]) -> Vector:
+    """The force on the first end, in inertial axes: (k (l - l0) + c l') e, along e to the second end."""
+    along = _between(link, moving)
+    if link.rest == 0 and link.damping == 0:
+        return along * link.stiffness  # regular also where the ends meet
+    length = sqrt(along @ along)
+    e = along / length
+    tension = link.stiffness * (length - link.rest)
+    if link.damping != 0:
+        tension = tension + link.damping * (e @ (_velocity(link.second, moving) - _velocity(link.first, moving)))
+    if link.tension_only:
+        tension = select(length - link.rest, maximum(tension, 0), 0)
+    return e * tension
+
+
+def _spring_and_damper(body: TreeBody, record: Record) -> list[Scalar]:
+    joint = body.connection.joint
+    forces: list[Scalar] = [0] * len(joint.rates)
+    for i in range(len(joint.rates)):
+        if joint.spring:
+            forces[i] = forces[i] - joint.spring[i] * (record.q[i] - (joint.rest[i] if joint.rest else 0))
+        if joint.damping:
+            forces[i] = forces[i] - joint.damping[i] * record.u[i]
+    return forces
+
+
+def _push(push: Push, moving: Sequence[Record], names: Names) -> Force:
+    force, moment = (Vector(*(law.evaluate(names) for law in laws)) for laws in (push.force, push.moment))
+    if not push.carried:
+        R = frame_placement(list(moving), push.frame).rotation.T @ moving[0].X_0.rotation
+        force, moment = R @ force, R @ moment
+    return push.frame.placement.force_to_parent(Force(force, moment))
+
+
+def _at_point(end: Attached, moving: Sequence[Record], force: Vector) -> Force:
+    """A force in inertial axes at the origin of a frame, as it acts on the body."""
+    f = moving[end.body].X_0.rotation.T @ force
+    return Force(f, end.placement.offset.cross(f))
+
+
+def _between(link: Link, placed: Sequence[Record]) -> Vector:
+    first, second = (frame_placement(list(placed), end).offset for end in (link.first, link.second))
+    return second - first
+
+
+def _length(link: Link, placed: Sequence[Record]) -> Scalar:
+    return _between(link, placed).norm
+
+
+def _velocity(end: Attached, moving: Sequence[Record]) -> Vector:
+    """Of the origin of a frame, in inertial axes."""
+    record = moving[end.body]
+    return record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
+
+
+def _refuse_what_is_missing(mechanism: Mechanism) -> None:
+    if mechanism.contacts:
+        raise MomentreeError(f"{mechanism.contacts[0]}: contact forces are not computed yet. Leave contacts out.")
+    for loop in mechanism.loops:
+        joint = loop.joint
+        driven = loop.connection is not None and any(drive.body == 0 for drive in mechanism.drives)
+        if driven or joint.spring or joint.damping:
+            message = "closes a loop; springs, damping and torques on it are not computed yet. Cut another joint."
+            raise MomentreeError(f"joint '{loop.name}': {message}")
