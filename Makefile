@@ -28,8 +28,9 @@ format: $(VENV)/.tools  ## let ruff put the code in order
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md
+bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/structure_scale.py --write docs/benchmarks.md
+	$(BIN)/python benchmarks/operation_counts.py --write docs/operation-counts.md
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt

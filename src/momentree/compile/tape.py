@@ -10,8 +10,9 @@ minus sign, so that negation costs nothing. Equal operations on equal arguments 
 | x / d                          | x * ("reciprocal", d); a constant d is inverted while tracing                |
 | x ** 3, x ** -2                | products; any other power is ("power", x, y)                                 |
 | 2 * x                          | x + x                                                                        |
+| 3 * x + 4 * x, x - x / 2       | 7 * x, 0.5 * x                                                               |
 | sin(-x), cos(-x), atan2(-y, x) | -sin(x), cos(x), -atan2(y, x), and so on for all that are odd or even        |
-| min(-a, -b), select(x, -a, -b) | -max(a, b), -select(x, a, b)                                                 |
+| min(-a, -b), select(x, -a, -b) | -max(a, b), -select(x, a, b); min(x, -x) is -abs(x)                           |
 
 Numbers on numbers are computed while tracing, and what 0, 1 or -1 leave of an operation is not an operation. A result
 that is constant is a plain number, never a variable. The sign of a zero is not kept, nor is a NaN times 0 a NaN.
@@ -31,7 +32,7 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.spatial.scalar import FUNCTIONS, Scalar
 
 Node = tuple[Any, ...]
-Edges = Callable[..., Scalar]  # of a tape and the edges that an operation is applied to
+NormalForm = Callable[..., Scalar]  # of a tape and the edges that an operation is applied to
 
 _ZERO, _ONE, _TWO = 0, 1, 2  # the first three nodes of a tape are these numbers
 _HIGHEST_POWER = 64  # that is written as products
@@ -73,12 +74,11 @@ class Tape:
 
     >>> tape = Tape()
     >>> x, y = tape.inputs("x", "y")
-    >>> tape.outputs([x * y - y * x / 2, -(y * x)])
+    >>> tape.outputs([x * y - x, -(y * x)])
     >>> print(tape.listing())
     v5 = x * y
-    v7 = v5 * 0.5
-    v8 = v5 - v7
-    output 0 = v8
+    v6 = x - v5
+    output 0 = -v6
     output 1 = -v5
     >>> tape.evaluate({"x": 3.0, "y": 2.0})
     [3.0, -6.0]
@@ -87,6 +87,7 @@ class Tape:
     def __init__(self) -> None:
         self._known: dict[Node, int] = {("number", number): number for number in (_ZERO, _ONE, _TWO)}
         self._numbers: dict[int, float] = {number: number for number in (_ZERO, _ONE, _TWO)}  # by their nodes
+        self._multiples: dict[int, tuple[float, int]] = {}  # a number times a node, by the node of the product
         self._names: dict[str, int] = {}
         self._outputs: list[int] | None = None
 
@@ -239,6 +240,10 @@ def _sum(tape: Tape, a: int, b: int) -> Scalar:
         return tape.scalar(b)
     if a == -b:
         return 0
+    (factor, x), (other, y) = (tape._multiples.get(abs(edge), (1.0, abs(edge))) for edge in (a, b))
+    if x == y and a != b:
+        total = (factor if a > 0 else -factor) + (other if b > 0 else -other)
+        return _product(tape, tape.edge(total), x)
     return tape.record(("+", a, b)) if a > 0 else tape.record(("+", -a, -b), -1)
 
 
@@ -255,7 +260,13 @@ def _product(tape: Tape, a: int, b: int) -> Scalar:
         return 0
     if a == _ONE:
         return tape.scalar(sign * b)
-    return tape.record(("+", b, b) if a == _TWO else ("*", a, b), sign)
+    if a == _TWO:
+        return tape.record(("+", b, b), sign)
+    product = tape.record(("*", a, b), sign)
+    for constant, other in ((a, b), (b, a)):
+        if constant in tape._numbers:
+            tape._multiples[abs(product.edge)] = tape._numbers[constant], other
+    return product
 
 
 def _quotient(tape: Tape, a: int, b: int) -> Scalar:
@@ -286,11 +297,13 @@ def _atan2(tape: Tape, y: int, x: int) -> Scalar:
     return tape.record(("atan2", abs(y), x), 1 if y >= 0 else -1)
 
 
-def _extreme(op: str, opposite: str) -> Edges:
+def _extreme(op: str, opposite: str) -> NormalForm:
     def extreme(tape: Tape, a: int, b: int) -> Scalar:
         a, b = sorted((a, b), key=lambda edge: (abs(edge), -edge))
         if a == b:
             return tape.scalar(a)
+        if a == -b:
+            return tape.record(("absolute", a), -1 if op == "minimum" else 1)
         return tape.record((op, a, b)) if (a or b) > 0 else tape.record((opposite, -a, -b), -1)
 
     return extreme
@@ -306,7 +319,7 @@ def _select(tape: Tape, x: int, a: int, b: int) -> Scalar:
 # --- variables ---
 
 
-def _operator(normal: Edges, reflected: bool = False) -> Callable[[Variable, Any], Scalar]:
+def _operator(normal: NormalForm, reflected: bool = False) -> Callable[[Variable, Any], Scalar]:
     def method(self: Variable, other: Any) -> Scalar:
         if not isinstance(other, (Variable, float, int, Real)):
             return NotImplemented
@@ -327,7 +340,7 @@ def _function(op: str) -> Callable[[Variable], Scalar]:
     return method
 
 
-def _of_several(normal: Edges) -> Callable[..., Scalar]:
+def _of_several(normal: NormalForm) -> Callable[..., Scalar]:
     def method(*arguments: Scalar) -> Scalar:  # the first may be a number: spatial/scalar.py
         tape: Tape = next(x.tape for x in arguments if isinstance(x, Variable))
         return normal(tape, *map(tape.edge, arguments))
@@ -343,7 +356,10 @@ def _incomparable(self: Variable, other: Any = None) -> bool:
 
 
 class Variable:
-    """A scalar that is not constant: an edge to a node of a tape. Equal are variables of the same node and sign."""
+    """A scalar that is not constant: an edge to a node of a tape, negative for minus that node.
+
+    Variables of one node and one sign are equal; none equals a number.
+    """
 
     __slots__ = ("edge", "tape")
     __array_ufunc__ = None  # so that a NumPy scalar on the left is left to the variable

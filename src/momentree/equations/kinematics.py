@@ -8,14 +8,14 @@ from momentree.equations.sweeps import Fields, Record, outward
 from momentree.model.expressions import Reference
 from momentree.model.joints import Coordinates, Free, Prescribed
 from momentree.model.values import TIME
-from momentree.spatial import REST, ZERO, Motion, Scalar, Transform, Vector
+from momentree.spatial import REST, ZERO, Motion, Path, Scalar, Transform, Vector
 from momentree.structure.mechanism import Attached, Laws, Mechanism
 
 
 def place(body: Record, parent: Record) -> Fields:
     """X of the body in its parent (its C), X_0 in inertial space, and the axes A of its joint."""
-    X = body.mount @ body.joint.placement(body.q)
-    return {"X": X, "X_0": parent.X_0 @ X, "A": body.joint.axes(body.q)}
+    X = Path(body.mount, body.joint.placement(body.q))
+    return {"X": X, "X_0": parent.X_0 @ X.mount @ X.joint, "A": body.joint.axes(body.q)}
 
 
 def carry_velocity(body: Record, parent: Record) -> Fields:

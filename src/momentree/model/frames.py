@@ -9,7 +9,7 @@ import numpy as np
 
 from momentree.model.expressions import Expression
 from momentree.model.values import Mistake, Raw, Values, plain
-from momentree.spatial import IDENTITY, Rotation, Transform, Vector
+from momentree.spatial import IDENTITY, ZERO, Rotation, Transform, Vector
 from momentree.spatial import turn as turn_about
 from momentree.spatial.rotation import normalised, quaternion_rotation
 
@@ -55,7 +55,8 @@ class Frame:
 
     def placement(self, values: Values) -> Transform:
         """X_BF: where the frame stands in its body."""
-        return Transform(rotation_of(self.rotation, values), values.vector(self.position, "position"))
+        position = values.vector(self.position, "position")
+        return Transform(rotation_of(self.rotation, values), ZERO if position == ZERO else position)
 
 
 def rotation_of(raw: Raw, values: Values) -> Rotation:

@@ -4,7 +4,7 @@ from momentree.spatial.inertia import RigidInertia
 from momentree.spatial.motion import REST, Axes, Force, Motion
 from momentree.spatial.rotation import IDENTITY, Rotation, turn
 from momentree.spatial.scalar import Scalar
-from momentree.spatial.transform import Transform
+from momentree.spatial.transform import Path, Transform
 from momentree.spatial.vector import ZERO, Vector, X, Y, Z
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Axes",
     "Force",
     "Motion",
+    "Path",
     "RigidInertia",
     "Rotation",
     "Scalar",

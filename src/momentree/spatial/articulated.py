@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from momentree.spatial.inertia import RigidInertia
 from momentree.spatial.motion import Force, Motion
 from momentree.spatial.scalar import Scalar
-from momentree.spatial.transform import Transform
+from momentree.spatial.transform import Path, Transform
 from momentree.spatial.vector import Vector
 
 Rows = tuple[Vector, Vector, Vector]
@@ -52,7 +52,11 @@ class ArticulatedInertia:
             J = _less(J, w.angular, weighted.angular)
         return ArticulatedInertia(_mirrored(K), H, _mirrored(J))
 
-    def to_parent(self, X: Transform) -> ArticulatedInertia:
+    def to_parent(self, X: Path) -> ArticulatedInertia:
+        """At the parent, through the joint and then the mount."""
+        return self.moved(X.joint).moved(X.mount)
+
+    def moved(self, X: Transform) -> ArticulatedInertia:
         """C' M* C: turned, then moved by p: H - K[p x], J - H'[p x] + [p x](H - K[p x])."""
         p = X.offset
         K, H, J = (_turned(X.rotation.rows, block) for block in (self.K, self.H, self.J))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from momentree.spatial.motion import Force, Motion
-from momentree.spatial.rotation import IDENTITY, Rotation
+from momentree.spatial.rotation import IDENTITY, Rotation, Turn
 from momentree.spatial.scalar import Scalar
 from momentree.spatial.vector import Vector
 
@@ -38,6 +38,12 @@ class RigidInertia:
         """Momentum M v = (m v + w x h; J w + h x v)."""
         return Force(v.linear * self.mass + v.angular.cross(self.h), self.turning(v.angular) + self.h.cross(v.linear))
 
+    @property
+    def pseudo(self) -> Symmetric:
+        """K = tr(J)/2 E - J about the origin: the second moments of the mass, K_xx = sum m x x, K_xy = sum m x y."""
+        xx, yy, zz, xy, xz, yz = self.J
+        return (yy + zz - xx) / 2, (xx + zz - yy) / 2, (xx + yy - zz) / 2, -xy, -xz, -yz
+
     def turning(self, w: Vector) -> Vector:
         """J w."""
         xx, yy, zz, xy, xz, yz = self.J
@@ -47,6 +53,8 @@ class RigidInertia:
         """The same body in axes turned by R (new components = R times old): J -> R J R'."""
         if R is IDENTITY:
             return self
+        if isinstance(R, Turn):
+            return RigidInertia(self.mass, R @ self.h, turned_symmetric(R, self.J))
         a, b, c = R.rows
         Ja, Jb, Jc = self.turning(a), self.turning(b), self.turning(c)
         return RigidInertia(self.mass, R @ self.h, (a @ Ja, b @ Jb, c @ Jc, a @ Jb, a @ Jc, b @ Jc))
@@ -54,21 +62,19 @@ class RigidInertia:
     def shifted(self, p: Vector) -> RigidInertia:
         """At an origin from which the old one stands at p: J + (2 h.p + m p.p) E - h p' - p h' - m p p'."""
         m, h = self.mass, self.h
-        g = h * 2 + p * m  # J grows by g.p E - (g p' + p g') / 2
-        s = g @ p
+        moved = h + p * m
         xx, yy, zz, xy, xz, yz = self.J
-        return RigidInertia(
-            m,
-            h + p * m,
-            (
-                xx + s - g.x * p.x,
-                yy + s - g.y * p.y,
-                zz + s - g.z * p.z,
-                xy - (h.x * p.y + h.y * p.x + m * p.x * p.y),
-                xz - (h.x * p.z + h.z * p.x + m * p.x * p.z),
-                yz - (h.y * p.z + h.z * p.y + m * p.y * p.z),
-            ),
+        # (2 h + m p).p, component by component; what is constant in it stands together
+        x, y, z = (h_i * (p_i + p_i) + m * (p_i * p_i) for h_i, p_i in zip(h, p, strict=True))
+        J = (
+            xx + (y + z),
+            yy + (x + z),
+            zz + (x + y),
+            xy - (h.x * p.y + moved.y * p.x),
+            xz - (h.x * p.z + moved.z * p.x),
+            yz - (h.y * p.z + moved.z * p.y),
         )
+        return RigidInertia(self.mass, moved, J)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RigidInertia) and (self.mass, self.h, self.J) == (other.mass, other.h, other.J)
@@ -78,3 +84,18 @@ class RigidInertia:
 
     def __repr__(self) -> str:
         return f"RigidInertia({self.mass}, {self.h}, {self.J})"
+
+
+# entries of a Symmetric: those of the plane that a turn about x, y, z moves (aa, bb, ab), and those across (ca, cb)
+_PLANES = (((1, 2, 5), (3, 4)), ((2, 0, 4), (5, 3)), ((0, 1, 3), (4, 5)))
+
+
+def turned_symmetric(R: Turn, J: Symmetric) -> Symmetric:
+    """R J R' of a turn, by g = s (Jaa - Jbb) + 2 c Jab: Jaa - s g, Jbb + s g, c g - Jab."""
+    (aa, bb, ab), (ca, cb) = _PLANES[R.axis]
+    c, s = R.c, R.s
+    g = s * (J[aa] - J[bb]) + (c + c) * J[ab]
+    turned = list(J)
+    turned[aa], turned[bb], turned[ab] = J[aa] - s * g, J[bb] + s * g, c * g - J[ab]
+    turned[ca], turned[cb] = c * J[ca] - s * J[cb], s * J[ca] + c * J[cb]
+    return tuple(turned)

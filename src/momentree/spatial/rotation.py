@@ -57,15 +57,34 @@ class Rotation:
 IDENTITY = Rotation(X, Y, Z)
 
 
+class Turn(Rotation):
+    """A turn about x, y or z, kept by its cosine and sine: what it does to a symmetric matrix costs 8 products."""
+
+    __slots__ = ("axis", "c", "s")
+
+    def __init__(self, axis: int, c: Scalar, s: Scalar):
+        self.axis, self.c, self.s = axis, c, s
+        super().__init__(
+            *(
+                (X, Vector(0, c, -s), Vector(0, s, c)),
+                (Vector(c, 0, s), Y, Vector(-s, 0, c)),
+                (Vector(c, -s, 0), Vector(s, c, 0), Z),
+            )[axis]
+        )
+
+    @property
+    def T(self) -> Rotation:
+        return Turn(self.axis, self.c, -self.s)
+
+
 def turn(axis: Vector, angle: Scalar) -> Rotation:
     """Turn about a unit axis: R = c E + s [n x] + (1 - c) n n'; about x, y or z only c and s are computed."""
     c, s = cos(angle), sin(angle)
-    if axis == Z:
-        return Rotation(Vector(c, -s, 0), Vector(s, c, 0), Z)
-    if axis == Y:
-        return Rotation(Vector(c, 0, s), Y, Vector(-s, 0, c))
-    if axis == X:
-        return Rotation(X, Vector(0, c, -s), Vector(0, s, c))
+    for i, coordinate_axis in enumerate((X, Y, Z)):
+        if axis == coordinate_axis:
+            return Turn(i, c, s)
+        if axis == -coordinate_axis:
+            return Turn(i, c, -s)
     d = 1 - c
     x, y, z = axis
     return Rotation(

@@ -32,14 +32,29 @@ def _factors(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
     """L, unit lower triangular, and the reciprocals of D."""
     n = len(A)
     L: list[list[Scalar]] = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    D: list[Scalar] = []
     reciprocals: list[Scalar] = []
-    for j in range(n):
-        D.append(A[j][j] - _sum(L[j][k] * L[j][k] * D[k] for k in range(j)))
-        reciprocals.append(1 / D[j])
-        for i in range(j + 1, n):
-            L[i][j] = (A[i][j] - _sum(L[i][k] * L[j][k] * D[k] for k in range(j))) * reciprocals[j]
+    for i in range(n):
+        # the row of L D first, then of L: each product of the two is formed once
+        LD: list[Scalar] = []
+        for j in range(i):
+            LD.append(A[i][j] - _sum(LD[k] * L[j][k] for k in range(j)))
+        for j in range(i):
+            L[i][j] = LD[j] * reciprocals[j]
+        reciprocals.append(1 / (A[i][i] - _sum(LD[k] * L[i][k] for k in range(i))))
     return L, reciprocals
+
+
+def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """x with A x = b for a positive definite A = U D U', the last unknown eliminated first, as along a tree."""
+    n = len(A)
+    U, reciprocals = _factors([row[::-1] for row in A[::-1]])
+    y = list(b[::-1])
+    for i in range(n):
+        y[i] = y[i] - _sum(U[i][k] * y[k] for k in range(i))
+    x = [entry * reciprocal for entry, reciprocal in zip(y, reciprocals, strict=True)]
+    for i in range(n - 1, -1, -1):
+        x[i] = x[i] - _sum(U[k][i] * x[k] for k in range(i + 1, n))
+    return x[::-1]
 
 
 def product(A: Matrix, x: Sequence[Scalar]) -> list[Scalar]:

@@ -14,7 +14,8 @@ from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Coordinates, Joint
 from momentree.model.values import Values
-from momentree.spatial import IDENTITY, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
 
 
@@ -238,7 +239,9 @@ def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
         case float() | Expression():
             return f(thing)
         case Vector():
-            return Vector(*(_mapped(component, f) for component in thing))
+            return thing if thing is ZERO else Vector(*(_mapped(component, f) for component in thing))
+        case Turn():
+            return Turn(thing.axis, _mapped(thing.c, f), _mapped(thing.s, f))
         case Rotation():
             return thing if thing is IDENTITY else Rotation(*(_mapped(row, f) for row in thing.rows))
         case Transform():

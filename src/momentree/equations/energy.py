@@ -1,0 +1,232 @@
+"""The theorem of kinetic energy, projected on each rate: T_s = Q_s (Rusanov 2014, in its correct form).
+
+Rusanov writes dT/dt - W = sum (T_s - Q_s) q_s' and lets each bracket vanish. That does not follow: it is one equation,
+T_s depends on the q' itself, and anything orthogonal to q' may be added to the brackets. What makes the result true is
+virtual power (D'Alembert, Jourdain, Kane): time, place, velocities, *accelerations and forces* are held, and only the
+velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one rate at a time:
+
+    V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                  (1)
+    T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                       (2)
+    A_sr = sum_b [ M v_s . v_r + w_s . I w_r ]                                                                     (3)
+
+His (4) lacks w x I w. In space it is needed, and dT/dt does not tell that it is missing, because it has no power.
+Partial velocities exist for any rates, also for those of balls and free bodies, which are derivatives of no coordinate;
+his vector H of finite rotations does not. Reactions have no *virtual* power, but those of prescribed joints and of a
+moving ground have power: see `power`.
+
+Why accelerations stay unexpanded until they are projected: a contains products of rates, such as l phi'^2. Who writes
+these out first and then puts all rates to zero but one, which is one, as the paper does to get at v_s, puts zeros and
+ones into the acceleration too and loses terms. Here v_s and w_s are columns, carried outward by themselves, and nothing
+is ever put into an acceleration.
+
+These are the equations of the tree: reactions of loops and constraints are not in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, locally, outward
+from momentree.model.joints import Coordinates
+from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
+from momentree.structure.mechanism import Mechanism
+
+
+def carry_partial(body: Record, parent: Record) -> Fields:
+    """Partial velocities by the rates on the way to the ground: those of the parent, and the axes of the own joint."""
+    carried = {s: body.X.motion(column) for s, column in parent.partial.items()}
+    own = zip(body.rates, body.A.columns, strict=False)  # a prescribed joint has axes, but no rates
+    return {"partial": {**carried, **dict(own)}}
+
+
+def find_centre(body: Record) -> Fields:
+    """The centre of mass, and the inertia there; a massless carrier is looked at in its origin."""
+    m, h = body.inertia.mass, body.inertia.h
+    c = ZERO if m == 0 else h / m
+    return {"centre": Transform(offset=c), "central": RigidInertia(m, ZERO, body.inertia.shifted(-c).J)}
+
+
+def move_to_centre(body: Record) -> Fields:
+    """V, w and v_s, w_s at the centre of mass; a is the change of the components of V and w x V, eps that of w."""
+    V, dV = body.centre.motion(body.v), body.centre.motion(body.dv)
+    partial = {s: body.centre.motion(column) for s, column in body.partial.items()}
+    return {"V": V, "a": Motion(dV.linear + V.angular.cross(V.linear), dV.angular), "partial": partial}
+
+
+def load(body: Record) -> Fields:
+    """R and m: the applied forces, at the centre of mass, and the weight."""
+    weight = body.X_0.rotation.T @ body.gravity * body.central.mass
+    return {"active": body.centre.force(body.applied) + Force(weight, ZERO)}
+
+
+@dataclass(frozen=True)
+class EnergyForm:
+    """All that T_s = Q_s is made of. Everything of a body is in its axes, at its centre of mass.
+
+    | field        | of         | meaning                                                                     |
+    |--------------|------------|-----------------------------------------------------------------------------|
+    | inertia      | body       | M and the central inertia I                                                 |
+    | partial      | body, rate | (v_s; w_s), at rest where the rate is not on the way to the ground          |
+    | velocity     | body       | (V; w)                                                                      |
+    | acceleration | body       | (a; eps)                                                                    |
+    | force        | body       | (R; m): active forces, internal ones and weight included                    |
+    | along        | rate       | what joint springs, dampers and laws give                                   |
+    | inertial     | body       | (M a; I eps + w x I w)                                                      |
+    | T, Q         | rate       | projections of `inertial` and of `force`, (2); `along` belongs to Q         |
+    | A            | rate, rate | the mass matrix, (3)                                                        |
+    """
+
+    inertia: tuple[RigidInertia, ...]
+    partial: tuple[tuple[Motion, ...], ...]
+    velocity: tuple[Motion, ...]
+    acceleration: tuple[Motion, ...]
+    force: tuple[Force, ...]
+    along: tuple[Scalar, ...]
+
+    @cached_property
+    def inertial(self) -> tuple[Force, ...]:
+        """M a and I eps + w x I w of each body."""
+        found = []
+        for I, V, a in zip(self.inertia, self.velocity, self.acceleration, strict=True):
+            gyroscopic = V.angular.cross(I.turning(V.angular))
+            found.append(Force(a.linear * I.mass, I.turning(a.angular) + gyroscopic))
+        return tuple(found)
+
+    @cached_property
+    def T(self) -> tuple[Scalar, ...]:
+        """T_s, the inertial side, (2)."""
+        return tuple(_projected(self.partial, self.inertial, s) for s in range(len(self.along)))
+
+    @cached_property
+    def Q(self) -> tuple[Scalar, ...]:
+        """Q_s, the side of the active forces, (2)."""
+        return tuple(_projected(self.partial, self.force, s) + along for s, along in enumerate(self.along))
+
+    @cached_property
+    def A(self) -> tuple[tuple[Scalar, ...], ...]:
+        """A_sr: what T_s gains for each unit of du_r, (3)."""
+        n = len(self.along)
+        A: list[list[Scalar]] = [[0] * n for _ in range(n)]
+        for r in range(n):
+            momenta = [_momentum(I, by_rate[r]) for I, by_rate in zip(self.inertia, self.partial, strict=True)]
+            for s in range(r + 1):
+                A[s][r] = A[r][s] = _projected(self.partial, momenta, s)
+        return tuple(map(tuple, A))
+
+
+def energy_form(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> EnergyForm:
+    """Partial velocities, velocities, accelerations and active forces of the bodies, and their projections.
+
+    | argument   | shape      | meaning                                                              |
+    |------------|------------|----------------------------------------------------------------------|
+    | q, u, du   | nq, nv, nv | coordinates of the tree, rates, and their derivatives (NOTATION.md)   |
+    | t          |            | time (s), for prescribed joints, a moving ground and laws             |
+    | parameters |            | values of the free parameters in laws                                |
+    """
+    moving = records(mechanism, q, u, du, t, parameters)
+    names = names_of(mechanism, moving, t, parameters)
+    applied = applied_forces(mechanism, moving, names)
+    moving[0].partial = {}
+    for body in mechanism.bodies:
+        rates = range(body.v.start, body.v.stop)
+        fields = {"rates": rates, "applied": applied[body.number], "gravity": mechanism.gravity}
+        moving[body.number].__dict__.update(fields)
+    outward(moving, carry_partial)
+    for step in (find_centre, move_to_centre, load):
+        locally(moving, step)
+    return EnergyForm(
+        inertia=tuple(body.central for body in moving[1:]),
+        partial=tuple(tuple(body.partial.get(s, REST) for s in range(mechanism.nv)) for body in moving[1:]),
+        velocity=tuple(body.V for body in moving[1:]),
+        acceleration=tuple(body.a for body in moving[1:]),
+        force=tuple(body.active for body in moving[1:]),
+        along=tuple(joint_forces(mechanism, moving, names)),
+    )
+
+
+def equations_of_motion(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> tuple[Scalar, ...]:
+    """T_s - Q_s of each rate: zero where the tree accelerates under the forces of the model alone."""
+    form = energy_form(mechanism, q, u, du, t, parameters)
+    return tuple(T - Q for T, Q in zip(form.T, form.Q, strict=True))
+
+
+class Power(NamedTuple):
+    """The theorem of kinetic energy itself, W.
+
+    | field     | meaning                                                                                       |
+    |-----------|-----------------------------------------------------------------------------------------------|
+    | kinetic   | dT/dt = sum_b [ M a . V + (I eps + w x I w) . w ]                                               |
+    | active    | of all forces but reactions                                                                   |
+    | rheonomic | of the reactions of prescribed joints and of a moving ground: sum_b [ (M a - R) . v_t + ... ]  |
+    """
+
+    kinetic: Scalar
+    active: Scalar
+    rheonomic: Scalar
+
+    @property
+    def surplus(self) -> Scalar:
+        """kinetic - active - rheonomic = sum (T_s - Q_s) u_s: zero in any motion under the forces of the model."""
+        return self.kinetic - self.active - self.rheonomic
+
+
+def power(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> Power:
+    """The balance of power where the tree moves with u and accelerates with du.
+
+    A prescribed motion works: a bead on a rod that is turned at a given rate gains energy though no active force acts.
+    """
+    form = energy_form(mechanism, q, u, du, t, parameters)
+    # v_t, w_t: how the bodies move when every rate is zero
+    carried = records(mechanism, q, [0] * mechanism.nv, t=t, parameters=parameters)
+    locally(carried, find_centre)
+    v_t = [body.centre.motion(body.v) for body in carried[1:]]
+    needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]
+    along = _sum(force * rate for force, rate in zip(form.along, u, strict=True))
+    return Power(_power(form.velocity, form.inertial), _power(form.velocity, form.force) + along, _power(v_t, needed))
+
+
+def _momentum(I: RigidInertia, v: Motion) -> Force:
+    return Force(v.linear * I.mass, I.turning(v.angular)) if v is not REST else Force.zero()
+
+
+def _projected(partial: Sequence[Sequence[Motion]], forces: Sequence[Force], s: int) -> Scalar:
+    """The virtual power of forces on the bodies for a unit of rate s: only bodies that the rate moves take part."""
+    moved = [(by_rate[s], force) for by_rate, force in zip(partial, forces, strict=True) if by_rate[s] is not REST]
+    return _sum(v @ force for v, force in moved)
+
+
+def _power(velocities: Sequence[Motion], forces: Sequence[Force]) -> Scalar:
+    return _sum(v @ force for v, force in zip(velocities, forces, strict=True))
+
+
+def _sum(terms: Iterable[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for term in terms:
+        total = total + term
+    return total

@@ -1,0 +1,101 @@
+"""A(q) = U D U' along the tree, and its inverse as a product of elementary matrices, without ever forming A.
+
+Column k of U has entries only for the ancestors of body k: U = E_N ... E_1 with E_k = E + u_k e_k', each entry of u_k
+one transvection; U^-1 = (E - u_1 e_1') ... (E - u_N e_N') needs nothing new. Cost and storage: the sum of the depths.
+Belkov and Konoplev 1997; docs/theory/aggregative.md. Joints of several freedoms make blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, inward, locally
+from momentree.model.joints import Coordinates
+from momentree.spatial import Scalar
+from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.symmetric import inverse, product
+from momentree.structure.mechanism import Mechanism, TreeBody
+
+Block = list[list[Scalar]]
+
+
+def begin(body: Record) -> Fields:
+    """P = M."""
+    return {"P": ArticulatedInertia.of(body.inertia)}
+
+
+def give_way(body: Record) -> tuple[Fields, Fields]:
+    """W = P A, D = A' W, K = W D^-1; to the parent P - K D K'."""
+    if not body.free:
+        return {}, {"P": body.P.to_parent(body.X)}
+    W = [body.P @ axis for axis in body.A.columns]
+    D = [[axis @ w for w in W] for axis in body.A.columns]
+    D_inverse = inverse(D)
+    K = []
+    for row in D_inverse:  # D is symmetric, so its rows serve as columns
+        column = W[0] * row[0]
+        for w, share in zip(W[1:], row[1:], strict=True):
+            column = column + w * share
+        K.append(column)
+    return {"D": D, "D_inverse": D_inverse, "K": K}, {"P": body.P.less(W, D_inverse).to_parent(body.X)}
+
+
+@dataclass(frozen=True)
+class Factors:
+    """U by its blocks (ancestor, body), D and D^-1 by body."""
+
+    mechanism: Mechanism
+    U: dict[tuple[int, int], Block]
+    D: dict[int, Block]
+    D_inverse: dict[int, Block]
+
+    def solve(self, tau: Sequence[Scalar]) -> list[Scalar]:
+        """A^-1 tau by transvections, signs flipped: inward, through D, outward."""
+        y = list(tau)
+        moving = [body for body in self.mechanism.bodies if body.v.stop > body.v.start]
+        for k in reversed(moving):
+            for j in _ancestors(self.mechanism, k):
+                _subtract(y, j.v, self.U[j.number, k.number], y[k.v])
+        for k in moving:
+            y[k.v] = product(self.D_inverse[k.number], y[k.v])
+        for k in moving:
+            for j in _ancestors(self.mechanism, k):
+                _subtract(y, k.v, _transposed(self.U[j.number, k.number]), y[j.v])
+        return y
+
+
+def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0) -> Factors:
+    """U and D of A(q) = U D U', by one sweep inward and a walk to the ground from each body."""
+    placed = records(mechanism, q, t=t)
+    for body in mechanism.bodies:
+        placed[body.number].free = body.v.stop > body.v.start
+    locally(placed, begin)
+    inward(placed, give_way)
+    U: dict[tuple[int, int], Block] = {}
+    moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
+    for body in moving:
+        forces, at = placed[body.number].K, body
+        while at.parent:
+            forces = [placed[at.number].X.force_to_parent(force) for force in forces]
+            at = mechanism.bodies[at.parent - 1]
+            if at.v.stop > at.v.start:
+                U[at.number, body.number] = [[axis @ force for force in forces] for axis in placed[at.number].A.columns]
+    D, D_inverse = ({b.number: getattr(placed[b.number], name) for b in moving} for name in ("D", "D_inverse"))
+    return Factors(mechanism, U, D, D_inverse)
+
+
+def _ancestors(mechanism: Mechanism, body: TreeBody) -> Iterator[TreeBody]:
+    while body.parent:
+        body = mechanism.bodies[body.parent - 1]
+        if body.v.stop > body.v.start:
+            yield body
+
+
+def _subtract(y: list[Scalar], place: slice, block: Block, x: Sequence[Scalar]) -> None:
+    y[place] = [a - b for a, b in zip(y[place], product(block, x), strict=True)]
+
+
+def _transposed(block: Block) -> Block:
+    return [list(column) for column in zip(*block, strict=True)]

@@ -1,0 +1,101 @@
+"""Inverse dynamics with the fewest operations: classical accelerations, first moments and pseudo-inertias.
+
+w, dw: angular velocity and acceleration; a: acceleration of the origin, as felt (less gravity);
+U = [dw x] + [w x][w x], so that the point r of a body accelerates with a + U r. Then, with the first moment h and the
+pseudo-inertia K = tr(J)/2 E - J about the origin,
+
+    f = m a + U h ,      n = vee(U K - (U K)') + h x a .                                             (1)
+
+The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md compares what they cost.
+"""
+
+from __future__ import annotations
+
+from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, inward, locally, outward
+from momentree.model.joints import Coordinates
+from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
+from momentree.structure.mechanism import Mechanism
+
+
+class Spin:
+    """U = [dw x] + [w x][w x] of a body, by its six products."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, w: Vector, dw: Vector):
+        xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
+        xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
+        self.rows = (
+            Vector(-yy - zz, xy - dw.z, xz + dw.y),
+            Vector(xy + dw.z, -xx - zz, yz - dw.x),
+            Vector(xz - dw.y, yz + dw.x, -xx - yy),
+        )
+
+    def __matmul__(self, r: Vector) -> Vector:
+        a, b, c = self.rows
+        return Vector(a @ r, b @ r, c @ r)
+
+    def moment(self, K: tuple[Scalar, ...]) -> Vector:
+        """vee(U K - (U K)') of the pseudo-inertia K: J dw + w x J w."""
+        Kxx, Kyy, Kzz, Kxy, Kxz, Kyz = K
+        (Uxx, Uxy, Uxz), (Uyx, Uyy, Uyz), (Uzx, Uzy, Uzz) = self.rows
+        return Vector(
+            Uzy * Kyy + Uzx * Kxy - Uyx * Kxz - Uyz * Kzz + (Uzz - Uyy) * Kyz,
+            Uxz * Kzz + Uxy * Kyz - Uzy * Kxy - Uzx * Kxx + (Uxx - Uzz) * Kxz,
+            Uyx * Kxx + Uyz * Kxz - Uxz * Kyz - Uxy * Kyy + (Uyy - Uxx) * Kxy,
+        )
+
+
+def accelerate(body: Record, parent: Record) -> Fields:
+    """w, dw, a and U of a body from those of its parent: through the mount, then through the joint."""
+    mount, joint = body.X.mount, body.X.joint
+    w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ parent.dw
+    a_F = mount.rotation.T @ (parent.a if mount.offset is ZERO else parent.a + parent.U @ mount.offset)
+    if joint.offset is not ZERO:
+        a_F = a_F + Spin(w_F, dw_F) @ joint.offset
+    R = joint.rotation.T
+    carried = R @ w_F
+    relative, turning, drive = body.A @ body.u, body.joint.axes_rate(body.q, body.u) @ body.u, body.A @ body.du
+    w = carried + relative.angular
+    dw = R @ dw_F + carried.cross(relative.angular) + turning.angular + drive.angular
+    # the origin as seen from F: velocity `relative`, whose components change also because the axes turn
+    seen = turning.linear + drive.linear + (carried + w).cross(relative.linear)
+    return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin(w, dw)}
+
+
+def weigh(body: Record) -> Fields:
+    """Eq. (1), less what is applied."""
+    M: RigidInertia = body.inertia
+    f = body.a * M.mass + body.U @ M.h
+    return {"Z": Force(f, body.U.moment(M.pseudo) + M.h.cross(body.a)) - body.applied}
+
+
+def gather(body: Record) -> tuple[Fields, Fields]:
+    """What the joint carries, along its axes and to the parent."""
+    return {"along": body.A.along(body.Z)}, {"Z": body.X.force_to_parent(body.Z)}
+
+
+def inverse_dynamics(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> tuple[Scalar, ...]:
+    """What must act along the rates, besides the forces of the model, for the tree to accelerate with du."""
+    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
+    names = names_of(mechanism, moving, t, parameters)
+    ground: Record = moving[0]
+    ground.w, ground.dw = ground.v.angular, ground.dv.angular
+    ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
+    ground.U = Spin(ground.w, ground.dw)
+    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
+        record.applied = force
+    outward(moving, accelerate)
+    locally(moving, weigh)
+    inward(moving, gather)
+    carried = [entry for body in mechanism.bodies if not body.laws for entry in moving[body.number].along]
+    return tuple(c - f for c, f in zip(carried, joint_forces(mechanism, moving, names), strict=True))

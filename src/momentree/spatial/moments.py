@@ -1,0 +1,60 @@
+"""The moments of a body's mass, of order 0, 1 and 2: the same ten numbers as a rigid inertia, in another order.
+
+They are sums over the mass, so they are cheaper to move than moments of inertia, and may be shared out between bodies.
+"""
+
+from __future__ import annotations
+
+from momentree.spatial.inertia import RigidInertia, Symmetric, turned_symmetric
+from momentree.spatial.motion import Force, Motion
+from momentree.spatial.rotation import IDENTITY, Rotation, Turn
+from momentree.spatial.scalar import Scalar
+from momentree.spatial.vector import Vector
+
+
+class MassMoments:
+    """m = sum m, h = sum m r, K = sum m r r' (xx, yy, zz, xy, xz, yz), so that J = tr(K) E - K."""
+
+    __slots__ = ("h", "mass", "pseudo")
+
+    def __init__(self, mass: Scalar, h: Vector, pseudo: Symmetric):
+        self.mass, self.h, self.pseudo = mass, h, pseudo
+
+    @classmethod
+    def of(cls, M: RigidInertia) -> MassMoments:
+        return cls(M.mass, M.h, M.pseudo)
+
+    @property
+    def J(self) -> Symmetric:
+        """The inertia about the origin."""
+        xx, yy, zz, xy, xz, yz = self.pseudo
+        return yy + zz, xx + zz, xx + yy, -xy, -xz, -yz
+
+    def __add__(self, other: MassMoments) -> MassMoments:
+        K = tuple(a + b for a, b in zip(self.pseudo, other.pseudo, strict=True))
+        return MassMoments(self.mass + other.mass, self.h + other.h, K)
+
+    def __sub__(self, other: MassMoments) -> MassMoments:
+        K = tuple(a - b for a, b in zip(self.pseudo, other.pseudo, strict=True))
+        return MassMoments(self.mass - other.mass, self.h - other.h, K)
+
+    def __matmul__(self, v: Motion) -> Force:
+        """Momentum, as of the rigid inertia with these moments."""
+        return RigidInertia(self.mass, self.h, self.J) @ v
+
+    def turned(self, R: Rotation) -> MassMoments:
+        """In axes turned by R: R h, R K R'."""
+        if R is IDENTITY:
+            return self
+        if isinstance(R, Turn):
+            return MassMoments(self.mass, R @ self.h, turned_symmetric(R, self.pseudo))
+        return MassMoments.of(RigidInertia(self.mass, self.h, self.J).turned(R))
+
+    def shifted(self, p: Vector) -> MassMoments:
+        """At an origin from which the old one stands at p: h + m p, K + h p' + p h' + m p p'."""
+        m, h = self.mass, self.h
+        moved = h + p * m
+        xx, yy, zz, xy, xz, yz = self.pseudo
+        x, y, z = (h_i * (p_i + p_i) + m * (p_i * p_i) for h_i, p_i in zip(h, p, strict=True))
+        across = (h.x * p.y + moved.y * p.x, h.x * p.z + moved.z * p.x, h.y * p.z + moved.z * p.y)
+        return MassMoments(m, moved, (xx + x, yy + y, zz + z, xy + across[0], xz + across[1], yz + across[2]))

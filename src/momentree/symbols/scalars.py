@@ -1,0 +1,179 @@
+"""A mechanism on SymPy scalars: parameters, coordinates and rates become symbols, numbers become exact.
+
+Names: a coordinate is called as its joint (`theta5`), or joint and component (`hull_y`); its rate has a prime
+(`theta5'`, in LaTeX a dot) unless the caller names it, and the derivative of a rate one prime more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from momentree.errors import MomentreeError, suggestion
+from momentree.model.expressions import Expression, Reference
+from momentree.spatial import Scalar
+from momentree.spatial.scalar import FUNCTIONS
+from momentree.structure.mechanism import Laws, Mechanism
+
+SHORT_DECIMAL = 9  # significant digits up to which a number is taken for exactly what it says
+LARGEST_DENOMINATOR = 1000  # of fractions that are recognised in a float: 0.08333333333333333 is 1/12
+ROUND_OFF = 4 * 2.0**-52
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """The mechanism on symbols.
+
+    | field        | meaning                                                                    |
+    |--------------|----------------------------------------------------------------------------|
+    | q, u, du, t  | symbols of the coordinates, the rates, their derivatives, and time          |
+    | parameters   | symbols of the free parameters, in the order of the model                   |
+    | inertial     | those that are masses and moments of inertia                                |
+    | gravity      | those that make the acceleration of gravity                                 |
+    """
+
+    mechanism: Mechanism
+    q: tuple[sp.Symbol, ...]
+    u: tuple[sp.Symbol, ...]
+    du: tuple[sp.Symbol, ...]
+    t: sp.Symbol
+    parameters: tuple[sp.Symbol, ...]
+    inertial: frozenset[sp.Symbol]
+    gravity: frozenset[sp.Symbol]
+
+
+def symbolic(mechanism: Mechanism, rates: Mapping[str, str] | None = None) -> Symbolic:
+    """The mechanism with a symbol for each free parameter, coordinate and rate; `rates` gives rates other names."""
+    free = {Reference(name): _symbol(name) for name in mechanism.free}
+    taken = {"t", *mechanism.free}
+    q = [_unused(_spelt(r), taken) for r in mechanism.coordinates]
+    u = _rate_names(mechanism, q, rates or {}, taken)
+    on_symbols = mechanism.mapped(lambda x: _scalar(x, free))
+    inertias = [body.inertia for body in on_symbols.bodies]
+    return Symbolic(
+        mechanism=_with_laws(on_symbols, lambda law: ExactLaw(law, free)),
+        q=tuple(map(_symbol, q)),
+        u=tuple(map(_symbol, u)),
+        du=tuple(_symbol(f"{name}'") for name in u),
+        t=_symbol("t"),
+        parameters=tuple(free.values()),
+        inertial=frozenset(_single(x for inertia in inertias for x in (inertia.mass, *inertia.J))),
+        gravity=frozenset(symbol for x in on_symbols.gravity for symbol in sp.S(x).free_symbols),
+    )
+
+
+class ExactLaw:
+    """A law of time, parameters and coordinates that gives exact scalars; it stands in for an Expression."""
+
+    def __init__(self, law: Expression, parameters: Mapping[Reference, sp.Symbol]):
+        self.law, self.parameters = law, parameters
+
+    def evaluate(self, names: Mapping[Reference, Scalar]) -> Scalar:
+        """The law at given scalars; free parameters are symbols."""
+        return self.law.evaluate({**self.parameters, **names}, {**FUNCTIONS, "number": exact})
+
+
+def exact(value: float) -> sp.Expr:
+    """The number that a float stands for: a short decimal, a fraction, a root or a part of pi; else the float itself.
+
+    >>> exact(0.5), exact(9.81), exact(1 / 12), exact(3**0.5 / 2), exact(6.123233995736766e-17)
+    (1/2, 981/100, 1/12, sqrt(3)/2, 0)
+    """
+    if value == 0 or not math.isfinite(value):
+        return sp.Integer(0) if value == 0 else sp.Float(value)
+    digits = repr(float(value)).lower().partition("e")[0].replace(".", "").strip("-0")
+    if len(digits) <= SHORT_DECIMAL:
+        return sp.Rational(repr(float(value)))
+    if abs(value) < 1e-14:
+        return sp.Integer(0)  # the round-off of something that was one, such as cos(90 deg)
+    for scale, unit in ((1.0, sp.Integer(1)), (math.pi, sp.pi), (1 / math.pi, 1 / sp.pi)):
+        fraction = _fraction(value / scale, LARGEST_DENOMINATOR)
+        if fraction is not None:
+            return fraction * unit
+    square = _fraction(value * value, 100)
+    return sp.Float(value) if square is None else sp.sqrt(square) * (1 if value > 0 else -1)
+
+
+def _fraction(value: float, largest: int) -> sp.Rational | None:
+    near = Fraction(value).limit_denominator(largest)
+    return sp.Rational(near) if near and abs(float(near) - value) <= ROUND_OFF * abs(value) else None
+
+
+def _scalar(x: Scalar, free: Mapping[Reference, sp.Symbol]) -> sp.Expr:
+    """A number or an expression in free parameters; in factors, so that a first moment can be divided by its mass."""
+    if isinstance(x, Expression):
+        return sp.factor(x.evaluate(free, {**FUNCTIONS, "number": exact}))
+    return exact(x)
+
+
+def _with_laws(mechanism: Mechanism, exact_law: Callable[[Expression], Any]) -> Mechanism:
+    """The mechanism with each of its laws replaced."""
+
+    def laws(old: Laws | None) -> Laws | None:
+        return None if old is None else Laws(*(tuple(map(exact_law, level)) for level in old))
+
+    def pushed(push: Any) -> Any:
+        return dataclasses.replace(push, force=each(push.force), moment=each(push.moment))
+
+    def each(old: Iterable[Expression]) -> tuple[Any, ...]:
+        return tuple(map(exact_law, old))
+
+    return dataclasses.replace(
+        mechanism,
+        ground=laws(mechanism.ground),
+        bodies=tuple(dataclasses.replace(body, laws=laws(body.laws)) for body in mechanism.bodies),
+        drives=tuple(dataclasses.replace(drive, laws=each(drive.laws)) for drive in mechanism.drives),
+        pushes=tuple(map(pushed, mechanism.pushes)),
+    )
+
+
+def _single(entries: Iterable[sp.Expr]) -> Iterator[sp.Symbol]:
+    """Symbols that stand alone, but for a number, in a sum: m1 and m2 in m1 + m2; of I + m r^2 only I."""
+    for entry in entries:
+        for term in sp.Add.make_args(sp.expand(entry)):
+            _, symbol = term.as_coeff_Mul()
+            if symbol.is_Symbol:
+                yield symbol
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def _symbol(name: str) -> sp.Symbol:
+    return sp.Symbol(name, real=True)
+
+
+def _spelt(reference: Reference) -> str:
+    name = f"{reference.name}_{reference.component}" if reference.component else reference.name
+    return re.sub(r"\W", "_", name)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _rate_names(
+    mechanism: Mechanism, coordinates: Sequence[str], rates: Mapping[str, str], taken: set[str]
+) -> list[str]:
+    """The coordinate's name and a prime, or what the caller says; a ball's rates have names of their own."""
+    known = {str(dataclasses.replace(r, rate=False)): r for r in mechanism.rates}
+    wanted = {key.rstrip("'"): name for key, name in rates.items()}
+    for key, name in wanted.items():
+        if key not in known:
+            raise MomentreeError(f"rates: there is no rate '{key}'.{suggestion(key, known)}")
+        if not isinstance(name, str) or not name.isidentifier() or name in taken:
+            raise MomentreeError(f"rates: '{key}' cannot be called {name!r}: that is no name, or it is in use.")
+        taken.add(name)
+    primed = {dataclasses.replace(r, rate=True): f"{name}'" for r, name in zip(mechanism.coordinates, coordinates, strict=True)}
+    own = {key: primed[r] if r.rate else _unused(_spelt(r), taken) for key, r in known.items()}
+    return list({**own, **wanted}.values())

@@ -1,0 +1,186 @@
+"""The shortest way to write a polynomial that a search of the usual ways finds.
+
+Tried are: squares of sines or of cosines left out; sines and cosines of sums of angles; absolute angles of parallel axes;
+factors; terms gathered by inertias, by sines and cosines, or by whatever many of them share. What costs least ink wins.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from math import gcd, lcm
+from typing import Any
+
+import sympy as sp
+from sympy.polys.rings import PolyElement, ring
+
+from momentree.symbols.trigonometry import Trigonometry, Turn
+
+MANY_TERMS = 40  # above which only quick ways are tried
+FAR_TOO_MANY_TERMS = 400  # above which terms are only gathered
+Letters = Mapping[sp.Symbol, sp.Expr]
+
+
+@cache
+def ink(x: sp.Expr) -> float:
+    """What it costs to write an expression: about one for each letter."""
+    if x.is_Number:
+        return 0.5 + 0.25 * len(str(abs(x)))
+    if x.is_Add:
+        return sum(map(ink, x.args)) + 0.5 * (len(x.args) - 1)
+    if x.is_Mul:
+        sums = sum(factor.is_Add for factor in x.args)
+        return sum(ink(factor) for factor in x.args if factor != -1) + sums
+    if x.is_Pow:
+        return ink(x.base) + 0.5 + (1 if x.base.is_Add else 0)
+    return 1 + sum(map(ink, x.args)) if x.args else 1
+
+
+class Shortest:
+    """Ways to write polynomials of one `Trigonometry`; `inertial` are masses and moments of inertia."""
+
+    def __init__(self, trigonometry: Trigonometry, inertial: Collection[sp.Symbol] = ()):
+        self.trigonometry = trigonometry
+        self.inertial = [symbol for symbol in trigonometry.ring.symbols if symbol in set(inertial)]
+        self._found: dict[PolyElement, sp.Expr] = {}
+
+    def __call__(self, p: PolyElement) -> sp.Expr:
+        if p not in self._found:
+            # by inertias first: of two ways that are equally short, this one shows the bodies
+            parts = _gathered(p, self.inertial)
+            ways = [sp.Add(*(monomial * self.as_a_whole(part) for monomial, part in parts)), self.as_a_whole(p)]
+            self._found[p] = min(ways, key=ink)
+        return self._found[p]
+
+    def as_a_whole(self, p: PolyElement) -> sp.Expr:
+        """The shortest of the ways to write the trigonometry of p."""
+        if not p:
+            return sp.Integer(0)
+        return min(self._ways(p), key=ink)
+
+    def _ways(self, p: PolyElement) -> Iterator[sp.Expr]:
+        trigonometry = self.trigonometry
+        yield from self._without_squares(p, trigonometry.letters)
+        if len(p) > FAR_TOO_MANY_TERMS or not any(used(p, pair) for pair in trigonometry.angles.values()):
+            return
+        absolute = trigonometry.absolute(p)
+        if absolute != p:
+            yield from self._without_squares(absolute, self._absolute_letters)
+        functions = trigonometry.harmonics(p)
+        new = {sp.Dummy("h"): function for function in functions}
+        letters = {**trigonometry.letters, **new}
+        extended = ring([*letters], sp.QQ)[0]
+        parts = [extended(letter) * factor.set_ring(extended) for letter, factor in zip(new, functions.values(), strict=True)]
+        yield Arrangement(letters, [*new], self.inertial).write(sum(parts, extended.zero))
+
+    @cached_property
+    def _absolute_letters(self) -> Letters:
+        return self.trigonometry.absolute_letters()
+
+    def _without_squares(self, p: PolyElement, letters: Letters) -> Iterator[sp.Expr]:
+        angles = self.trigonometry.angles
+        functions = [letter for pair in angles.values() for letter in pair]
+        arrangement = Arrangement(letters, functions, self.inertial)
+        forms = [p]
+        for angle, pair in angles.items():
+            if used(p, pair[1:]):
+                # one angle after another: the form with the fewest terms, or both
+                changed = [self.trigonometry.normal(form, {angle: "cos"}) for form in forms]
+                forms = sorted({*forms, *changed}, key=len)[:2]
+        for form in forms:
+            yield arrangement.write(form)
+
+
+class Arrangement:
+    """How the terms of a polynomial are put together, once its letters are chosen."""
+
+    def __init__(self, letters: Letters, functions: Collection[sp.Symbol], inertial: Collection[sp.Symbol]):
+        self.letters = letters
+        self.sets = [group for group in (functions, inertial) if group]
+        self._found: dict[PolyElement, sp.Expr] = {}
+
+    def write(self, p: PolyElement) -> sp.Expr:
+        """The shortest arrangement, in what the letters stand for."""
+        return self._shortest(p).xreplace(self.letters)
+
+    def _ink(self, x: sp.Expr) -> float:
+        return ink(x.xreplace(self.letters))
+
+    def _shortest(self, p: PolyElement) -> sp.Expr:
+        if p not in self._found:
+            self._found[p] = min(self._ways(p), key=self._ink)
+        return self._found[p]
+
+    def _ways(self, p: PolyElement) -> Iterator[sp.Expr]:
+        yield p.as_expr()
+        if len(p) < 2:
+            return
+        outside, inside = common_factor(p)
+        if outside != 1:
+            yield outside * self._shortest(inside)
+            if len(p) > MANY_TERMS or outside.is_Number is False:
+                return
+        if len(p) <= MANY_TERMS:
+            yield from self._factors(p)
+        for group in self.sets:
+            parts = _gathered(p, group)
+            if 1 < len(parts) < len(p):
+                yield sp.Add(*(monomial * self._shortest(part) for monomial, part in parts))
+        if len(p) <= MANY_TERMS:
+            yield from self._by_one_letter(p)
+
+    def _factors(self, p: PolyElement) -> Iterator[sp.Expr]:
+        content, factors = p.factor_list()
+        if len(factors) > 1 or factors[0][1] > 1:
+            yield sp.Mul(sp.S(content), *(self._shortest(factor) ** power for factor, power in factors))
+
+    def _by_one_letter(self, p: PolyElement) -> Iterator[sp.Expr]:
+        """p = x p1 + p0, for the letters x that most terms have."""
+        count = {i: sum(1 for monomial in p if monomial[i]) for i in range(p.ring.ngens)}
+        often = sorted((i for i, n in count.items() if 1 < n < len(p)), key=lambda i: -count[i])
+        for i in often[:2]:
+            x = p.ring.gens[i]
+            p1 = p.ring.from_dict({m: c for m, c in p.terms() if m[i]}).quo(x)
+            p0 = p.ring.from_dict({m: c for m, c in p.terms() if not m[i]})
+            yield x.as_expr() * self._shortest(p1) + self._shortest(p0)
+
+
+def used(p: PolyElement, symbols: Iterable[sp.Symbol]) -> bool:
+    """Whether a polynomial depends on one of the symbols."""
+    places = [p.ring.symbols.index(symbol) for symbol in symbols]
+    return any(monomial[i] for monomial in p for i in places)
+
+
+def common_factor(p: PolyElement) -> tuple[sp.Expr, PolyElement]:
+    """The number and the letters that all terms share, and the rest, whose first number is positive."""
+    powers = [min(column) for column in zip(*p, strict=True)]
+    content = content_of(p)
+    shared = p.ring.from_dict({tuple(powers): content})
+    return shared.as_expr(), p.quo(shared)
+
+
+def content_of(p: PolyElement) -> Any:
+    """The greatest number that divides all coefficients, with the sign of the first."""
+    numbers = list(p.values())
+    content = sp.QQ(gcd(*(int(c.numerator) for c in numbers)), lcm(*(int(c.denominator) for c in numbers)))
+    return content if p.LC > 0 else -content
+
+
+def _gathered(p: PolyElement, symbols: Iterable[sp.Symbol]) -> list[tuple[sp.Expr, PolyElement]]:
+    """p as a sum of monomials in some letters, each with its factor in the others."""
+    places = [p.ring.symbols.index(symbol) for symbol in symbols]
+    found: defaultdict[tuple[int, ...], dict[Any, Any]] = defaultdict(dict)
+    for monomial, coefficient in p.terms():
+        own, rest = [0] * p.ring.ngens, list(monomial)
+        for i in places:
+            own[i], rest[i] = monomial[i], 0
+        found[tuple(own)][tuple(rest)] = coefficient
+    make: Callable[[Any], PolyElement] = p.ring.from_dict
+    return [(make({own: sp.QQ(1)}).as_expr(), make(part)) for own, part in found.items()]
+
+
+def simplified(x: sp.Expr, carried: Mapping[sp.Symbol, Turn] | None = None) -> sp.Expr:
+    """An expression by itself, as short as can be."""
+    trigonometry = Trigonometry([x], carried)
+    return Shortest(trigonometry)(trigonometry.polynomials[0])

@@ -1,0 +1,246 @@
+"""Polynomials in parameters, coordinates, rates and the sines and cosines of angles, where sin^2 + cos^2 = 1.
+
+Everything that mechanics derives for a tree is such a polynomial, so that two formulas are equal if and only if their
+normal forms are. What is no polynomial (roots, functions of laws, reciprocals) takes part as one more letter.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from math import comb
+from typing import Any
+
+import sympy as sp
+from sympy.polys.rings import PolyElement, ring
+
+Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, and in which sense
+
+
+class Trigonometry:
+    """The polynomials of a set of expressions.
+
+    | field    | meaning                                                                                |
+    |----------|----------------------------------------------------------------------------------------|
+    | ring     | the ring of all letters; `letters` says what each of its symbols stands for            |
+    | angles   | angle -> the symbols of its sine and cosine                                            |
+    | carried  | angle -> the angle of a parallel axis that carries it, and the sense (+1, -1)           |
+    """
+
+    def __init__(
+        self,
+        expressions: Iterable[sp.Expr],
+        carried: Mapping[sp.Symbol, Turn] | None = None,
+        inside: Callable[[sp.Expr], sp.Expr] = sp.expand,
+    ):
+        self.carried = dict(carried or {})
+        self.inside = inside  # how to simplify what stands inside a root or function
+        self.letters: dict[sp.Symbol, sp.Expr] = {}
+        self.angles: dict[sp.Expr, tuple[sp.Symbol, sp.Symbol]] = {}
+        self._known: dict[sp.Expr, sp.Symbol] = {}
+        self._roots: dict[sp.Symbol, int] = {}
+        self._inverses: list[tuple[sp.Symbol, sp.Symbol]] = []
+        self._inexact = False
+        self._written: dict[sp.Expr, sp.Expr] = {}
+        plain = [self._in_letters(expression) for expression in expressions]
+        self.ring = ring([*self.letters], sp.QQ)[0]
+        self._place = {symbol: i for i, symbol in enumerate(self.ring.symbols)}
+        self._done: dict[sp.Expr, PolyElement] = {}
+        self.polynomials = [self._tidied(self._polynomial(expression)) for expression in plain]
+
+    # --- from expressions to letters -------------------------------------------------------------------------------
+
+    def _in_letters(self, x: sp.Expr) -> sp.Expr:
+        """The expression in sums, products and powers of letters."""
+        if x not in self._written:
+            self._written[x] = self._lettered(x)
+        return self._written[x]
+
+    def _lettered(self, x: sp.Expr) -> sp.Expr:
+        if x.is_Symbol:
+            return self.letters.setdefault(x, x)
+        if x.is_Rational:
+            return x
+        if x.is_Float:
+            self._inexact = True
+            return sp.Rational(str(x))
+        if x.is_Add or x.is_Mul:
+            return x.func(*map(self._in_letters, x.args))
+        if x.is_Pow and x.exp.is_Integer and x.exp > 0:
+            return self._in_letters(x.base) ** x.exp
+        if x.is_Pow and x.exp.is_Rational and x.exp.q <= 2:
+            return self._root_or_reciprocal(x)
+        if isinstance(x, (sp.sin, sp.cos)):
+            s, c = self._sine_and_cosine(x.args[0])
+            return s if isinstance(x, sp.sin) else c
+        return self._letter(x)
+
+    def _letter(self, x: sp.Expr, name: str = "x") -> sp.Symbol:
+        """A letter for something that is no polynomial."""
+        if isinstance(x, sp.Function) and not x.has(sp.Piecewise):
+            x = x.func(*map(self.inside, x.args))
+        if x not in self._known:
+            self._known[x] = sp.Dummy(name)
+            self.letters[self._known[x]] = x
+        return self._known[x]
+
+    def _root_or_reciprocal(self, x: sp.Pow) -> sp.Expr:
+        base = x.base if x.base.is_Number else self.inside(x.base)
+        if x.exp.q == 1 and x.base.is_Symbol:
+            letter = self._in_letters(x.base)
+        else:
+            letter = self._letter(base if x.exp.q == 1 else sp.sqrt(base), "root")
+        if x.exp.q == 2 and base.is_Integer:
+            self._roots[letter] = int(base)
+        if x.exp > 0:
+            return letter**x.exp.p
+        known = dict(self._inverses)
+        if letter not in known:
+            known[letter] = self._letter(1 / self.letters[letter], "reciprocal")
+            self._inverses.append((letter, known[letter]))
+        return known[letter] ** -x.exp.p
+
+    def _sine_and_cosine(self, angle: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Of a sum of multiples of angles, by those of the angles."""
+        s, c = sp.Integer(0), sp.Integer(1)
+        for term in sp.Add.make_args(sp.expand(angle)):
+            k, one = term.as_coeff_Mul()
+            if not k.is_Rational:
+                k, one = sp.Integer(1), term
+            s1, c1 = self._angle(one / k.q)
+            for _ in range(abs(k.p)):
+                s, c = (s * c1 + c * s1, c * c1 - s * s1) if k > 0 else (s * c1 - c * s1, c * c1 + s * s1)
+        return s, c
+
+    def _angle(self, angle: sp.Expr) -> tuple[sp.Symbol, sp.Symbol]:
+        if angle not in self.angles:
+            self.angles[angle] = (self._letter(sp.sin(angle), "s"), self._letter(sp.cos(angle), "c"))
+        return self.angles[angle]
+
+    # --- from letters to polynomials -------------------------------------------------------------------------------
+
+    def _polynomial(self, x: sp.Expr) -> PolyElement:
+        if x not in self._done:
+            if x.is_Add:
+                self._done[x] = sum(map(self._polynomial, x.args), self.ring.zero)
+            elif x.is_Mul:
+                product = self.ring.one
+                for factor in x.args:
+                    product = self.normal(product * self._polynomial(factor))
+                self._done[x] = product
+            elif x.is_Pow:
+                self._done[x] = self.normal(self._polynomial(x.base) ** int(x.exp))
+            else:
+                self._done[x] = self.ring.gens[self._place[x]] if x.is_Symbol else self.ring(x)
+        return self._done[x]
+
+    def _tidied(self, p: PolyElement) -> PolyElement:
+        """Without terms that are the round-off of floats."""
+        if not self._inexact or not p:
+            return p
+        largest = max(abs(c) for c in p.values())
+        return self._collected((m, c) for m, c in p.terms() if abs(c) > largest * sp.QQ(1, 10**12))
+
+    def _collected(self, terms: Iterable[tuple[Any, Any]]) -> PolyElement:
+        return self.ring.from_dict(dict(terms))
+
+    def normal(self, p: PolyElement, without: Mapping[sp.Expr, str] | None = None) -> PolyElement:
+        """p without squares of sines, or, of the angles where `without` says "cos", without those of cosines."""
+        without = without or {}
+        pairs = []
+        for angle, (s, c) in self.angles.items():
+            gone, kept = (c, s) if without.get(angle) == "cos" else (s, c)
+            pairs.append((self._place[gone], 1 - self.ring.gens[self._place[kept]] ** 2))
+        roots = [(self._place[letter], square) for letter, square in self._roots.items()]
+        inverses = [(self._place[a], self._place[b]) for a, b in self._inverses]
+        plain: defaultdict[Any, Any] = defaultdict(lambda: sp.QQ(0))
+        rest = self.ring.zero
+        for monomial, coefficient in p.terms():
+            powers, other = list(monomial), None
+            for i, j in inverses:
+                both = min(powers[i], powers[j])
+                powers[i], powers[j] = powers[i] - both, powers[j] - both
+            for i, square in roots:
+                twice, powers[i] = divmod(powers[i], 2)
+                coefficient = coefficient * square**twice
+            for i, replaced in pairs:
+                if powers[i] > 1:
+                    twice, powers[i] = divmod(powers[i], 2)
+                    other = replaced**twice if other is None else other * replaced**twice
+            if other is None:
+                plain[tuple(powers)] += coefficient
+            else:
+                rest += other.mul_term((tuple(powers), coefficient))
+        return self._collected((m, c) for m, c in plain.items() if c) + rest
+
+    # --- other ways to write a polynomial --------------------------------------------------------------------------
+
+    def absolute(self, p: PolyElement) -> PolyElement:
+        """p where the letters of a carried angle stand for the sum of it and of those that carry it."""
+        found = []
+        for angle, (base, sense) in self.carried.items():
+            if angle in self.angles and base in self.angles:
+                s, c, S, C = (self.ring.gens[self._place[x]] for x in (*self.angles[angle], *self.angles[base]))
+                found += [(s, s * C - sense * c * S), (c, c * C + sense * s * S)]
+        return self.normal(p.compose(found)) if found else p
+
+    def absolute_letters(self) -> dict[sp.Symbol, sp.Expr]:
+        """What the letters stand for in `absolute`."""
+        letters = dict(self.letters)
+        for angle, (s, c) in self.angles.items():
+            whole, at, sense = angle, angle, 1
+            while at in self.carried and self.carried[at][0] in self.angles:
+                at, turned = self.carried[at]
+                sense *= turned
+                whole = whole + sense * at
+            letters[s], letters[c] = sp.sin(whole), sp.cos(whole)
+        return letters
+
+    def harmonics(self, p: PolyElement) -> dict[sp.Expr, PolyElement]:
+        """p as a sum of sines and cosines of sums of angles: function -> its factor, which has no trigonometry."""
+        angles = list(self.angles)
+        places = [(self._place[s], self._place[c]) for s, c in self.angles.values()]
+        found: defaultdict[sp.Expr, PolyElement] = defaultdict(lambda: self.ring.zero)
+        for monomial, coefficient in p.terms():
+            powers = list(monomial)
+            trigonometric = tuple((powers[s], powers[c]) for s, c in places)
+            for s, c in places:
+                powers[s] = powers[c] = 0
+            factor = self.ring.from_dict({tuple(powers): coefficient})
+            for sine, k, share in _harmonics(trigonometric):
+                angle = sp.Add(*(n * a for n, a in zip(k, angles, strict=True)))
+                found[sp.sin(angle) if sine else sp.cos(angle)] += factor * share
+        return {function: factor for function, factor in found.items() if factor}
+
+
+@cache
+def _harmonics(powers: tuple[tuple[int, int], ...]) -> tuple[tuple[bool, tuple[int, ...], Any], ...]:
+    """A product of s^a c^b as a sum: (is it a sine, multiples of the angles, share).
+
+    By s = (z - 1/z)/2i, c = (z + 1/z)/2: an even number of sines makes cosines, an odd number sines.
+    """
+    series = [_exponentials(a, b) for a, b in powers]
+    sines = sum(a for a, _ in powers)
+    sign = -1 if sines // 2 % 2 else 1
+    found: defaultdict[tuple[int, ...], Any] = defaultdict(lambda: sp.QQ(0))
+    for terms in itertools.product(*series):
+        k = tuple(n for n, _ in terms)
+        share = sp.QQ(sign)
+        for _, part in terms:
+            share *= part
+        turned = next((n for n in k if n), 0) < 0
+        if sines % 2 and not any(k):
+            continue
+        found[tuple(-n for n in k) if turned else k] += -share if turned and sines % 2 else share
+    return tuple((bool(sines % 2), k, share) for k, share in found.items() if share)
+
+
+def _exponentials(a: int, b: int) -> Sequence[tuple[int, Any]]:
+    """(z - 1/z)^a (z + 1/z)^b / 2^(a+b), as pairs of power and factor."""
+    found: defaultdict[int, Any] = defaultdict(lambda: sp.QQ(0))
+    for i in range(a + 1):
+        for j in range(b + 1):
+            found[a + b - 2 * (i + j)] += sp.QQ((-1) ** i * comb(a, i) * comb(b, j), 2 ** (a + b))
+    return [(n, share) for n, share in found.items() if share]
