@@ -176,7 +176,8 @@ def chain(body: TreeBody) -> list[Step]:
             found = []
         case unknown:
             raise NotImplementedError(f"joint '{body.connection.name}': what is a {unknown} joint to a peer?")
-    sign, advance = (-1 if body.reverse else 1), getattr(joint, "advance", 0.0)
+    sign = -1 if body.reverse else 1
+    advance = joint.pitch / (2 * np.pi) if joint.kind == "Screw" else 0.0  # the pitch is of a whole turn
     steps = [Step(kind, sign * np.array([*axis]), i, advance) for i, (kind, axis) in enumerate(found)]
     return steps[::-1] if body.reverse else steps
 

@@ -1,0 +1,118 @@
+"""Short names for long coefficients, as a lecturer gives them: b = 2 alpha w5 w6, with alpha told below.
+
+The rule. The inertial terms of each equation are gathered by products of rates. If one of their coefficients is long,
+all of them that are more than a product of two letters are named; otherwise all are written out. Entries of the mass
+matrix are named where they are long. Coefficients that differ by a number share a name.
+Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the outermost
+body. The sign is such that the first mention, read from the top, is positive. So the pendulum on a slider of Belkov and
+Konoplev 1997 gets the alpha and beta of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+from sympy.polys.rings import PolyElement
+
+from momentree.symbols.shortest import Shortest, content_of, gathered, ink
+
+LONG = 12  # ink above which an expression is long
+ATOMIC = 2.5  # ink up to which it is not worth a name
+# without those that are taken for angles, angular velocities, moments and numbers
+LETTERS = "alpha beta gamma delta epsilon zeta eta kappa lambda mu nu xi rho sigma chi psi".split()
+
+
+def unused_letters(used: Iterable[sp.Symbol]) -> Iterator[sp.Symbol]:
+    """alpha, beta, ... then alpha1, beta1, ...; none that the model uses, with or without an index."""
+    taken = {symbol.name.rstrip("'").rstrip("0123456789").rstrip("_") for symbol in used}
+    letters = [letter for letter in LETTERS if letter not in taken]
+    turn = 0
+    while True:
+        for letter in letters or ["a_"]:
+            yield sp.Symbol(f"{letter}{turn or ''}", real=True)
+        turn += 1
+
+
+@dataclass
+class Coefficient:
+    """Polynomials that are multiples of one: where they stand, (row, column), and by which number."""
+
+    primitive: PolyElement
+    places: dict[tuple[int, int], Any] = field(default_factory=dict)
+    unit: Any = None
+    name: sp.Symbol | None = None
+
+    def measured(self) -> None:
+        """The unit that makes all multiples whole, the first one, read from the top, positive."""
+        numbers = [self.places[place] for place in sorted(self.places)]
+        unit = numbers[0]
+        for number in numbers[1:]:
+            unit = sp.QQ.gcd(unit, number)
+        self.unit = abs(unit) if numbers[0] > 0 else -abs(unit)
+
+    def at(self, place: tuple[int, int]) -> sp.Expr:
+        """What stands at a place: a number times the name."""
+        return sp.S(self.places[place] / self.unit) * self.name
+
+
+@dataclass(frozen=True)
+class Named:
+    """Mass matrix and inertial terms in names, and what the names mean."""
+
+    A: list[list[sp.Expr]]
+    b: list[sp.Expr]
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+
+
+def named(
+    A: Sequence[Sequence[PolyElement]],
+    b: Sequence[PolyElement],
+    rates: Sequence[sp.Symbol],
+    shortest: Shortest,
+    letters: Iterator[sp.Symbol],
+) -> Named:
+    """A and b with their long coefficients named by the rule above."""
+    n = len(b)
+    present = [rate for rate in rates if rate in shortest.trigonometry.letters]
+    rows = [gathered(p, present) if p else [] for p in b]
+    # a place is (row, column): columns of A, then the terms of b
+    entries = {(i, j): A[i][j] for i in range(n) for j in range(n) if ink(shortest(A[i][j])) > LONG}
+    terms = {(i, n + k): part for i, row in enumerate(rows) for k, (_, part) in enumerate(row)}
+    naming = any(ink(shortest(part)) > LONG for part in terms.values())
+    if naming:
+        terms = {place: part for place, part in terms.items() if ink(shortest(part)) > ATOMIC}
+    named_terms = _shared(terms if naming else {}, entries)
+    definitions = []
+    for coefficient in dict.fromkeys(map(id, named_terms.values())):
+        one = next(c for c in named_terms.values() if id(c) == coefficient)
+        one.name = next(letters)
+        one.measured()
+        definitions.append((one.name, shortest(one.primitive.mul_ground(one.unit))))
+
+    def written(place: tuple[int, int], p: PolyElement) -> sp.Expr:
+        return named_terms[place].at(place) if place in named_terms else shortest(p)
+
+    in_names = [
+        sp.Add(*(written((i, n + k), part) * monomial for k, (monomial, part) in enumerate(row)))
+        for i, row in enumerate(rows)
+    ]
+    if not naming:
+        in_names = [min(shortest(p), by_rates, key=ink) for p, by_rates in zip(b, in_names, strict=True)]
+    return Named([[written((i, j), p) for j, p in enumerate(row)] for i, row in enumerate(A)], in_names, tuple(definitions))
+
+
+def _shared(*groups: dict[tuple[int, int], PolyElement]) -> dict[tuple[int, int], Coefficient]:
+    """Place -> coefficient, those of each group from the last row to the first."""
+    known: dict[PolyElement, Coefficient] = {}
+    found: dict[tuple[int, int], Coefficient] = {}
+    for group in groups:
+        for place in sorted(group, key=lambda place: (-place[0], place[1])):
+            content = content_of(group[place])
+            primitive = group[place].quo_ground(content)
+            coefficient = known.setdefault(primitive, Coefficient(primitive))
+            coefficient.places[place] = content
+            found[place] = coefficient
+    return found
