@@ -61,7 +61,7 @@ class System:
         """Gruebler's count, the true mobility, rank, and the redundant rows by name."""
         from momentree.analyse.mobility import mobility
 
-        return mobility(self.mechanism)
+        return mobility(self._numeric)
 
     def assemble(
         self,
@@ -76,7 +76,7 @@ class System:
         """
         from momentree.simulate.assemble import assemble
 
-        return assemble(self.mechanism, given, rates, guess, t)
+        return assemble(self._numeric, given, rates, guess, t)
 
     def branches(
         self,
@@ -87,7 +87,7 @@ class System:
         """Every way to close the loops with the given coordinates, nearest to the guess first."""
         from momentree.simulate.assemble import branches
 
-        return branches(self.mechanism, given, guess, t)
+        return branches(self._numeric, given, guess, t)
 
     # --- where it is and how it moves; leading axes of q, v, ... are batches and broadcast ---
 

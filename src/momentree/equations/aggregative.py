@@ -49,9 +49,11 @@ class Form:
     b: tuple[Scalar, ...]
 
 
-def first_form(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Form:
+def first_form(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> Form:
     """Inertia alone: A u' + b = all generalised forces."""
-    moving = records(mechanism, q, u, [0] * mechanism.nv, t)
+    moving = records(mechanism, q, u, [0] * mechanism.nv, t, parameters)
     _gather_up(moving, [Force.zero()] * len(moving))
     return _form(mechanism, moving, [0] * mechanism.nv)
 
@@ -75,9 +77,11 @@ def inverse_dynamics(
     return _form(mechanism, *_loaded(mechanism, q, u, du, t, parameters)).b
 
 
-def mass_matrix(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0) -> list[list[Scalar]]:
+def mass_matrix(
+    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> list[list[Scalar]]:
     """A(q) in O(n^2): along each way to the ground, the momentum of what is carried (CRBA)."""
-    placed = records(mechanism, q, t=t)
+    placed = records(mechanism, q, t=t, parameters=parameters)
     for record in placed[1:]:
         record.composite = record.inertia
     inward(placed, compose)

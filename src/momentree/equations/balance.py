@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from momentree.equations.forces import potential_energy
+from momentree.equations.forces import Names, potential_energy
 from momentree.equations.kinematics import records
 from momentree.model.joints import Coordinates
 from momentree.spatial import Force, Scalar
@@ -23,18 +23,22 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-def energy(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Energy:
+def energy(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> Energy:
     """T = sum v' M v / 2, and the potential of gravity and springs."""
-    moving = records(mechanism, q, u, t=t)
+    moving = records(mechanism, q, u, t=t, parameters=parameters)
     kinetic: Scalar = 0
     for record in moving[1:]:
         kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2
     return Energy(kinetic, potential_energy(mechanism, moving))
 
 
-def momentum(mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0) -> Force:
+def momentum(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> Force:
     """Of the whole mechanism, in inertial axes: linear (kg m/s), and angular about the inertial origin (kg m2/s)."""
-    moving = records(mechanism, q, u, t=t)
+    moving = records(mechanism, q, u, t=t, parameters=parameters)
     total = Force.zero()
     for record in moving[1:]:
         total = total + record.X_0.force_to_parent(record.inertia @ record.v)

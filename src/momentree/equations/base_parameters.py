@@ -85,6 +85,8 @@ def _slid(mechanism: Mechanism) -> Mechanism:
 
 def _slide(offset: Vector, n: Vector) -> Scalar:
     """How far to slide along n so that the offset keeps the fewest components."""
+    if not _is_numeric(offset) or not _is_numeric(n):
+        return 0  # which components will vanish is not known yet
     best, most = 0.0, sum(1 for x in offset if x == 0)
     for x, slope in zip(offset, n, strict=True):
         if abs(slope) > 1e-9 and x != 0:
@@ -97,5 +99,11 @@ def _slide(offset: Vector, n: Vector) -> Scalar:
 
 def _clean(offset: Vector, scale: Vector) -> Vector:
     """Components that are only round-off are zero."""
+    if not _is_numeric(offset) or not _is_numeric(scale):
+        return offset
     size = max(max(abs(x) for x in scale), max(abs(x) for x in offset))
     return Vector(*(0 if abs(x) <= TINY * size else x for x in offset))
+
+
+def _is_numeric(v: Vector) -> bool:
+    return all(isinstance(x, (int, float)) for x in v)

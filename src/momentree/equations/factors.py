@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from momentree.equations.forces import Names
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, inward, locally
 from momentree.model.joints import Coordinates
@@ -66,9 +67,9 @@ class Factors:
         return y
 
 
-def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0) -> Factors:
+def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None) -> Factors:
     """U and D of A(q) = U D U', by one sweep inward and a walk to the ground from each body."""
-    placed = records(mechanism, q, t=t)
+    placed = records(mechanism, q, t=t, parameters=parameters)
     for body in mechanism.bodies:
         placed[body.number].free = body.v.stop > body.v.start
     locally(placed, begin)

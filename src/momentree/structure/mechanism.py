@@ -219,7 +219,27 @@ class Mechanism:
         if not self.free:
             return self
         known = {Reference(name): self.values.scalar(name) for name in self.free}
-        return self.mapped(lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
+        fixed = self.mapped(lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
+        return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(known)), free=())
+
+    def with_laws(self, f: Callable[[Expression], Expression]) -> Mechanism:
+        """The same mechanism with f of every law: of motions, torques, forces and constraints."""
+
+        def each(laws: tuple[Expression, ...]) -> tuple[Expression, ...]:
+            return tuple(f(law) for law in laws)
+
+        def motion(laws: Laws | None) -> Laws | None:
+            return laws and Laws(*(each(level) for level in laws))
+
+        replace = dataclasses.replace
+        return replace(
+            self,
+            ground=motion(self.ground),
+            bodies=tuple(replace(body, laws=motion(body.laws)) for body in self.bodies),
+            closures=tuple(replace(closure, expression=f(closure.expression)) for closure in self.closures),
+            drives=tuple(replace(drive, laws=each(drive.laws)) for drive in self.drives),
+            pushes=tuple(replace(push, force=each(push.force), moment=each(push.moment)) for push in self.pushes),
+        )
 
     def attach(self, frame: Frame) -> Attached:
         """A user's frame, in the frame used here for its body."""

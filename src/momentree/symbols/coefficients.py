@@ -42,11 +42,12 @@ class Coefficient:
 
     primitive: PolyElement
     places: dict[tuple[int, int], Any] = field(default_factory=dict)
-    unit: Any = None
-    name: sp.Symbol | None = None
+    name: sp.Symbol = field(init=False)
+    unit: Any = field(init=False)  # what the name means is the unit times the primitive
 
-    def measured(self) -> None:
-        """The unit that makes all multiples whole, the first one, read from the top, positive."""
+    def take(self, name: sp.Symbol) -> None:
+        """Take a name, and the unit that makes all multiples whole, the first one, read from the top, positive."""
+        self.name = name
         numbers = [self.places[place] for place in sorted(self.places)]
         unit = numbers[0]
         for number in numbers[1:]:
@@ -82,18 +83,14 @@ def named(
     entries = {(i, j): A[i][j] for i in range(n) for j in range(n) if ink(shortest(A[i][j])) > LONG}
     terms = {(i, n + k): part for i, row in enumerate(rows) for k, (_, part) in enumerate(row)}
     naming = any(ink(shortest(part)) > LONG for part in terms.values())
-    if naming:
-        terms = {place: part for place, part in terms.items() if ink(shortest(part)) > ATOMIC}
-    named_terms = _shared(terms if naming else {}, entries)
-    definitions = []
-    for coefficient in dict.fromkeys(map(id, named_terms.values())):
-        one = next(c for c in named_terms.values() if id(c) == coefficient)
-        one.name = next(letters)
-        one.measured()
-        definitions.append((one.name, shortest(one.primitive.mul_ground(one.unit))))
+    terms = {place: part for place, part in terms.items() if naming and ink(shortest(part)) > ATOMIC}
+    coefficients = _shared(terms, entries)
+    for coefficient in coefficients:
+        coefficient.take(next(letters))
+    by_place = {place: coefficient for coefficient in coefficients for place in coefficient.places}
 
     def written(place: tuple[int, int], p: PolyElement) -> sp.Expr:
-        return named_terms[place].at(place) if place in named_terms else shortest(p)
+        return by_place[place].at(place) if place in by_place else shortest(p)
 
     in_names = [
         sp.Add(*(written((i, n + k), part) * monomial for k, (monomial, part) in enumerate(row)))
@@ -101,18 +98,16 @@ def named(
     ]
     if not naming:
         in_names = [min(shortest(p), by_rates, key=ink) for p, by_rates in zip(b, in_names, strict=True)]
-    return Named([[written((i, j), p) for j, p in enumerate(row)] for i, row in enumerate(A)], in_names, tuple(definitions))
+    matrix = [[written((i, j), p) for j, p in enumerate(row)] for i, row in enumerate(A)]
+    return Named(matrix, in_names, tuple((c.name, shortest(c.primitive.mul_ground(c.unit))) for c in coefficients))
 
 
-def _shared(*groups: dict[tuple[int, int], PolyElement]) -> dict[tuple[int, int], Coefficient]:
-    """Place -> coefficient, those of each group from the last row to the first."""
+def _shared(*groups: dict[tuple[int, int], PolyElement]) -> list[Coefficient]:
+    """The different ones among all polynomials, those of each group from the last row to the first."""
     known: dict[PolyElement, Coefficient] = {}
-    found: dict[tuple[int, int], Coefficient] = {}
     for group in groups:
         for place in sorted(group, key=lambda place: (-place[0], place[1])):
             content = content_of(group[place])
             primitive = group[place].quo_ground(content)
-            coefficient = known.setdefault(primitive, Coefficient(primitive))
-            coefficient.places[place] = content
-            found[place] = coefficient
-    return found
+            known.setdefault(primitive, Coefficient(primitive)).places[place] = content
+    return list(known.values())

@@ -175,6 +175,21 @@ def test_constraints_hold_in_the_assembled_state():
     assert state.rate("beta") == pytest.approx((0.1 - 1.0) / 2, abs=1e-15)
 
 
+def test_a_system_with_free_parameters_assembles_at_their_defaults():
+    m = mt.Model("four-bar")
+    length = m.parameter("length", 2.0)
+    crank, coupler, rocker = (
+        m.body(n, mt.rod(mass=1.0, length=l)) for n, l in (("a", 1.0), ("b", length), ("c", length))
+    )
+    m.joint("A", mt.Revolute("y"), m.ground, crank)
+    m.joint("B", mt.Revolute("y"), crank.at((1.0, 0, 0)), coupler)
+    m.joint("D", mt.Revolute("y"), m.ground.at((2.5, 0, 0)), rocker)
+    m.joint("C", mt.Revolute("y"), coupler.at((length, 0, 0)), rocker.at((length, 0, 0)))
+    free = m.build(free=["length"])
+    assert free.mobility == 1
+    assert free.assemble({"A": 1.0})["D"] == pytest.approx(four_bar().build().assemble({"A": 1.0})["D"], abs=1e-13)
+
+
 # --- when it cannot ---
 
 

@@ -205,6 +205,30 @@ def test_free_parameters_stay_open_and_the_others_are_put_in():
         m.build(free=["mas"])
 
 
+def test_free_parameters_have_their_defaults_where_numbers_are_asked_for():
+    def pendulum():
+        m = mt.Model("driven pendulum")
+        k = m.parameter("k", 2.0)
+        m.ground.moves(("sin(k*t)", 0, 0))
+        carrier = m.body("carrier", mt.sphere(mass=k, radius=0.1))
+        m.joint("A", mt.Prismatic("z", motion="0.1*k*t^2"), m.ground, carrier)
+        m.joint(
+            "B", mt.Revolute("y", spring="3*k"), carrier.at((0, 0, k)), m.body("bob", mt.rod(mass=1.0, length="k/2"))
+        )
+        m.torque("B", "-k*B'")
+        return m
+
+    fixed, free = pendulum().build(), pendulum().build(free=["k"])
+    for found, expected in (
+        (free.mass_matrix([0.3]), fixed.mass_matrix([0.3])),
+        (free.bias([0.3], [0.4], t=0.7), fixed.bias([0.3], [0.4], t=0.7)),
+        (free.forward_dynamics([0.3], [0.4], t=0.7), fixed.forward_dynamics([0.3], [0.4], t=0.7)),
+        (free.energy([0.3], [0.4], t=0.7).total, fixed.energy([0.3], [0.4], t=0.7).total),
+        (free.momentum([0.3], [0.4], t=0.7), fixed.momentum([0.3], [0.4], t=0.7)),
+    ):
+        assert found == pytest.approx(expected, rel=1e-13)
+
+
 def test_a_model_may_change_after_it_is_built_without_changing_the_system():
     m = four_bar()
     system = m.build()
