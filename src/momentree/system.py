@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,6 +154,16 @@ class System:
         tau = np.zeros(self.nv) if tau is None else tau
         at = coordinates(self.mechanism, q), scalars(v, self.nv, "v"), scalars(tau, self.nv, "tau")
         return vector(forward_dynamics(self._numeric, *at, t), q, v, tau)
+
+    def export_c(
+        self,
+        path: str | PathLike[str],
+        what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
+    ) -> None:
+        """Write functions of the tree's dynamics in C99, `path` and a header beside it (docs/export-c.md)."""
+        from momentree.compile.c_files import write_c
+
+        write_c(self.mechanism, path, what)
 
     @cached_property
     def _numeric(self) -> Mechanism:
