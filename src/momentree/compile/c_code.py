@@ -85,7 +85,7 @@ def c_function(tape: Tape, name: str, arrays: Arrays) -> str:
         out[0] = -v6;
     }
     """
-    nodes, live, kept = tape.nodes, tape.live(), tape._kept()
+    nodes, live, kept = tape.nodes, tape.live(), tape.kept()
     at = _writer(nodes, live, arrays)
     lines = [f"(void){argument};" for argument in _unused(nodes, live, arrays, bool(kept))]
     for index in live:

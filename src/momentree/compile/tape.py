@@ -120,11 +120,11 @@ class Tape:
         """The nodes that the outputs need, arguments before results."""
         nodes = self.nodes
         needed = bytearray(len(nodes))
-        for edge in self._kept():
+        for edge in self.kept():
             needed[abs(edge)] = True
         for index in range(len(nodes) - 1, -1, -1):
             if needed[index]:
-                for edge in _edges(nodes[index]):
+                for edge in edges_of(nodes[index]):
                     needed[abs(edge)] = True
         return [index for index, is_needed in enumerate(needed) if is_needed]
 
@@ -133,7 +133,7 @@ class Tape:
         nodes, varying = self.nodes, set()
         for index in self.live():
             node = nodes[index]
-            if node[0] == "input" or any(abs(edge) in varying for edge in _edges(node)):
+            if node[0] == "input" or any(abs(edge) in varying for edge in edges_of(node)):
                 varying.add(index)
         return [index for index in sorted(varying) if nodes[index][0] != "input"]
 
@@ -162,12 +162,12 @@ class Tape:
         nodes = self.nodes
         with numpy.errstate(all="ignore"):
             for index in self.live():
-                op, edges = nodes[index][0], _edges(nodes[index])
+                op, edges = nodes[index][0], edges_of(nodes[index])
                 if edges:
                     found[index] = _replayed(op, map(at, edges))
                 elif index not in found:
                     raise MomentreeError(f"{op} '{nodes[index][1]}' has no value, but the outputs of the tape need it.")
-            return [at(edge) for edge in self._kept()]
+            return [at(edge) for edge in self.kept()]
 
     def listing(self) -> str:
         """The live operations as text, one on a line; those that are done once are marked."""
@@ -179,12 +179,12 @@ class Tape:
 
         nodes, online, lines = self.nodes, set(self.online()), []
         for index in self.live():
-            op, edges = nodes[index][0], _edges(nodes[index])
+            op, edges = nodes[index][0], edges_of(nodes[index])
             if edges:
                 form = _FORMS.get(op, f"{op}({', '.join(['{}'] * len(edges))})")
                 formula = form.format(*map(at, edges)).replace(" + -", " - ")
                 lines.append(f"v{index} = {formula}{'' if index in online else '  (once)'}")
-        lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self._kept())]
+        lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self.kept())]
         return "\n".join(lines)
 
     # --- edges ---
@@ -220,13 +220,13 @@ class Tape:
         self._names[name] = variable.edge
         return variable
 
-    def _kept(self) -> list[int]:
+    def kept(self) -> list[int]:
         if self._outputs is None:
             raise MomentreeError("the tape has no outputs yet, so nothing on it is needed. Call outputs([...]) first.")
         return self._outputs
 
 
-def _edges(node: Node) -> tuple[int, ...]:
+def edges_of(node: Node) -> tuple[int, ...]:
     return () if node[0] in ("number", "input", "parameter") else node[1:]
 
 
