@@ -124,9 +124,12 @@ def test_user_text_is_never_run():
 
 def test_the_readme_example_runs_and_prints_what_it_says(capsys):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    code, printed = re.search(r"```python\n(.*?)```\n```\n(.*?)```", text, re.S).groups()
-    exec(compile(code, "README.md", "exec"), {})  # our own text, not a user's
-    assert capsys.readouterr().out.strip() == printed.strip()
+    examples = re.findall(r"```python\n(.*?)```\n```\n(.*?)```", text, re.S)
+    assert len(examples) == 2
+    names: dict[str, object] = {}
+    for code, printed in examples:
+        exec(compile(code, "README.md", "exec"), names)  # our own text, not a user's
+        assert capsys.readouterr().out.strip() == printed.strip()
 
 
 def test_the_documented_model_file_is_a_model():
