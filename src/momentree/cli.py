@@ -70,6 +70,24 @@ def structure(
 
 
 @app.command()
+def equations(
+    file: File,
+    by: Annotated[str, typer.Option("--by", help="energy or aggregative.")] = "energy",
+    latex: Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Derive the equations of motion of a model in symbols."""
+    found = _build(file).equations(by)
+    if latex is not None:
+        found.latex(latex)
+        print(f"LaTeX written to {latex}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(found.data(), indent=2))
+    else:
+        found.show()
+
+
+@app.command()
 def demo(
     name: Annotated[str | None, typer.Argument(help="Which example; all are listed without it.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for its report.")] = Path("demo-report"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from os import PathLike
@@ -19,18 +20,21 @@ if TYPE_CHECKING:
     from momentree.analyse.mobility import Mobility
     from momentree.equations.balance import Energy
     from momentree.simulate.state import State
+    from momentree.symbols.equations import Equations
 
 
 class System:
     """A mechanism ready for work; it holds no state. Made by `Model.build`."""
 
-    def __init__(self, mechanism: Mechanism):
-        self.mechanism = mechanism
+    def __init__(self, mechanism: Mechanism, model: Model):
+        self.mechanism, self._model = mechanism, model
 
     @classmethod
     def of(cls, model: Model, free: Collection[str] = ()) -> System:
         """The system of a model, or one error with every problem."""
-        return cls(freeze(model, free))
+        kept = copy.copy(model)
+        vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later
+        return cls(freeze(model, free), kept)
 
     @property
     def name(self) -> str:
@@ -164,6 +168,12 @@ class System:
         from momentree.compile.c_files import write_c
 
         write_c(self.mechanism, path, what)
+
+    def equations(self, by: str = "energy", rates: Mapping[str, str] | None = None) -> Equations:
+        """A u' + b = Q of the tree in symbols, by "energy" or "aggregative" forms: see `Equations`."""
+        from momentree.symbols.equations import derive, freed
+
+        return derive(freed(self._model), by, rates)
 
     @cached_property
     def _numeric(self) -> Mechanism:

@@ -3,9 +3,9 @@
 The rule. The inertial terms of each equation are gathered by products of rates. If one of their coefficients is long,
 all of them that are more than a product of two letters are named; otherwise all are written out. Entries of the mass
 matrix are named where they are long. Coefficients that differ by a number share a name.
-Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the outermost
-body. The sign is such that the first mention, read from the top, is positive. So the pendulum on a slider of Belkov and
-Konoplev 1997 gets the alpha and beta of the paper.
+Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the
+outermost body. The sign is such that the first mention, read from the top, is positive. So the pendulum on a slider of
+Belkov and Konoplev 1997 gets the alpha and beta of the paper.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement
 
+from momentree.symbols.names import NAMES
 from momentree.symbols.shortest import Shortest, content_of, gathered, ink
 
 LONG = 12  # ink above which an expression is long
+LONG_TWICE = 8  # the same for what stands in two equations
 ATOMIC = 2.5  # ink up to which it is not worth a name
 # without those that are taken for angles, angular velocities, moments and numbers
-LETTERS = "alpha beta gamma delta epsilon zeta eta kappa lambda mu nu xi rho sigma chi psi".split()
+LETTERS = "alpha beta gamma delta epsilon zeta eta kappa lambda mu nu xi rho sigma chi psi"
 
 
 def unused_letters(used: Iterable[sp.Symbol]) -> Iterator[sp.Symbol]:
     """alpha, beta, ... then alpha1, beta1, ...; none that the model uses, with or without an index."""
     taken = {symbol.name.rstrip("'").rstrip("0123456789").rstrip("_") for symbol in used}
-    letters = [letter for letter in LETTERS if letter not in taken]
+    taken |= {NAMES.get(name, name) for name in taken}
+    letters = [letter for letter in LETTERS.split() if letter not in taken]
     turn = 0
     while True:
         for letter in letters or ["a_"]:
@@ -80,7 +83,9 @@ def named(
     present = [rate for rate in rates if rate in shortest.trigonometry.letters]
     rows = [gathered(p, present) if p else [] for p in b]
     # a place is (row, column): columns of A, then the terms of b
-    entries = {(i, j): A[i][j] for i in range(n) for j in range(n) if ink(shortest(A[i][j])) > LONG}
+    entries = {
+        (i, j): A[i][j] for i in range(n) for j in range(n) if ink(shortest(A[i][j])) > (LONG if i == j else LONG_TWICE)
+    }
     terms = {(i, n + k): part for i, row in enumerate(rows) for k, (_, part) in enumerate(row)}
     naming = any(ink(shortest(part)) > LONG for part in terms.values())
     terms = {place: part for place, part in terms.items() if naming and ink(shortest(part)) > ATOMIC}
@@ -96,10 +101,18 @@ def named(
         sp.Add(*(written((i, n + k), part) * monomial for k, (monomial, part) in enumerate(row)))
         for i, row in enumerate(rows)
     ]
-    if not naming:
+    if naming:
+        in_names = [_in_factors(x, [c.name for c in coefficients]) for x in in_names]
+    else:
         in_names = [min(shortest(p), by_rates, key=ink) for p, by_rates in zip(b, in_names, strict=True)]
     matrix = [[written((i, j), p) for j, p in enumerate(row)] for i, row in enumerate(A)]
     return Named(matrix, in_names, tuple((c.name, shortest(c.primitive.mul_ground(c.unit))) for c in coefficients))
+
+
+def _in_factors(x: sp.Expr, names: Sequence[sp.Symbol]) -> sp.Expr:
+    """alpha u1^2 + 2 alpha u1 u2 as alpha u1 (u1 + 2 u2)."""
+    parts = sp.collect(x, names, evaluate=False)
+    return sp.Add(*(min(name * sp.factor(part), name * part, key=ink) for name, part in parts.items()))
 
 
 def _shared(*groups: dict[tuple[int, int], PolyElement]) -> list[Coefficient]:

@@ -93,10 +93,10 @@ def exact(value: float) -> sp.Expr:
         return sp.Rational(repr(float(value)))
     if abs(value) < 1e-14:
         return sp.Integer(0)  # the round-off of something that was one, such as cos(90 deg)
-    for scale, unit in ((1.0, sp.Integer(1)), (math.pi, sp.pi), (1 / math.pi, 1 / sp.pi)):
-        fraction = _fraction(value / scale, LARGEST_DENOMINATOR)
+    for power in (0, 1, -1, -2):  # of pi
+        fraction = _fraction(value / math.pi**power, LARGEST_DENOMINATOR)
         if fraction is not None:
-            return fraction * unit
+            return fraction * sp.pi**power
     square = _fraction(value * value, 100)
     return sp.Float(value) if square is None else sp.sqrt(square) * (1 if value > 0 else -1)
 
@@ -166,14 +166,17 @@ def _rate_names(
     mechanism: Mechanism, coordinates: Sequence[str], rates: Mapping[str, str], taken: set[str]
 ) -> list[str]:
     """The coordinate's name and a prime, or what the caller says; a ball's rates have names of their own."""
-    known = {str(dataclasses.replace(r, rate=False)): r for r in mechanism.rates}
-    wanted = {key.rstrip("'"): name for key, name in rates.items()}
+    known = {f"{r.name}.{r.component}".rstrip("."): r for r in mechanism.rates}
+    wanted = {key.rstrip("'").replace("`", ""): name for key, name in rates.items()}
     for key, name in wanted.items():
         if key not in known:
             raise MomentreeError(f"rates: there is no rate '{key}'.{suggestion(key, known)}")
         if not isinstance(name, str) or not name.isidentifier() or name in taken:
             raise MomentreeError(f"rates: '{key}' cannot be called {name!r}: that is no name, or it is in use.")
         taken.add(name)
-    primed = {dataclasses.replace(r, rate=True): f"{name}'" for r, name in zip(mechanism.coordinates, coordinates, strict=True)}
+    primed = {
+        dataclasses.replace(r, rate=True): f"{name}'"
+        for r, name in zip(mechanism.coordinates, coordinates, strict=True)
+    }
     own = {key: primed[r] if r.rate else _unused(_spelt(r), taken) for key, r in known.items()}
     return list({**own, **wanted}.values())

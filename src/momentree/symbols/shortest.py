@@ -1,40 +1,44 @@
 """The shortest way to write a polynomial that a search of the usual ways finds.
 
-Tried are: squares of sines or of cosines left out; sines and cosines of sums of angles; absolute angles of parallel axes;
-factors; terms gathered by inertias, by sines and cosines, or by whatever many of them share. What costs least ink wins.
+Tried are: squares of sines or of cosines left out; sines and cosines of sums of angles; absolute angles of parallel
+axes; factors; terms gathered by inertias, by sines and cosines, or by whatever many of them share. What costs least ink
+wins.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from math import gcd, lcm
+from operator import sub
 from typing import Any
 
 import sympy as sp
-from sympy.polys.rings import PolyElement, ring
+from sympy.polys.rings import PolyElement, PolyRing, ring
 
+from momentree.symbols.names import number_text
 from momentree.symbols.trigonometry import Trigonometry, Turn
 
-MANY_TERMS = 40  # above which only quick ways are tried
-FAR_TOO_MANY_TERMS = 400  # above which terms are only gathered
+FEW_TERMS = 8  # up to which more ways are tried
+MANY_TERMS = 24  # above which only quick ways are tried
+FAR_TOO_MANY_TERMS = 100  # above which terms are only gathered
+BRACKETS = 0.75  # ink
 Letters = Mapping[sp.Symbol, sp.Expr]
 
 
-@cache
+@lru_cache(100_000)
 def ink(x: sp.Expr) -> float:
     """What it costs to write an expression: about one for each letter."""
     if x.is_Number:
-        return 0.5 + 0.25 * len(str(abs(x)))
+        return 0.5 + 0.25 * len(number_text(abs(x)))
     if x.is_Add:
         return sum(map(ink, x.args)) + 0.5 * (len(x.args) - 1)
     if x.is_Mul:
-        sums = sum(factor.is_Add for factor in x.args)
-        return sum(ink(factor) for factor in x.args if factor != -1) + sums
+        return sum(ink(factor) + BRACKETS * factor.is_Add for factor in x.args if factor != -1)
     if x.is_Pow:
-        return ink(x.base) + 0.5 + (1 if x.base.is_Add else 0)
-    return 1 + sum(map(ink, x.args)) if x.args else 1
+        return ink(x.base) + 0.5 + BRACKETS * x.base.is_Add
+    return 0.5 + sum(map(ink, x.args)) if x.args else 1
 
 
 class Shortest:
@@ -49,47 +53,54 @@ class Shortest:
         if p not in self._found:
             # by inertias first: of two ways that are equally short, this one shows the bodies
             parts = gathered(p, self.inertial)
-            ways = [sp.Add(*(monomial * self.as_a_whole(part) for monomial, part in parts)), self.as_a_whole(p)]
+            ways = [sp.Add(*(self.as_a_whole(part, monomial) for monomial, part in parts)), self.as_a_whole(p)]
             self._found[p] = min(ways, key=ink)
         return self._found[p]
 
-    def as_a_whole(self, p: PolyElement) -> sp.Expr:
-        """The shortest of the ways to write the trigonometry of p."""
+    def as_a_whole(self, p: PolyElement, factor: sp.Expr = sp.S.One) -> sp.Expr:
+        """The shortest of the ways to write the trigonometry of p, times a factor."""
         if not p:
             return sp.Integer(0)
-        return min(self._ways(p), key=ink)
+        return min((factor * way for way in self._ways(p, factor != 1)), key=ink)
 
-    def _ways(self, p: PolyElement) -> Iterator[sp.Expr]:
+    def _ways(self, p: PolyElement, as_factor: bool) -> Iterator[sp.Expr]:
         trigonometry = self.trigonometry
-        yield from self._without_squares(p, trigonometry.letters)
+        for form in self._without_squares(p):
+            yield self._relative.write(form, as_factor)
         if len(p) > FAR_TOO_MANY_TERMS or not any(used(p, pair) for pair in trigonometry.angles.values()):
             return
         absolute = trigonometry.absolute(p)
         if absolute != p:
-            yield from self._without_squares(absolute, self._absolute_letters)
+            for form in self._without_squares(absolute):
+                yield self._absolute.write(form, as_factor)
         functions = trigonometry.harmonics(p)
         new = {sp.Dummy("h"): function for function in functions}
         letters = {**trigonometry.letters, **new}
         extended = ring([*letters], sp.QQ)[0]
-        parts = [extended(letter) * factor.set_ring(extended) for letter, factor in zip(new, functions.values(), strict=True)]
-        yield Arrangement(letters, [*new], self.inertial).write(sum(parts, extended.zero))
+        terms = zip(new, functions.values(), strict=True)
+        summed = sum((extended(letter) * factor.set_ring(extended) for letter, factor in terms), extended.zero)
+        yield Arrangement(letters, [*new], self.inertial).write(summed, as_factor)
 
     @cached_property
-    def _absolute_letters(self) -> Letters:
-        return self.trigonometry.absolute_letters()
+    def _relative(self) -> Arrangement:
+        return self._arrangement(self.trigonometry.letters)
 
-    def _without_squares(self, p: PolyElement, letters: Letters) -> Iterator[sp.Expr]:
-        angles = self.trigonometry.angles
-        functions = [letter for pair in angles.values() for letter in pair]
-        arrangement = Arrangement(letters, functions, self.inertial)
+    @cached_property
+    def _absolute(self) -> Arrangement:
+        return self._arrangement(self.trigonometry.absolute_letters())
+
+    def _arrangement(self, letters: Letters) -> Arrangement:
+        functions = [letter for pair in self.trigonometry.angles.values() for letter in pair]
+        return Arrangement(letters, functions, self.inertial)
+
+    def _without_squares(self, p: PolyElement) -> list[PolyElement]:
+        """p with squares of sines or of cosines left out, one angle after another: the two forms with fewest terms."""
         forms = [p]
-        for angle, pair in angles.items():
-            if used(p, pair[1:]):
-                # one angle after another: the form with the fewest terms, or both
+        for angle, (_, cosine) in self.trigonometry.angles.items():
+            if used(p, [cosine]):
                 changed = [self.trigonometry.normal(form, {angle: "cos"}) for form in forms]
-                forms = sorted({*forms, *changed}, key=len)[:2]
-        for form in forms:
-            yield arrangement.write(form)
+                forms = sorted(dict.fromkeys([*forms, *changed]), key=len)[:2]
+        return forms
 
 
 class Arrangement:
@@ -98,35 +109,35 @@ class Arrangement:
     def __init__(self, letters: Letters, functions: Collection[sp.Symbol], inertial: Collection[sp.Symbol]):
         self.letters = letters
         self.sets = [group for group in (functions, inertial) if group]
-        self._found: dict[PolyElement, sp.Expr] = {}
+        self._found: dict[tuple[PolyElement, bool], sp.Expr] = {}
 
-    def write(self, p: PolyElement) -> sp.Expr:
-        """The shortest arrangement, in what the letters stand for."""
-        return self._shortest(p).xreplace(self.letters)
+    def write(self, p: PolyElement, as_factor: bool = False) -> sp.Expr:
+        """The shortest arrangement, in what the letters stand for; a sum that is a factor needs brackets."""
+        return self._shortest(p, as_factor).xreplace(self.letters)
 
-    def _ink(self, x: sp.Expr) -> float:
-        return ink(x.xreplace(self.letters))
-
-    def _shortest(self, p: PolyElement) -> sp.Expr:
-        if p not in self._found:
-            self._found[p] = min(self._ways(p), key=self._ink)
-        return self._found[p]
+    def _shortest(self, p: PolyElement, as_factor: bool = True) -> sp.Expr:
+        if (p, as_factor) not in self._found:
+            self._found[p, as_factor] = min(
+                self._ways(p), key=lambda x: ink(x.xreplace(self.letters)) + BRACKETS * (as_factor and x.is_Add)
+            )
+        return self._found[p, as_factor]
 
     def _ways(self, p: PolyElement) -> Iterator[sp.Expr]:
         yield p.as_expr()
         if len(p) < 2:
             return
-        outside, inside = common_factor(p)
+        number, outside, inside = common_factor(p)
+        if number != 1:
+            yield sp.S(number) * outside * self._shortest(inside)
         if outside != 1:
-            yield outside * self._shortest(inside)
-            if len(p) > MANY_TERMS or outside.is_Number is False:
-                return
+            yield outside * self._shortest(inside.mul_ground(number))
+            return
         if len(p) <= MANY_TERMS:
             yield from self._factors(p)
         for group in self.sets:
             parts = gathered(p, group)
             if 1 < len(parts) < len(p):
-                yield sp.Add(*(monomial * self._shortest(part) for monomial, part in parts))
+                yield sp.Add(*(monomial * self._shortest(part, monomial != 1) for monomial, part in parts))
         if len(p) <= MANY_TERMS:
             yield from self._by_one_letter(p)
 
@@ -139,28 +150,27 @@ class Arrangement:
         """p = x p1 + p0, for the letters x that most terms have."""
         count = {i: sum(1 for monomial in p if monomial[i]) for i in range(p.ring.ngens)}
         often = sorted((i for i, n in count.items() if 1 < n < len(p)), key=lambda i: -count[i])
-        for i in often[:2]:
-            x = p.ring.gens[i]
-            p1 = p.ring.from_dict({m: c for m, c in p.terms() if m[i]}).quo(x)
-            p0 = p.ring.from_dict({m: c for m, c in p.terms() if not m[i]})
-            yield x.as_expr() * self._shortest(p1) + self._shortest(p0)
+        for i in often[: 2 if len(p) <= FEW_TERMS else 1]:
+            p1 = p.ring.from_dict({(*m[:i], m[i] - 1, *m[i + 1 :]): c for m, c in p.items() if m[i]})
+            p0 = p.ring.from_dict({m: c for m, c in p.items() if not m[i]})
+            yield p.ring.symbols[i] * self._shortest(p1) + self._shortest(p0, as_factor=False)
 
 
 def used(p: PolyElement, symbols: Iterable[sp.Symbol]) -> bool:
     """Whether a polynomial depends on one of the symbols."""
-    places = [p.ring.symbols.index(symbol) for symbol in symbols]
+    places = [_places(p.ring)[symbol] for symbol in symbols]
     return any(monomial[i] for monomial in p for i in places)
 
 
-def common_factor(p: PolyElement) -> tuple[sp.Expr, PolyElement]:
+def common_factor(p: PolyElement) -> tuple[Any, sp.Expr, PolyElement]:
     """The number and the letters that all terms share, and the rest, whose first number is positive."""
-    powers = [min(column) for column in zip(*p, strict=True)]
-    content = content_of(p)
-    shared = p.ring.from_dict({tuple(powers): content})
-    return shared.as_expr(), p.quo(shared)
+    powers = tuple(map(min, zip(*p, strict=True)))
+    number = content_of(p)
+    rest = {tuple(map(sub, m, powers)): c / number for m, c in p.items()}
+    return number, p.ring.from_dict({powers: sp.QQ(1)}).as_expr(), p.ring.from_dict(rest)
 
 
-@cache
+@lru_cache(10_000)
 def factors_of(p: PolyElement) -> tuple[PolyElement, ...]:
     """The factors of a polynomial whose terms share no letter; repeated ones come again.
 
@@ -168,13 +178,13 @@ def factors_of(p: PolyElement) -> tuple[PolyElement, ...]:
     divides both p1 and p0. That saves the general factorisation nearly always.
     """
     for i in range(p.ring.ngens):
-        with_x = {m: c for m, c in p.terms() if m[i]}
+        with_x = {m: c for m, c in p.items() if m[i]}
         if not with_x or any(m[i] > 1 for m in with_x):
             continue
         if len(with_x) == 1 or len(p) - len(with_x) == 1:
             return (p,)
         p1 = p.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in with_x.items()})
-        p0 = p.ring.from_dict({m: c for m, c in p.terms() if not m[i]})
+        p0 = p.ring.from_dict({m: c for m, c in p.items() if not m[i]})
         shared = p1.gcd(p0)
         shared = shared.quo_ground(content_of(shared))
         return (p,) if shared.is_ground else (*factors_of(shared), p.quo(shared))
@@ -191,9 +201,14 @@ def content_of(p: PolyElement) -> Any:
     return content if p.LC > 0 else -content
 
 
+@lru_cache(100)
+def _places(letters: PolyRing) -> dict[sp.Symbol, int]:
+    return {symbol: i for i, symbol in enumerate(letters.symbols)}
+
+
 def gathered(p: PolyElement, symbols: Iterable[sp.Symbol]) -> list[tuple[sp.Expr, PolyElement]]:
     """p as a sum of monomials in some letters, each with its factor in the others."""
-    places = [p.ring.symbols.index(symbol) for symbol in symbols]
+    places = [_places(p.ring)[symbol] for symbol in symbols]
     found: defaultdict[tuple[int, ...], dict[Any, Any]] = defaultdict(dict)
     for monomial, coefficient in p.terms():
         own, rest = [0] * p.ring.ngens, list(monomial)
@@ -211,5 +226,5 @@ def simplified(x: sp.Expr, carried: Mapping[sp.Symbol, Turn] | None = None) -> s
     >>> simplified(r * sp.sin(a) * sp.cos(b) + r * sp.cos(a) * sp.sin(b))
     r*sin(a + b)
     """
-    trigonometry = Trigonometry([x], carried)
+    trigonometry = Trigonometry([x], carried, lambda inside: simplified(inside, carried))
     return Shortest(trigonometry)(trigonometry.polynomials[0])

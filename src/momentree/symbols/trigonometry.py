@@ -1,7 +1,7 @@
 """Polynomials in parameters, coordinates, rates and the sines and cosines of angles, where sin^2 + cos^2 = 1.
 
-Everything that mechanics derives for a tree is such a polynomial, so that two formulas are equal if and only if their
-normal forms are. What is no polynomial (roots, functions of laws, reciprocals) takes part as one more letter.
+Everything that mechanics derives for a tree is such a polynomial, and two of them are the same function if and only if
+their normal forms are equal. What is no polynomial (roots, reciprocals, functions of laws) takes part as a letter.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
+from momentree.symbols.scalars import exact
+
+LARGEST_MULTIPLE = 3  # of an angle that is written by its sine and cosine
 Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, and in which sense
 
 
@@ -44,8 +47,13 @@ class Trigonometry:
         self._inverses: list[tuple[sp.Symbol, sp.Symbol]] = []
         self._inexact = False
         self._written: dict[sp.Expr, sp.Expr] = {}
+        expressions = list(expressions)
+        self._under_roots = _under_roots(expressions)
         plain = [self._in_letters(expression) for expression in expressions]
-        self.ring = ring([*self.letters], sp.QQ)[0]
+        # in an order that does not depend on how the expressions were derived
+        self.letters = dict(sorted(self.letters.items(), key=lambda pair: (not pair[1].is_Symbol, str(pair[1]))))
+        self.angles = dict(sorted(self.angles.items(), key=lambda pair: str(pair[0])))
+        self.ring = ring([*self.letters] or [sp.Dummy("x")], sp.QQ)[0]
         self._place = {symbol: i for i, symbol in enumerate(self.ring.symbols)}
         self._done: dict[sp.Expr, PolyElement] = {}
         self.polynomials = [self._tidied(self._polynomial(expression)) for expression in plain]
@@ -64,8 +72,9 @@ class Trigonometry:
         if x.is_Rational:
             return x
         if x.is_Float:
-            self._inexact = True
-            return sp.Rational(str(x))
+            number = exact(float(x))
+            self._inexact = self._inexact or number.is_Float
+            return sp.Rational(str(x)) if number.is_Float else self._in_letters(number)
         if x.is_Add or x.is_Mul:
             return x.func(*map(self._in_letters, x.args))
         if x.is_Pow and x.exp.is_Integer and x.exp > 0:
@@ -79,36 +88,45 @@ class Trigonometry:
 
     def _letter(self, x: sp.Expr, name: str = "x") -> sp.Symbol:
         """A letter for something that is no polynomial."""
-        if isinstance(x, sp.Function) and not x.has(sp.Piecewise):
-            x = x.func(*map(self.inside, x.args))
+        x = self._simplified_inside(x)
         if x not in self._known:
             self._known[x] = sp.Dummy(name)
             self.letters[self._known[x]] = x
         return self._known[x]
 
+    def _simplified_inside(self, x: sp.Basic) -> sp.Basic:
+        """A function of simplified arguments; of a piecewise one, values and sides of conditions are simplified."""
+        if not x.args or x.is_Pow:
+            return x
+        parts = [self.inside(part) if isinstance(part, sp.Expr) else self._simplified_inside(part) for part in x.args]
+        return x.func(*parts)
+
     def _root_or_reciprocal(self, x: sp.Pow) -> sp.Expr:
-        base = x.base if x.base.is_Number else self.inside(x.base)
-        if x.exp.q == 1 and x.base.is_Symbol:
-            letter = self._in_letters(x.base)
+        """Powers with exponents -1, 1/2, ...; where there is a root r of the base, its reciprocal is 1/r^2."""
+        power = x.exp
+        if x.base in self._under_roots:
+            base = x.base if x.base.is_Number else self.inside(x.base)
+            letter, power = self._letter(sp.sqrt(base), "root"), 2 * power
+            if base.is_Integer:
+                self._roots[letter] = int(base)
         else:
-            letter = self._letter(base if x.exp.q == 1 else sp.sqrt(base), "root")
-        if x.exp.q == 2 and base.is_Integer:
-            self._roots[letter] = int(base)
-        if x.exp > 0:
-            return letter**x.exp.p
+            written = self._in_letters(x.base)
+            letter = written if written.is_Symbol else self._letter(self.inside(x.base), "base")
+        if power > 0:
+            return letter**power
         known = dict(self._inverses)
         if letter not in known:
             known[letter] = self._letter(1 / self.letters[letter], "reciprocal")
             self._inverses.append((letter, known[letter]))
-        return known[letter] ** -x.exp.p
+        return known[letter] ** -power
 
     def _sine_and_cosine(self, angle: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Of a sum of multiples of angles, by those of the angles."""
+        """Of a sum of multiples of angles, by those of the angles; 37 t is an angle by itself."""
         s, c = sp.Integer(0), sp.Integer(1)
         for term in sp.Add.make_args(sp.expand(angle)):
             k, one = term.as_coeff_Mul()
-            if not k.is_Rational:
-                k, one = sp.Integer(1), term
+            if not k.is_Rational or abs(k.p) > LARGEST_MULTIPLE:
+                k, one = (sp.Integer(-1), -term) if k < 0 else (sp.Integer(1), term)
             s1, c1 = self._angle(one / k.q)
             for _ in range(abs(k.p)):
                 s, c = (s * c1 + c * s1, c * c1 - s * s1) if k > 0 else (s * c1 - c * s1, c * c1 + s * s1)
@@ -213,6 +231,19 @@ class Trigonometry:
                 angle = sp.Add(*(n * a for n, a in zip(k, angles, strict=True)))
                 found[sp.sin(angle) if sine else sp.cos(angle)] += factor * share
         return {function: factor for function, factor in found.items() if factor}
+
+
+def _under_roots(expressions: Iterable[sp.Expr]) -> set[sp.Expr]:
+    """What stands under square roots."""
+    found, seen, stack = set(), set(), list(expressions)
+    while stack:
+        x = stack.pop()
+        if x not in seen:
+            seen.add(x)
+            stack.extend(x.args)
+            if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
+                found.add(x.base)
+    return found
 
 
 @cache

@@ -6,49 +6,17 @@ functions last: m l phi'' cos(phi). SymPy's own printers sort by the alphabet.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import sympy as sp
 
+from momentree.symbols.names import VULGAR, Name, high, number_text
+
 Rank = tuple[int, int]
-SUM, FUNCTION, UNKNOWN = 40, 90, (35, 0)  # symbols of a model rank from 10 to 80, see ranks()
-GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho final sigma tau upsilon "
-    "phi chi psi omega"
-).split()
-LETTERS = {name: chr(0x3B1 + i) for i, name in enumerate(GREEK)} | {
-    name.capitalize(): chr(0x391 + i) for i, name in enumerate(GREEK)
-}
-COMMANDS = "sin cos tan arcsin arccos arctan sinh cosh tanh ln max min".split()
-LIKE_LATIN = "Alpha Beta Epsilon Zeta Eta Iota Kappa Mu Nu Omicron Rho Tau Chi omicron".split()  # LaTeX has no commands
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-VULGAR = {Fraction(unicodedata.numeric(c)).limit_denominator(20): c for c in "½⅓¼⅔¾⅙⅚⅛⅜⅝⅞"}
-PLAIN = {ord(char): name for name, char in LETTERS.items()} | {ord("′"): "'", ord("√"): "sqrt"}
-PLAIN |= {ord(s): d for s, d in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
-PLAIN |= {ord(s): f"^{d}" for s, d in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)}
-PLAIN |= {ord(char): f"({value})" for value, char in VULGAR.items()}
-
-
-class Name(NamedTuple):
-    """What a symbol is called: theta5'' is the letter theta with the index 5 and two dots."""
-
-    letter: str
-    index: str
-    dots: int
-    inertia: bool = False  # the index needs no line before it: Jxy, Iz2
-
-    @classmethod
-    def of(cls, symbol: sp.Symbol) -> Name:
-        plain = symbol.name.rstrip("'")
-        dots = len(symbol.name) - len(plain)
-        inertia = re.fullmatch(r"([A-Z])([xyz]{1,2}\d*)", plain)
-        parts = inertia or re.fullmatch(r"([^\W\d_]+)_?([^_]\w*|)", plain)
-        return cls(*parts.groups(), dots, bool(inertia)) if parts else cls(plain, "", dots)
+Term = tuple[bool, str]  # whether it is subtracted, and what
+INERTIAL, GRAVITY, OTHER, COORDINATE, SUM, RATE, ACCELERATION, FUNCTION = range(1, 9)  # a name of ours ranks 0
 
 
 class Writer:
@@ -61,27 +29,34 @@ class Writer:
         """An expression."""
         return joined(self.terms(x))
 
-    def terms(self, x: sp.Expr) -> list[tuple[bool, str]]:
+    def terms(self, x: sp.Expr) -> list[Term]:
         """The terms of a sum, each with whether it is subtracted; a positive one comes first if there is one."""
-        terms = sorted(sp.Add.make_args(x), key=self._term_order)
-        split = [term.as_coeff_Mul() for term in terms]
+        split = [_signed(term) for term in sorted(sp.Add.make_args(x), key=self._term_order)]
         first = next((i for i, (number, _) in enumerate(split) if number > 0), 0)
         split.insert(0, split.pop(first))
+        shared = {abs(number) for number, _ in split}
+        if len(split) > 1 and len(shared) == 1 and not next(iter(shared)).is_Integer:
+            # SymPy multiplies a number into a sum: take it out again
+            minus = split[0][0] < 0
+            inside = joined([(bool(number < 0) != minus, self._product(sp.Integer(1), rest)) for number, rest in split])
+            return [(bool(minus), self.times([self.number(*shared), self.BRACKETS.format(inside)]))]
         return [(bool(number < 0), self._product(abs(number), rest)) for number, rest in split]
 
     def _product(self, number: sp.Number, x: sp.Expr) -> str:
-        above, below = [], []
-        for factor in sorted(sp.Mul.make_args(x), key=self._rank):
-            base, power = factor.as_base_exp()
-            if factor == 1:
-                continue
-            if power.is_Rational and power < 0:
-                below.append(self._power(base, -power))
-            else:
+        above: list[str] = []
+        below: list[str] = []
+        factors = sorted((factor for factor in sp.Mul.make_args(x) if factor != 1), key=self._rank)
+        for factor in factors:
+            base, power = factor.args if factor.is_Pow else (factor, sp.Integer(1))
+            if not (power.is_Rational and power < 0):
                 above.append(self._power(base, power))
+            elif base.is_Add and power == -1 and len(factors) == len(above) + 1:
+                below.append(self.BOTTOM.format(self.write(base)))  # the only one below
+            else:
+                below.append(self._power(base, -power))
         if number != 1 or not above:
-            above.insert(0, self.number(number))
-        top = self.TIMES.join(above)
+            above.insert(0, self.number(number, alone=not factors))
+        top = self.times(above)
         return self.fraction(top, below) if below else top
 
     def _power(self, base: sp.Expr, power: sp.Expr) -> str:
@@ -120,31 +95,40 @@ class Writer:
     # --- order -----------------------------------------------------------------------------------------------------
 
     def _rank(self, x: sp.Expr) -> tuple[Rank, str]:
-        base = x.as_base_exp()[0]
+        base = x.args[0] if x.is_Pow else x
+        if base.is_number:
+            return (-1, 0), str(base)
         if base.is_Symbol:
-            return self.ranks.get(base, UNKNOWN), base.name
+            return self.ranks.get(base, (0, 0)), base.name
         if base.is_Add:
             own = max((self._rank(factor)[0] for factor in base.atoms(sp.Symbol)), default=(0, 0))
             # a sum of masses stands where a mass stands
-            return (own if own[0] < 20 and not base.has(sp.Function) else (SUM, 0)), str(base)
-        return ((FUNCTION, 0) if base.args else (0, 0)), str(base)
+            return (own if own[0] <= INERTIAL and not base.has(sp.Function) else (SUM, 0)), str(base)
+        return (FUNCTION, 0 if base.is_Pow else 1), f"{base.args} {isinstance(base, sp.cos)}"
 
-    def _term_order(self, x: sp.Expr) -> tuple[bool, list[tuple[Rank, str]], str]:
+    def _term_order(self, x: sp.Expr) -> tuple[bool, int, list[tuple[Rank, str]], str]:
+        """Terms without functions first, short ones first: J + m r^2; a negative number last."""
+        if x.is_Number and x < 0:
+            return True, 3, [], ""
         factors = sorted(self._rank(factor) for factor in sp.Mul.make_args(x) if not factor.is_Number)
-        return x.has(sp.Function), factors, str(x)
+        return x.has(sp.Function), min(len(factors), 2), factors, str(x)
 
     # --- what text and LaTeX do in their own ways --------------------------------------------------------------------
 
-    BRACKETS, ABSOLUTE, TIMES, ROOT, EXP = "({})", "|{}|", " ", "√({})", "exp({})"
+    BRACKETS, BOTTOM, ABSOLUTE, ROOT, EXP = "({})", "({})", "|{}|", "√({})", "exp({})"
     RELATIONS: ClassVar[Mapping[str, str]] = {}
 
     def symbol(self, name: Name) -> str:
         """A letter with its index and dots."""
         raise NotImplementedError
 
-    def number(self, x: sp.Number) -> str:
-        """A number that is not negative."""
+    def number(self, x: sp.Number, alone: bool = False) -> str:
+        """A number that is not negative; alone, or before a product."""
         raise NotImplementedError
+
+    def times(self, factors: list[str]) -> str:
+        """A product."""
+        return " ".join(factors)
 
     def fraction(self, top: str, bottom: list[str]) -> str:
         """A quotient of products."""
@@ -167,51 +151,54 @@ class Text(Writer):
     """For a terminal: 2 m₁ r₁² θ₅′² cos(θ₅)."""
 
     def symbol(self, name: Name) -> str:
-        letter = LETTERS.get(name.letter, name.letter)
-        index = name.index.translate(SUBSCRIPTS) if name.index.isdecimal() or name.inertia else f"_{name.index}"
-        return letter + (index if name.index else "") + "′" * name.dots
+        return name.text
 
-    def number(self, x: sp.Number) -> str:
+    def number(self, x: sp.Number, alone: bool = False) -> str:
         text = number_text(x)
-        return VULGAR.get(Fraction(text), f"({text})") if "/" in text else text
+        if "/" not in text:
+            return text
+        return VULGAR.get(Fraction(text), text if alone else f"({text})")
 
     def fraction(self, top: str, bottom: list[str]) -> str:
         return f"{top}/{bottom[0]}" if len(bottom) == 1 else f"{top}/({' '.join(bottom)})"
 
     def power(self, base: str, power: sp.Expr) -> str:
-        whole = power.is_Integer
-        return base + (str(power).translate(SUPERSCRIPTS) if whole else f"^({self.write(power)})")
+        if power.is_Integer:
+            return base + high(int(power))
+        return f"{base}^{self.write(power)}" if power.is_Symbol else f"{base}^({self.write(power)})"
 
     def function(self, x: sp.Expr, inside: str, power: int) -> str:
-        raised = str(power).translate(SUPERSCRIPTS) if power != 1 else ""
-        return f"{x.func.__name__.lower()}{raised}({inside})"
+        return f"{x.func.__name__.lower()}{high(power) if power != 1 else ''}({inside})"
 
     def cases(self, cases: list[tuple[str, str]]) -> str:
-        return "{" + "; ".join(f"{value} if {when}" if when else f"{value} else" for value, when in cases) + "}"
+        return "{" + "; ".join(f"{value} if {when}" if when else f"{value} otherwise" for value, when in cases) + "}"
 
 
 class Latex(Writer):
     r"""In LaTeX: 2 m_{1} r_{1}^{2} \dot{\theta}_{5}^{2} \cos \theta_{5}."""
 
-    BRACKETS, ABSOLUTE = r"\left({}\right)", r"\left|{}\right|"
-    TIMES, ROOT, EXP = r" \, ", r"\sqrt{{{}}}", r"e^{{{}}}"
+    BRACKETS, BOTTOM, ABSOLUTE = r"\left({}\right)", "{}", r"\left|{}\right|"
+    ROOT, EXP = r"\sqrt{{{}}}", r"e^{{{}}}"
     RELATIONS: ClassVar[Mapping[str, str]] = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "="}
+    COMMANDS = "sin cos tan arcsin arccos arctan sinh cosh tanh ln max min"
     NAMES: ClassVar[Mapping[str, str]] = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "log": "ln"}
 
     def symbol(self, name: Name) -> str:
-        letter = _latex_word(name.letter)
-        dotted = rf"\{'d' * name.dots}ot{{{letter}}}" if name.dots else letter
-        return f"{dotted}_{{{_latex_word(name.index)}}}" if name.index else dotted
+        return name.latex
 
-    def number(self, x: sp.Number) -> str:
+    def number(self, x: sp.Number, alone: bool = False) -> str:
         top, bar, bottom = number_text(x).partition("/")
         if bar:
             return rf"\frac{{{top}}}{{{bottom}}}"
         digits, e, exponent = top.partition("e")
         return rf"{digits} \cdot 10^{{{int(exponent)}}}" if e else top
 
+    def times(self, factors: list[str]) -> str:
+        words = any("\\mathrm" in factor or "\\text" in factor for factor in factors)
+        return (r" \, " if words else " ").join(factors)
+
     def fraction(self, top: str, bottom: list[str]) -> str:
-        return rf"\frac{{{top}}}{{{self.TIMES.join(bottom)}}}"
+        return rf"\frac{{{top}}}{{{self.times(bottom)}}}"
 
     def power(self, base: str, power: sp.Expr) -> str:
         return f"{base}^{{{self.write(power)}}}"
@@ -219,50 +206,36 @@ class Latex(Writer):
     def function(self, x: sp.Expr, inside: str, power: int) -> str:
         name = x.func.__name__.lower()
         name = self.NAMES.get(name, name)
-        command = rf"\{name}" if name in COMMANDS else rf"\operatorname{{{name}}}"
+        command = rf"\{name}" if name in self.COMMANDS.split() else rf"\operatorname{{{name}}}"
         raised = f"^{{{power}}}" if power != 1 else ""
         simple = len(x.args) == 1 and x.args[0].is_Symbol
         return f"{command}{raised} {inside}" if simple else f"{command}{raised}{self.BRACKETS.format(inside)}"
 
     def cases(self, cases: list[tuple[str, str]]) -> str:
-        lines = (rf"{value} & {when or chr(92) + 'text{else}'}" for value, when in cases)
+        lines = (rf"{value} & {when or chr(92) + 'text{otherwise}'}" for value, when in cases)
         return r"\begin{cases} " + r" \\ ".join(lines) + r" \end{cases}"
 
 
-def joined(terms: list[tuple[bool, str]]) -> str:
+def _signed(term: sp.Expr) -> tuple[sp.Number, sp.Expr]:
+    """Number and rest of a term; a factor that is a sum takes or gives a sign or number where that saves ink.
+
+    -(b - a) x is (a - b) x; (2 a + 2 b) x, into which SymPy multiplies the number, is 2 (a + b) x.
+    """
+    number, rest = term.as_coeff_Mul()
+    factors = list(sp.Mul.make_args(rest))
+    for i, factor in enumerate(factors):
+        if not factor.is_Add or len(factors) == 1:
+            continue
+        numbers = [part.as_coeff_Mul()[0] for part in factor.args]
+        shared = abs(numbers[0]) if len({abs(n) for n in numbers}) == 1 else sp.Integer(1)
+        negative = sum(1 for n in numbers if n < 0)
+        if negative == len(numbers) or (number < 0 and 2 * negative >= len(numbers)):
+            shared = -shared
+        number, factors[i] = number * shared, sp.Add(*(part / shared for part in factor.args))
+    return number, sp.Mul(*factors)
+
+
+def joined(terms: Sequence[Term]) -> str:
     """Terms with their signs between them."""
     (negative, first), *rest = terms
     return ("-" if negative else "") + first + "".join(f" {'-' if minus else '+'} {term}" for minus, term in rest)
-
-
-def number_text(x: sp.Number) -> str:
-    """A number as a person would write it: a simple fraction, a short decimal, or six digits."""
-    if x.is_Integer:
-        return str(x)
-    if x.is_Rational:
-        decimal = set(sp.factorint(x.q)) <= {2, 5}
-        simple = x.q in (2, 3, 4, 6, 8, 12) and abs(x.p) <= 12
-        if simple or (not decimal and max(abs(x.p), x.q) < 1000):
-            return f"{x.p}/{x.q}"
-    return f"{float(x):.9g}" if x.is_Rational and len(f"{float(x):.9g}") <= 8 else f"{float(x):.6g}"
-
-
-def plain(text: str) -> str:
-    """Text for terminals that know only ASCII."""
-    return text.translate(PLAIN)
-
-
-def escaped(text: str) -> str:
-    """Any text in LaTeX."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)
-
-
-def _latex_word(word: str) -> str:
-    """A letter or index: a Greek letter, a single letter or number as it is, a word upright."""
-    word = {char: name for name, char in LETTERS.items()}.get(word, word)
-    if word in LETTERS and word not in LIKE_LATIN:
-        return rf"\{word}"
-    if len(word) == 1 and word.isascii() or word.isdecimal() or re.fullmatch(r"[xyz]+\d*", word):
-        return escaped(word)
-    return rf"\mathrm{{{escaped(word)}}}" if word.isascii() else rf"\text{{{escaped(word)}}}"

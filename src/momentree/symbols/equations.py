@@ -1,0 +1,268 @@
+"""Equations of motion A u' + b = Q that a lecturer would put on a slide, from any formalism."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+
+from momentree.errors import ModelError, MomentreeError, suggestion
+from momentree.model import Model
+from momentree.model.values import Mistake
+from momentree.structure import Mechanism, freeze
+from momentree.symbols.coefficients import named, unused_letters
+from momentree.symbols.layout import latex_document, latex_lines, text_lines
+from momentree.symbols.names import plain
+from momentree.symbols.operations import Operations, count
+from momentree.symbols.parallel import carriers
+from momentree.symbols.scalars import Symbolic, symbolic
+from momentree.symbols.shortest import Shortest, gathered, ink, simplified
+from momentree.symbols.trigonometry import Trigonometry
+from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, RATE, Rank
+
+FUNCTION_LONG = 6  # ink above which a root or function gets a name
+Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Equations:
+    """A u' + b = Q in symbols: `print` it, or see `show`, `latex`, `sympy`, `operations`.
+
+    | field         | meaning                                                                                 |
+    |---------------|-----------------------------------------------------------------------------------------|
+    | by            | the formalism that derived them                                                         |
+    | coordinates   | q; rates, accelerations: u and u'                                                       |
+    | A, b, Q       | mass matrix; inertial terms, quadratic in the rates; forces: gravity, springs, laws     |
+    | definitions   | the names that stand in A, b and Q, and what they mean; a meaning may use other names    |
+    | kinematics    | derivatives of coordinates that are not rates, as those of a ball, by the rates         |
+    | notes         | what else a reader has to know                                                          |
+    """
+
+    name: str
+    by: str
+    coordinates: tuple[sp.Symbol, ...]
+    rates: tuple[sp.Symbol, ...]
+    accelerations: tuple[sp.Symbol, ...]
+    A: sp.ImmutableMatrix
+    b: sp.ImmutableMatrix
+    Q: sp.ImmutableMatrix
+    definitions: Definitions = ()
+    kinematics: Definitions = ()
+    notes: tuple[str, ...] = ()
+    ranks: Mapping[sp.Symbol, Rank] = field(default_factory=dict, compare=False)
+
+    @property
+    def expanded(self) -> Equations:
+        """The same without names: every definition put in."""
+        known = dict(self.definitions)
+        for _ in known:  # a meaning may use other names
+            known = {symbol: meaning.xreplace(known) for symbol, meaning in known.items()}
+        A, b, Q = (matrix.xreplace(known) for matrix in (self.A, self.b, self.Q))
+        return dataclasses.replace(self, A=A, b=b, Q=Q, definitions=())
+
+    def sympy(self) -> dict[str, Any]:
+        """Everything as SymPy objects: symbols, matrices, definitions, and each equation as an `Eq`."""
+        left = self.A * sp.Matrix(self.accelerations) + self.b
+        return {
+            "coordinates": self.coordinates,
+            "rates": self.rates,
+            "accelerations": self.accelerations,
+            "A": self.A,
+            "b": self.b,
+            "Q": self.Q,
+            "definitions": dict(self.definitions),
+            "kinematics": dict(self.kinematics),
+            "equations": [sp.Eq(one, other, evaluate=False) for one, other in zip(left, self.Q, strict=True)],
+        }
+
+    def operations(self) -> Operations:
+        """What A (half of it: it is symmetric), b and Q cost at each step, common subexpressions computed once."""
+        n = len(self.rates)
+        upper = [self.A[i, j] for i in range(n) for j in range(i, n)]
+        return count([meaning for _, meaning in self.definitions] + upper + [*self.b, *self.Q])
+
+    def latex(self, path: str | Path | None = None) -> str:
+        """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
+        fragment = "\n".join(latex_lines(self))
+        if path is None:
+            return fragment
+        path = Path(path)
+        if path.suffix != ".tex":
+            raise MomentreeError(f"{path}: LaTeX is written into a .tex file.")
+        try:
+            path.write_text(latex_document(self, fragment), encoding="utf-8")
+        except OSError as error:
+            raise MomentreeError(f"{path}: cannot be written: {error.strerror}.") from None
+        return fragment
+
+    def show(self) -> None:
+        """Display the equations: typeset in a notebook, as text in a terminal."""
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if type(shell).__name__ == "ZMQInteractiveShell":
+            sys.modules["IPython"].display.display(self)
+            return
+        text = str(self)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:
+            text = plain(text)
+        print(text)
+
+    def data(self) -> dict[str, Any]:
+        """The same as plain data, for --json; SymPy reads the texts if a prime is spelt out."""
+        lists = ("coordinates", "rates", "accelerations", "b", "Q")
+        texts: dict[str, Any] = {name: [str(x) for x in getattr(self, name)] for name in lists}
+        texts["A"] = [[str(x) for x in row] for row in self.A.tolist()]
+        told = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in ("definitions", "kinematics")}
+        counted = self.operations()._asdict()
+        return {"name": self.name, "by": self.by, **texts, **told, "notes": list(self.notes), "operations": counted}
+
+    def _repr_latex_(self) -> str:
+        return "\n".join(latex_lines(self))
+
+    def __str__(self) -> str:
+        return "\n".join(text_lines(self))
+
+    def __repr__(self) -> str:
+        return f"Equations('{self.name}' by {self.by}: {len(self.rates)} rates)"
+
+
+# --- derivation ------------------------------------------------------------------------------------------------------
+
+
+def freed(model: Model) -> Mechanism:
+    """The mechanism of a model with every parameter free, but for those that decide a direction."""
+    names = [name for name, _ in model.parameters]
+    try:
+        return freeze(model, names)
+    except (ModelError, Mistake):
+        free: list[str] = []
+        for name in names:
+            try:
+                freeze(model, [*free, name])
+            except (ModelError, Mistake):
+                continue
+            free.append(name)
+        return freeze(model, free)
+
+
+def derive(mechanism: Mechanism, by: str = "energy", rates: Mapping[str, str] | None = None) -> Equations:
+    """The equations of a mechanism in its free parameters; `rates` gives rates other names, as {"theta5": "w5"}."""
+    if by not in FORMALISMS:
+        there_are = " and ".join(f"'{name}'" for name in FORMALISMS)
+        near = suggestion(str(by), FORMALISMS)
+        raise MomentreeError(f"equations: there are none by '{by}'; there are those by {there_are}.{near}")
+    if not mechanism.nv:
+        raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
+    s, n = symbolic(mechanism, rates), mechanism.nv
+    rows = [[sp.S(x) for x in row] for row in FORMALISMS[by](s)]
+    carried = carriers(mechanism, s)
+    trigonometry = Trigonometry([x for row in rows for x in row], carried, lambda x: simplified(x, carried))
+    p = [trigonometry.polynomials[i * n : (i + 1) * n] for i in range(n + 2)]
+    letters = unused_letters([*s.parameters, *s.q, *s.u])
+    long = _long_letters(trigonometry)
+    shortest = Shortest(trigonometry, s.inertial)
+    found = named(p[:n], p[n], s.u, shortest, letters)
+    forces = [_force(force, s.u, shortest) for force in p[n + 1]]
+    final = {placeholder: next(letters) for placeholder in long}
+    definitions = [*found.definitions, *((final[x], meaning) for x, meaning in long.items())]
+    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (found.A, found.b, forces))
+    return Equations(
+        name=mechanism.name,
+        by=by,
+        coordinates=s.q,
+        rates=s.u,
+        accelerations=s.du,
+        A=A,
+        b=b,
+        Q=Q,
+        definitions=tuple((name, meaning.xreplace(final)) for name, meaning in definitions),
+        kinematics=_kinematics(s),
+        notes=_notes(mechanism),
+        ranks=_ranks(s),
+    )
+
+
+def by_energy(s: Symbolic) -> list[Sequence[Any]]:
+    """Rows of A, then b, then Q: the theorem of kinetic energy, projected (Rusanov 2014)."""
+    from momentree.equations.energy import energy_form
+
+    form = energy_form(s.mechanism, s.q, s.u, [sp.Integer(0)] * len(s.u), s.t)
+    return [*form.A, form.T, form.Q]
+
+
+def by_aggregation(s: Symbolic) -> list[Sequence[Any]]:
+    """Rows of A, then b, then Q: the aggregative forms (Belkov and Konoplev 1997)."""
+    from momentree.equations.aggregative import first_form, mass_matrix, second_form
+
+    b, d = (form(s.mechanism, s.q, s.u, s.t).b for form in (first_form, second_form))
+    return [*mass_matrix(s.mechanism, s.q, s.t), b, [x - y for x, y in zip(b, d, strict=True)]]
+
+
+FORMALISMS: dict[str, Callable[[Symbolic], list[Sequence[Any]]]] = {
+    "energy": by_energy,
+    "aggregative": by_aggregation,
+}
+
+
+def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
+    """Roots and functions that are more than a few letters: placeholder, which stands for it from now on -> meaning."""
+    letters = trigonometry.letters
+    long = [x for x in letters.values() if not x.is_Symbol and ink(x) > FUNCTION_LONG and not (x.is_Pow and x.exp < 0)]
+    found: dict[sp.Symbol, sp.Expr] = {}
+    short: dict[sp.Expr, sp.Expr] = {}
+    for meaning in sorted(long, key=ink):  # what is inside another comes first
+        name = sp.Dummy("long")
+        found[name] = meaning.xreplace(short)
+        short |= {meaning: name, 1 / meaning: 1 / name}
+    letters.update({letter: short.get(meaning, meaning) for letter, meaning in letters.items()})
+    return found
+
+
+def _force(p: Any, rates: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
+    """A generalised force, as a whole or gathered by rates."""
+    if not p:
+        return sp.Integer(0)
+    present = [rate for rate in rates if rate in shortest.trigonometry.letters]
+    parts = gathered(p, present)
+    return min(shortest(p), sp.Add(*(monomial * shortest(part) for monomial, part in parts)), key=ink)
+
+
+def _kinematics(s: Symbolic) -> Definitions:
+    """Derivatives of the coordinates of balls and free bodies."""
+    found: list[tuple[sp.Symbol, sp.Expr]] = []
+    for body in s.mechanism.bodies:
+        q, u, joint = s.q[body.q], s.u[body.v], body.connection.joint
+        if body.laws is None and len(q) != len(u):
+            changes = joint.coordinate_rates(q, u)
+            found += [
+                (sp.Symbol(f"{x}'", real=True), simplified(sp.S(change))) for x, change in zip(q, changes, strict=True)
+            ]
+    return tuple(found)
+
+
+def _notes(mechanism: Mechanism) -> tuple[str, ...]:
+    notes = []
+    if mechanism.loops or mechanism.closures:
+        closed = [*(loop.name for loop in mechanism.loops), *(closure.name for closure in mechanism.closures)]
+        names = ", ".join(f"'{name}'" for name in closed)
+        notes.append(f"These are the equations of the opened tree: the forces that close {names} are not in them.")
+    fixed = [name for name in mechanism.values.names if name not in mechanism.free]
+    if fixed:
+        notes.append(f"{', '.join(fixed)}: kept as numbers, because directions depend on them.")
+    return tuple(notes)
+
+
+def _ranks(s: Symbolic) -> dict[sp.Symbol, Rank]:
+    """Where symbols stand in a product."""
+    ranks: dict[sp.Symbol, Rank] = {}
+    for i, symbol in enumerate(s.parameters):
+        ranks[symbol] = (INERTIAL if symbol in s.inertial else GRAVITY if symbol in s.gravity else OTHER, i)
+    for kind, symbols in ((COORDINATE, (*s.q, s.t)), (RATE, s.u), (ACCELERATION, s.du)):
+        ranks.update({symbol: (kind, i) for i, symbol in enumerate(symbols)})
+    return ranks
