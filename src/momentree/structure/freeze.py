@@ -15,7 +15,7 @@ from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Fixed, Free
-from momentree.model.values import TIME, Values
+from momentree.model.values import TIME, Mistake, Values
 from momentree.spatial import RigidInertia, Transform
 from momentree.structure.determinacy import undetermined
 from momentree.structure.graph import Graph
@@ -37,6 +37,8 @@ def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
         return _Freezer(model, free).mechanism()
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
+    except Mistake as mistake:  # the model is sound, so it is about what was to stay free
+        raise ModelError([Problem("free", str(mistake))]) from None
 
 
 class _Freezer:

@@ -13,7 +13,6 @@ import sympy as sp
 
 from momentree.errors import ModelError, MomentreeError, suggestion
 from momentree.model import Model
-from momentree.model.values import Mistake
 from momentree.structure import Mechanism, freeze
 from momentree.symbols.coefficients import named, unused_letters
 from momentree.symbols.layout import latex_document, latex_lines, text_lines
@@ -140,12 +139,12 @@ def freed(model: Model) -> Mechanism:
     names = [name for name, _ in model.parameters]
     try:
         return freeze(model, names)
-    except (ModelError, Mistake):
+    except ModelError:
         free: list[str] = []
         for name in names:
             try:
                 freeze(model, [*free, name])
-            except (ModelError, Mistake):
+            except ModelError:
                 continue
             free.append(name)
         return freeze(model, free)

@@ -229,6 +229,15 @@ def test_free_parameters_have_their_defaults_where_numbers_are_asked_for():
         assert found == pytest.approx(expected, rel=1e-13)
 
 
+def test_a_direction_may_not_depend_on_a_free_parameter():
+    m = mt.Model("tilted")
+    m.parameter("tilt", 0.3)
+    m.joint("A", mt.Revolute((0, "tilt", 1)), m.ground, m.body("b", mt.sphere(mass=1.0, radius=1.0)))
+    assert m.build().nv == 1
+    with pytest.raises(mt.ModelError, match="free: axis depends on a free parameter"):
+        m.build(free=["tilt"])
+
+
 def test_a_model_may_change_after_it_is_built_without_changing_the_system():
     m = four_bar()
     system = m.build()

@@ -6,6 +6,14 @@ import math
 
 import pytest
 import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy.parsing.sympy_parser import (
+    convert_xor,
+    implicit_multiplication_application,
+    parse_expr,
+    standard_transformations,
+)
 
 from momentree.symbols.names import LETTERS, Name, number_text, plain
 from momentree.symbols.operations import count
@@ -109,6 +117,10 @@ def test_long_numbers_are_cut_to_six_digits():
         (x / 2 + y / 2, "½ (x + y)", r"\frac{1}{2} \left(x + y\right)"),
         (-x / 2 - y / 2, "-½ (x + y)", r"-\frac{1}{2} \left(x + y\right)"),
         (-(x - y) * m, "m (y - x)", r"m \left(y - x\right)"),
+        (m * (2 * x + 2 * y), "2 m (x + y)", r"2 m \left(x + y\right)"),
+        (m * (-x - y), "-m (x + y)", r"-m \left(x + y\right)"),
+        (-m * (x - 2 * y - l), "m (l - x + 2 y)", r"m \left(l - x + 2 y\right)"),
+        (l**k, "l^k", "l^{k}"),
         (k * x / l, "k x/l", r"\frac{k x}{l}"),
         (1 / (1 + x**2), "1/(1 + x²)", r"\frac{1}{1 + x^{2}}"),
         (x / (l * (1 + y)), "x/(l (1 + y))", r"\frac{x}{l \left(1 + y\right)}"),
@@ -128,6 +140,23 @@ def test_long_numbers_are_cut_to_six_digits():
 def test_expressions(expression, text, latex):
     assert Text(RANKS).write(expression) == text
     assert Latex(RANKS).write(expression) == latex
+
+
+factors = st.sampled_from(
+    [m, g, l, x, y, sp.sin(x), sp.cos(x + y), sp.Integer(2), sp.Integer(-3), sp.Rational(1, 2), 1 / l]
+)
+products = st.lists(factors, min_size=1, max_size=4).map(lambda parts: sp.Mul(*parts))
+sums = st.lists(products, min_size=1, max_size=4).map(lambda parts: sp.Add(*parts))
+READ = (*standard_transformations, convert_xor, implicit_multiplication_application)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sums, sums, products)
+def test_what_is_written_reads_as_it_was(one, other, third):
+    expression = one * other + third
+    read = parse_expr(plain(Text(RANKS).write(expression)), {str(s): s for s in (m, g, l, x, y)}, READ)
+    at = {m: 1.3, g: 0.7, l: 1.9, x: 0.6, y: -0.8}
+    assert float(read.subs(at)) == pytest.approx(float(expression.subs(at)), rel=1e-9, abs=1e-9)
 
 
 def test_cases():
