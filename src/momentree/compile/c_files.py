@@ -10,7 +10,7 @@ from momentree.compile.c_code import c_function, c_preamble, c_prototype, identi
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments, trace
 from momentree.errors import MomentreeError
-from momentree.model.joints import Joint
+from momentree.model.joint import Joint
 from momentree.structure.mechanism import Mechanism
 
 Traced = dict[str, tuple[Tape, Arguments]]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, inward, locally, outward
-from momentree.model.joints import Coordinates
+from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from momentree.equations.forces import Names, potential_energy
 from momentree.equations.kinematics import records
-from momentree.model.joints import Coordinates
+from momentree.model.joint import Coordinates
 from momentree.spatial import Force, Scalar
 from momentree.structure.mechanism import Mechanism
 

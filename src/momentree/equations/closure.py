@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
-from momentree.model.joints import Row
+from momentree.model.joint import Row
 from momentree.model.values import TIME
 from momentree.spatial import Motion, Transform
 from momentree.spatial.rotation import rotation_vector

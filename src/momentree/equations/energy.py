@@ -32,7 +32,7 @@ from typing import NamedTuple
 from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, locally, outward
-from momentree.model.joints import Coordinates
+from momentree.model.joint import Coordinates
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
 from momentree.structure.mechanism import Mechanism
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from momentree.equations.sweeps import Fields, Record, outward
 from momentree.model.expressions import Reference
-from momentree.model.joints import Coordinates, Free, Prescribed
+from momentree.model.joint import Coordinates, Prescribed
+from momentree.model.joints import Free
 from momentree.model.values import TIME
 from momentree.spatial import REST, ZERO, Motion, Path, Scalar, Transform, Vector
 from momentree.structure.mechanism import Attached, Laws, Mechanism

@@ -14,7 +14,7 @@ from __future__ import annotations
 from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, inward, locally, outward
-from momentree.model.joints import Coordinates
+from momentree.model.joint import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
 from momentree.structure.mechanism import Mechanism
 

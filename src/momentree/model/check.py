@@ -13,7 +13,7 @@ from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
-from momentree.model.joints import Joint
+from momentree.model.joint import Joint
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
 

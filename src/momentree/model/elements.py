@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joints import Joint
+from momentree.model.joint import Joint
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
 
 

@@ -12,7 +12,7 @@ from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Connection, Constraint, Contact, PointForce, Split, Spring, Torque
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joints import Joint
+from momentree.model.joint import Joint
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:

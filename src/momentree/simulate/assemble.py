@@ -14,7 +14,7 @@ import numpy as np
 
 from momentree.equations.closure import Array, ClosingJoint, Configuration
 from momentree.errors import AssemblyError
-from momentree.model.joints import Joint
+from momentree.model.joint import Joint
 from momentree.simulate.given import coordinates_given, rates_given
 from momentree.simulate.state import State
 from momentree.spatial import ZERO

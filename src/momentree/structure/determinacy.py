@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from momentree.model.expressions import Expression
-from momentree.model.joints import Coordinates
+from momentree.model.joint import Coordinates
 from momentree.spatial import RigidInertia
 from momentree.structure.mechanism import TreeBody
 

@@ -12,7 +12,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joints import Coordinates, Joint
+from momentree.model.joint import Coordinates, Joint
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
