@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.forces import Names, loaded
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, inward, locally
 from momentree.model.joint import Coordinates
@@ -54,15 +54,17 @@ def first_form(
 ) -> Form:
     """Inertia alone: A u' + b = all generalised forces."""
     moving = records(mechanism, q, u, [0] * mechanism.nv, t, parameters)
-    _gather_up(moving, [Force.zero()] * len(moving))
-    return _form(mechanism, moving, [0] * mechanism.nv)
+    for record in moving:
+        record.applied = Force.zero()
+    return _form(mechanism, _gathered(moving), [0] * mechanism.nv)
 
 
 def second_form(
     mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
 ) -> Form:
     """Inertia, gravity and every force of the model: A u' + d = what else acts along the rates."""
-    return _form(mechanism, *_loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters))
+    moving, along = loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters)
+    return _form(mechanism, _gathered(moving), along)
 
 
 def inverse_dynamics(
@@ -74,7 +76,8 @@ def inverse_dynamics(
     parameters: Names | None = None,
 ) -> tuple[Scalar, ...]:
     """What must act along the rates, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
-    return _form(mechanism, *_loaded(mechanism, q, u, du, t, parameters)).b
+    moving, along = loaded(mechanism, q, u, du, t, parameters)
+    return _form(mechanism, _gathered(moving), along).b
 
 
 def mass_matrix(
@@ -98,22 +101,12 @@ def mass_matrix(
     return A
 
 
-def _loaded(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, du: Coordinates, t: Scalar, parameters: Names | None
-) -> tuple[list[Record], list[Scalar]]:
-    """The bodies with every force gathered, and what joint springs, dampers and laws give along the rates."""
-    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
-    names = names_of(mechanism, moving, t, parameters)
-    _gather_up(moving, applied_forces(mechanism, moving, names))
-    return moving, joint_forces(mechanism, moving, names)
-
-
-def _gather_up(moving: Sequence[Record], applied: Sequence[Force]) -> None:
-    for record, force in zip(moving, applied, strict=True):
-        record.applied = force
+def _gathered(moving: list[Record]) -> list[Record]:
+    """The bodies with every force carried to the ground."""
     locally(moving, inertial_force)
     locally(moving, begin_gathering)
     inward(moving, gather)
+    return moving
 
 
 def _form(mechanism: Mechanism, moving: Sequence[Record], along: Sequence[Scalar]) -> Form:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
-from momentree.equations.kinematics import records
+from momentree.equations.forces import Names, loaded
 from momentree.equations.sweeps import Fields, Record, inward, locally, outward
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
@@ -64,13 +63,11 @@ def forward_dynamics(
     parameters: Names | None = None,
 ) -> list[Scalar]:
     """The derivatives of the rates of the tree under the forces of the model and tau along the rates."""
-    moving = records(mechanism, q, u, None, t, parameters, weighed=True)
-    names = names_of(mechanism, moving, t, parameters)
-    total = [a + b for a, b in zip(tau, joint_forces(mechanism, moving, names), strict=True)]
-    moving[0].applied = None
-    for body, force in zip(mechanism.bodies, applied_forces(mechanism, moving, names)[1:], strict=True):
+    moving, given = loaded(mechanism, q, u, None, t, parameters)
+    total = [a + b for a, b in zip(tau, given, strict=True)]
+    for body in mechanism.bodies:
         record = moving[body.number]
-        record.applied, record.tau, record.free = force, total[body.v], body.v.stop > body.v.start
+        record.tau, record.free = total[body.v], body.v.stop > body.v.start
     locally(moving, begin)
     outward(moving, carry_bias)
     inward(moving, articulate)

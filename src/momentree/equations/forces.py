@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from momentree.equations.kinematics import frame_placement
+from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.sweeps import Record
 from momentree.errors import MomentreeError
 from momentree.model.expressions import Reference
+from momentree.model.joint import Coordinates
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
@@ -27,6 +28,22 @@ def names_of(mechanism: Mechanism, moving: Sequence[Record], t: Scalar, paramete
         names.update(zip(body.connection.coordinates, moving[body.number].q, strict=True))
         names.update(zip(body.connection.rates, moving[body.number].u, strict=True))
     return names
+
+
+def loaded(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates | None,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> tuple[list[Record], list[Scalar]]:
+    """The bodies moving, accelerations as felt, each with what is `applied` to it; and the forces along the rates."""
+    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
+    names = names_of(mechanism, moving, t, parameters)
+    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
+        record.applied = force
+    return moving, joint_forces(mechanism, moving, names)
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:

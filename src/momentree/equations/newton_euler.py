@@ -11,8 +11,7 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 
 from __future__ import annotations
 
-from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
-from momentree.equations.kinematics import records
+from momentree.equations.forces import Names, loaded
 from momentree.equations.sweeps import Fields, Record, inward, locally, outward
 from momentree.model.joint import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
@@ -86,16 +85,13 @@ def inverse_dynamics(
     parameters: Names | None = None,
 ) -> tuple[Scalar, ...]:
     """What must act along the rates, besides the forces of the model, for the tree to accelerate with du."""
-    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
-    names = names_of(mechanism, moving, t, parameters)
+    moving, given = loaded(mechanism, q, u, du, t, parameters)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
     ground.U = Spin(ground.w, ground.dw)
-    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
-        record.applied = force
     outward(moving, accelerate)
     locally(moving, weigh)
     inward(moving, gather)
     carried = [entry for body in mechanism.bodies if not body.laws for entry in moving[body.number].along]
-    return tuple(c - f for c, f in zip(carried, joint_forces(mechanism, moving, names), strict=True))
+    return tuple(c - f for c, f in zip(carried, given, strict=True))
