@@ -184,6 +184,13 @@ def test_a_quaternion_that_is_not_unit_is_refused():
 def test_what_is_not_computed_yet_is_refused_not_left_out():
     with pytest.raises(mt.MomentreeError, match="loops or constraints"):
         four_bar().build().forward_dynamics([0, 0, 0], [0, 0, 0])
+    m = four_bar()
+    m.body("idle", mt.rod(mass=1.0, length=1.0))
+    m.joint("E", mt.Revolute("y"), m.ground, "idle")
+    m.joint("F", mt.Revolute("y"), m.ground, "idle")
+    m.torque("F", "sin(t)")
+    with pytest.raises(mt.MomentreeError, match="joint 'F': closes a loop; springs, damping and torques"):
+        m.build().bias(np.zeros(4), np.zeros(4))
     m = mt.Model("ball on the ground")
     m.joint("base", mt.Free(), m.ground, m.body("ball", mt.sphere(mass=1.0, radius=0.1)))
     m.contact("ball", stiffness=1e4, radius=0.1)

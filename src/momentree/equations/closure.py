@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.kinematics import records
+from momentree.equations.kinematics import records, seen_at
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
@@ -193,7 +193,7 @@ class ClosingJoint:
             body, record = mechanism.bodies[number - 1], bodies[number]
             if body.laws is None:
                 for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
-                    J[:, place] = sign * self._seen(self._at_M(record, column))
+                    J[:, place] = sign * self._seen(seen_at(self.X_M.offset, record, column))
         return J
 
     def _placement(self, end: Attached) -> Transform:
@@ -202,13 +202,7 @@ class ClosingJoint:
 
     def _velocity(self, end: Attached) -> Motion:
         record = self.configuration.bodies[end.body]
-        return self._at_M(record, record.v)
-
-    def _at_M(self, record: Record, v: Motion) -> Motion:
-        """A motion of a body, in inertial axes, for its point that stands at the origin of M."""
-        R = record.X_0.rotation
-        w = R @ v.angular
-        return Motion(R @ v.linear + w.cross(self.X_M.offset - record.X_0.offset), w)
+        return seen_at(self.X_M.offset, record, record.v)
 
     def _seen(self, v: Motion) -> Array:
         R = self.X_F.rotation.T

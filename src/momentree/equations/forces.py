@@ -1,7 +1,8 @@
 """What drives and hinders the bodies: applied forces, joint springs and dampers, laws; and their potential energy.
 
 Contact forces belong to the simulation, and elements on joints that close loops to the equations of loops: a mechanism
-that has them is refused here rather than computed without them.
+that has them is refused here rather than computed without them. Joint limits are bounds, not forces: nothing here acts
+when they are passed.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def _refuse_what_is_missing(mechanism: Mechanism) -> None:
         raise MomentreeError(f"{mechanism.contacts[0]}: contact forces are not computed yet. Leave contacts out.")
     for loop in mechanism.loops:
         joint = loop.joint
-        driven = loop.connection is not None and any(drive.body == 0 for drive in mechanism.drives)
+        driven = loop.connection is not None and loop.name in [drive.joint for drive in mechanism.drives]
         if driven or joint.spring or joint.damping:
             message = "closes a loop; springs, damping and torques on it are not computed yet. Cut another joint."
             raise MomentreeError(f"joint '{loop.name}': {message}")

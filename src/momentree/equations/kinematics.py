@@ -83,12 +83,12 @@ def frame_jacobian(mechanism: Mechanism, placed: list[Record], frame: Attached) 
     while number:
         body = mechanism.bodies[number - 1]
         if body.laws is None:
-            columns[body.v] = [_seen_at(point, placed[number], axis) for axis in placed[number].A.columns]
+            columns[body.v] = [seen_at(point, placed[number], axis) for axis in placed[number].A.columns]
         number = body.parent
     return columns
 
 
-def _seen_at(point: Vector, record: Record, v: Motion) -> Motion:
+def seen_at(point: Vector, record: Record, v: Motion) -> Motion:
     """A motion of a body, in inertial axes, for its point that stands at `point`."""
     R = record.X_0.rotation
     w = R @ v.angular

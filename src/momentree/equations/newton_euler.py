@@ -11,6 +11,7 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 
 from __future__ import annotations
 
+from momentree.equations.aggregative import gather
 from momentree.equations.forces import Names, loaded
 from momentree.equations.sweeps import Fields, Record, inward, locally, outward
 from momentree.model.joint import Coordinates
@@ -71,11 +72,6 @@ def weigh(body: Record) -> Fields:
     return {"Z": Force(f, body.U.moment(M.pseudo) + M.h.cross(body.a)) - body.applied}
 
 
-def gather(body: Record) -> tuple[Fields, Fields]:
-    """What the joint carries, along its axes and to the parent."""
-    return {"along": body.A.along(body.Z)}, {"Z": body.X.force_to_parent(body.Z)}
-
-
 def inverse_dynamics(
     mechanism: Mechanism,
     q: Coordinates,
@@ -93,5 +89,5 @@ def inverse_dynamics(
     outward(moving, accelerate)
     locally(moving, weigh)
     inward(moving, gather)
-    carried = [entry for body in mechanism.bodies if not body.laws for entry in moving[body.number].along]
+    carried = [entry for body in mechanism.bodies if not body.laws for entry in moving[body.number].b]
     return tuple(c - f for c, f in zip(carried, given, strict=True))

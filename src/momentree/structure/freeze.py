@@ -227,7 +227,7 @@ class _Freezer:
         preceded = {body.connection.name: body.number for body in bodies}
         by_name = {c.name: c for c in self.connections}
         return tuple(
-            Drive(preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
+            Drive(torque.joint, preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
             for torque in self.model.torques
         )
 

@@ -118,8 +118,9 @@ class Closure:
 
 @dataclass(frozen=True)
 class Drive:
-    """Laws along the rates of the joint that precedes a body: a torque of the user's."""
+    """Laws along the rates of a joint: a torque of the user's. `body` is what it precedes, 0 if it closes a loop."""
 
+    joint: str
     body: int
     laws: tuple[Expression, ...]
 
