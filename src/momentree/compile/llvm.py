@@ -1,12 +1,6 @@
-"""From a tape to machine code, through LLVM: the text of a function, its machine code, and a callable on arrays.
+"""From a tape to machine code, through LLVM: the text of the function rows_W (compile/kernel.py), for any width W.
 
-The function that is written computes rows of a batch:
-
-    void rows_W(const double *const *arguments, const int64_t *strides, double *out, int64_t begin, int64_t end)
-
-Row r of argument k starts at arguments[k] + r * strides[k]; a stride of 0 is the same row for all. The results of row r
-start at out + r * (number of outputs) and overlap no argument. W rows are computed at a time, one in each lane of a
-vector, and those that remain by rows_1. Both are one text (compile/functions.py) on different types.
+One number and W of them in the lanes of a vector are one text (compile/functions.py) on different types.
 
 A tape holds no operation twice and none in vain, so the text needs no pass of LLVM, only its code generator. Products
 and sums may fuse; nothing is reordered.
@@ -14,24 +8,17 @@ and sums may fuse; nothing is reordered.
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import numpy
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from momentree.compile.functions import SIMPLE, Lines, definitions
-from momentree.compile.machine_code import Target, linked, object_code
+from momentree.compile.kernel import Kernel
+from momentree.compile.machine_code import Target
 from momentree.compile.tape import Node, Tape, edges_of
 from momentree.errors import MomentreeError, suggestion
 
 Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
-
-WIDTHS = (1, 2, 4, 8)
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class _Recorded(NamedTuple):
@@ -58,6 +45,7 @@ def compile_tape(
     | width    | rows computed at a time: 1, 2, 4 or 8; unless given, what suits the processor and the tape          |
     | target   | the processor, unless given this one                                                                |
 
+    >>> import numpy
     >>> tape = Tape()
     >>> x, y = tape.inputs("x", "y")
     >>> tape.outputs([x * y, x - y])
@@ -69,13 +57,27 @@ def compile_tape(
     grouped = tuple((name, tuple(columns)) for name, columns in arrays)
     recorded, target = _Recorded.on(tape), target or Target.host()
     _check_arrays(recorded, grouped)
-    return Kernel(recorded, grouped, _known(target.lanes(_most_alive(recorded)) if width is None else width), target)
+    lanes = target.lanes(_most_alive(recorded)) if width is None else width
+    return Kernel(StraightLine(recorded, grouped), lanes, target)
 
 
-def _known(width: int) -> int:
-    if width not in WIDTHS:
-        raise MomentreeError(f"width {width}: choose one of {', '.join(map(str, WIDTHS))}.")
-    return width
+class StraightLine:
+    """The code of a tape, one operation after the other."""
+
+    def __init__(self, recorded: _Recorded, arrays: Arrays):
+        parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
+        self.arrays = tuple((name, len(columns)) for name, columns in arrays)
+        self.constant = tuple(any(name in parameters for name in columns) for _, columns in arrays)
+        self.outputs = len(recorded.outputs)
+        self._recorded, self._grouped = recorded, arrays
+
+    def text(self, width: int) -> str:
+        """The module that defines rows_W."""
+        return _Rows(self._recorded, self._grouped, width).text()
+
+    def scratch(self, width: int) -> int:
+        """Nothing: all values are in registers and on the stack."""
+        return 0
 
 
 def _check_arrays(recorded: _Recorded, arrays: Arrays) -> None:
@@ -138,7 +140,7 @@ class _Rows:
     def text(self) -> str:
         """The module."""
         W, alone = self.width, self.width == 1
-        given = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end)"
+        given = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
         loop = f"""define void @rows_{W}{given} nounwind {{
 entry:
 {self.once}
@@ -153,7 +155,7 @@ body:
   %next = add i64 %row, {W}
   br label %head
 rest:
-  {"" if alone else "call void @rows_1(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end)"}
+  {"" if alone else "call void @rows_1(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"}
   ret void
 }}"""
         functions = {(name, lines.width) for lines, names in self.functions.items() for name in names}
@@ -226,105 +228,3 @@ rest:
             scalar = self.body.lane(value, lane)
             to = self.body.let(f"getelementptr double, ptr %kept, i64 {lane * len(self.outputs) + place}")
             self.body.do(f"store double {scalar}, ptr {to}, align 8")
-
-
-# --- the callable ---
-
-
-class Kernel:
-    """Machine code for the outputs of a tape, made for each width when it is first needed.
-
-    | attribute | meaning                                    |
-    |-----------|--------------------------------------------|
-    | arrays    | name and number of columns of each argument |
-    | outputs   | number of results in a row                 |
-    | width     | rows computed at a time                    |
-    """
-
-    def __init__(self, recorded: _Recorded, arrays: Arrays, width: int, target: Target):
-        parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
-        self.arrays = tuple((name, len(columns)) for name, columns in arrays)
-        self.outputs, self.width, self.target = len(recorded.outputs), width, target
-        self._constant = tuple(any(name in parameters for name in columns) for _, columns in arrays)
-        self._text: Callable[[int], str] = functools.cache(lambda width: _Rows(recorded, arrays, width).text())
-        self._linked: dict[int, Any] = {}  # what keeps the machine code of a width alive
-        self._functions: dict[int, Callable[..., None]] = {}
-        self._lock = threading.RLock()
-
-    def ir(self, width: int | None = None) -> str:
-        """The text of the module of a width, in the language of LLVM."""
-        return self._text(_known(width or self.width))
-
-    def address(self, width: int | None = None) -> int:
-        """Where the machine code of rows_W starts; it lives as long as the kernel."""
-        width = width or self.width
-        with self._lock:
-            if width not in self._linked:
-                others = {"rows_1": self.address(1)} if width > 1 else {}
-                self._linked[width] = linked(object_code(self.ir(width), self.target), f"rows_{width}", others)
-            return self._linked[width][f"rows_{width}"]
-
-    def __call__(self, inputs: Sequence[numpy.ndarray], out: numpy.ndarray | None = None) -> numpy.ndarray:
-        """The results, a row for each row of the arguments.
-
-        An argument is (rows, columns), or (columns,) where it is the same for all rows; so is one of a single row.
-        Where no argument has rows, the result has none either.
-        """
-        shape = self._shape(inputs)
-        if out is None:
-            out = numpy.empty(shape)
-        else:
-            self._check_out(inputs, out, shape)
-        rows = shape[0] if len(shape) == 2 else 1
-        if rows and self.outputs:
-            single = [array.ndim == 1 or len(array) == 1 for array in inputs]
-            starts = (ctypes.c_void_p * len(inputs))(*[array.ctypes.data for array in inputs])
-            steps = [0 if one else columns for one, (_, columns) in zip(single, self.arrays, strict=True)]
-            strides = (ctypes.c_int64 * len(inputs))(*steps)
-            self._function(self.width if rows >= self.width else 1)(starts, strides, out.ctypes.data, 0, rows)
-        return out
-
-    def _function(self, width: int) -> Callable[..., None]:
-        if width not in self._functions:
-            self._functions[width] = _SIGNATURE(self.address(width))
-        return self._functions[width]
-
-    def _shape(self, inputs: Sequence[numpy.ndarray]) -> tuple[int, ...]:
-        """Of the result, once every argument has been checked."""
-        if len(inputs) != len(self.arrays):
-            names = ", ".join(name for name, _ in self.arrays) or "none"
-            raise MomentreeError(f"{len(inputs)} arrays given, but the kernel takes {len(self.arrays)}: {names}.")
-        rows: int | None = None
-        for (name, columns), constant, array in zip(self.arrays, self._constant, inputs, strict=True):
-            _check_array(f"array '{name}'", array)
-            if array.ndim not in (1, 2) or array.shape[-1] != columns:
-                wanted = f"({columns},) or (rows, {columns})"
-                raise MomentreeError(f"array '{name}' has shape {array.shape}. Give it {wanted}.")
-            if array.ndim == 1:
-                continue
-            count = len(array)
-            if constant and count != 1:
-                raise MomentreeError(f"array '{name}' holds parameters, the same for all: give one row, not {count}.")
-            if rows not in (None, 1, count) and count != 1:
-                raise MomentreeError(f"array '{name}' has {count} rows, but another has {rows}. Give as many, or one.")
-            rows = count if rows in (None, 1) else rows
-        return (self.outputs,) if rows is None else (rows, self.outputs)
-
-    def _check_out(self, inputs: Sequence[numpy.ndarray], out: numpy.ndarray, shape: tuple[int, ...]) -> None:
-        _check_array("out", out)
-        if out.shape != shape:
-            raise MomentreeError(f"out has shape {out.shape}, but the results have {shape}.")
-        if not out.flags.writeable:
-            raise MomentreeError("out is read-only. Give an array that may be written, or none.")
-        for (name, _), array in zip(self.arrays, inputs, strict=True):
-            if numpy.may_share_memory(array, out):
-                raise MomentreeError(f"out overlaps array '{name}'. Give memory of its own to the results.")
-
-
-def _check_array(name: str, array: object) -> None:
-    if not isinstance(array, numpy.ndarray):
-        raise MomentreeError(f"{name} is a {type(array).__name__}. Make it an array: numpy.array(..., dtype=float).")
-    if array.dtype != numpy.float64:
-        raise MomentreeError(f"{name} holds {array.dtype}. Make it float64: array.astype(float).")
-    if not (array.flags.c_contiguous and array.flags.aligned):
-        raise MomentreeError(f"{name} is not contiguous, row after row. Use numpy.ascontiguousarray(array).")

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from momentree.compile.functions import LARGEST
-from momentree.compile.llvm import WIDTHS, compile_tape
+from momentree.compile.kernel import WIDTHS
+from momentree.compile.llvm import compile_tape
 from momentree.compile.machine_code import Target
 from momentree.compile.tape import Tape
 from momentree.spatial import scalar

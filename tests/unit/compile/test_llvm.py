@@ -11,7 +11,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
-from momentree.compile.llvm import WIDTHS, _most_alive, _Recorded, compile_tape
+from momentree.compile.kernel import WIDTHS
+from momentree.compile.llvm import _most_alive, _Recorded, compile_tape
 from momentree.compile.machine_code import WORKING_SET, Target
 from momentree.compile.tape import Tape
 from momentree.equations import articulated
