@@ -10,10 +10,12 @@ from mechanisms import EVERY_JOINT, four_bar, random_body, random_configuration,
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.factors import factors
+from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import frame_jacobian, records
 from momentree.equations.reactions import held_frame
 from momentree.simulate.assemble import integrate
 from momentree.spatial import REST, ZERO, Force, Transform, Vector
+from momentree.spatial.rotation import Turn
 from momentree.structure.mechanism import Attached
 
 SEEDS = range(8)
@@ -196,3 +198,32 @@ def test_what_is_not_computed_yet_is_refused_not_left_out():
     m.contact("ball", stiffness=1e4, radius=0.1)
     with pytest.raises(mt.MomentreeError, match="contact 1 of 'ball': contact forces are not computed yet"):
         m.build().bias([0, 0, 0, 0, 0, 0, 1], np.zeros(6))
+
+
+# --- other frames ---
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_where_the_frames_stand_changes_no_motion(seed):
+    system, q, v, tau, t = loaded(seed)
+    told = in_joint_frames(system.mechanism)
+    near(articulated.forward_dynamics(told, q, v, tau, t), articulated.forward_dynamics(system.mechanism, q, v, tau, t))
+    near(aggregative.inverse_dynamics(told, q, v, tau, t), aggregative.inverse_dynamics(system.mechanism, q, v, tau, t))
+    near(aggregative.mass_matrix(told, q, t), aggregative.mass_matrix(system.mechanism, q, t))
+
+
+def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_about_x():
+    random = np.random.default_rng(3)
+    m = mt.Model("skew")
+    end = m.ground
+    for i in range(6):
+        link = random_body(random, m, f"link{i}")
+        frames = random_frame(random, end), random_frame(random, link)
+        m.joint(f"j{i}", mt.Revolute(tuple(random.standard_normal(3))), *(frames if i % 2 else frames[::-1]))
+        end = link
+    bodies = in_joint_frames(m.build().mechanism).bodies
+    assert {body.connection.joint.axis for body in bodies} == {Vector(0, 0, 1)}
+    for body in bodies[1:]:
+        assert isinstance(body.mount.rotation, Turn)
+        assert body.mount.rotation.axis == 0
+        assert 0 in tuple(body.mount.offset)

@@ -21,6 +21,7 @@ from momentree.compile.tape import Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.forces import Names
+from momentree.equations.joint_frames import in_joint_frames
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions import Expression, Reference
 from momentree.spatial import Scalar
@@ -116,6 +117,7 @@ def _by_solving(mechanism: Mechanism, given: _Given) -> list[Scalar]:
 
 
 def _articulated(mechanism: Mechanism, given: _Given) -> list[Scalar]:
+    mechanism = in_joint_frames(mechanism)
     return articulated.forward_dynamics(mechanism, given.q, given.v, given.tau, given.t, given.parameters)
 
 

@@ -37,7 +37,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
     W = [M @ axis for axis in body.A.columns]
     D = inverse([[axis @ w for w in W] for axis in body.A.columns])
     rest = [tau - along for tau, along in zip(body.tau, body.A.along(body.p), strict=True)]
-    left = M.less(W, D)
+    left = M.less(body.A, W, D)
     p = body.p + left @ c
     for w, share in zip(W, product(D, rest), strict=True):
         p = p + w * share

@@ -40,7 +40,7 @@ def give_way(body: Record) -> tuple[Fields, Fields]:
         for w, share in zip(W[1:], row[1:], strict=True):
             column = column + w * share
         K.append(column)
-    return {"D": D, "D_inverse": D_inverse, "K": K}, {"P": body.P.less(W, D_inverse).to_parent(body.X)}
+    return {"D": D, "D_inverse": D_inverse, "K": K}, {"P": body.P.less(body.A, W, D_inverse).to_parent(body.X)}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from momentree.model.joint import Coordinates, Joint, Prescribed, Row, angle_about, rotations, translations
 from momentree.model.values import Mistake, Raw, Values, checked
@@ -33,15 +33,16 @@ class Revolute(Joint):
 
     coordinates, units, rates, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
     axis: Raw = "z"
+    offset: ClassVar[Scalar] = 0  # rad: of M in F where the angle is 0, if frames were chosen anew (joint_frames.py)
 
     def placement(self, q: Coordinates) -> Transform:
-        return Transform(turn(self.axis, q[0]))
+        return Transform(turn(self.axis, q[0] + self.offset))
 
     def axes(self, q: Coordinates) -> Axes:
         return Axes([Motion(ZERO, self.axis)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
-        return (angle_about(self.axis, X_FM.rotation),)
+        return (angle_about(self.axis, X_FM.rotation) - self.offset,)
 
     def rows(self, q: Coordinates) -> tuple[Row, ...]:
         return translations(X, Y, Z) + rotations(*normals(self.axis))

@@ -2,55 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from momentree.spatial.inertia import RigidInertia
-from momentree.spatial.motion import Force, Motion
+from momentree.spatial.inertia import RigidInertia, Symmetric, symmetric_product, turned_symmetric
+from momentree.spatial.motion import Axes, Force, Motion
+from momentree.spatial.rotation import IDENTITY, Rotation, Turn
 from momentree.spatial.scalar import Scalar
 from momentree.spatial.transform import Path, Transform
-from momentree.spatial.vector import Vector
+from momentree.spatial.vector import ZERO, Vector
 
 Rows = tuple[Vector, Vector, Vector]
 
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # rows and columns of a Symmetric's entries
+
 
 class ArticulatedInertia:
-    """M* = [[K, H], [H', J]], order linear, angular; K and J symmetric: `M @ v`, `M + N`, `M.less(W, D)`."""
+    """M* = [[K, H], [H', J]], order linear, angular; K and J symmetric: `M @ v`, `M + N`, `M.less(A, W, D)`."""
 
     __slots__ = ("H", "J", "K")
 
-    def __init__(self, K: Rows, H: Rows, J: Rows):
+    def __init__(self, K: Symmetric, H: Rows, J: Symmetric):
         self.K, self.H, self.J = K, H, J
 
     @classmethod
     def of(cls, M: RigidInertia) -> ArticulatedInertia:
         """A rigid body as an articulated one: K = m E, H = -[h x]."""
         m, h = M.mass, M.h
-        xx, yy, zz, xy, xz, yz = M.J
-        return cls(
-            (Vector(m, 0, 0), Vector(0, m, 0), Vector(0, 0, m)),
-            (Vector(0, h.z, -h.y), Vector(-h.z, 0, h.x), Vector(h.y, -h.x, 0)),
-            (Vector(xx, xy, xz), Vector(xy, yy, yz), Vector(xz, yz, zz)),
-        )
+        return cls((m, m, m, 0, 0, 0), (Vector(0, h.z, -h.y), Vector(-h.z, 0, h.x), Vector(h.y, -h.x, 0)), M.J)
 
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
-        return ArticulatedInertia(_sum(self.K, other.K), _sum(self.H, other.H), _sum(self.J, other.J))
+        K, J = (tuple(a + b for a, b in zip(*pair, strict=True)) for pair in ((self.K, other.K), (self.J, other.J)))
+        a, b, c = (one + two for one, two in zip(self.H, other.H, strict=True))
+        return ArticulatedInertia(K, (a, b, c), J)
 
     def __matmul__(self, v: Motion) -> Force:
-        a, b, c = _transposed(self.H)
-        linear = _times(self.K, v.linear) + _times(self.H, v.angular)
-        return Force(linear, Vector(a @ v.linear, b @ v.linear, c @ v.linear) + _times(self.J, v.angular))
+        x, y, z = self.H
+        linear = symmetric_product(self.K, v.linear) + Vector(x @ v.angular, y @ v.angular, z @ v.angular)
+        return Force(linear, _transposed_product(self.H, v.linear) + symmetric_product(self.J, v.angular))
 
-    def less(self, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
-        """M* - W D W': what is left when a joint gives way; W = M* A, D = (A' W)^-1."""
-        K, H, J = self.K, self.H, self.J
-        for i, w in enumerate(W):
-            weighted = Force(Vector(0, 0, 0), Vector(0, 0, 0))
-            for j, other in enumerate(W):
-                weighted = weighted + other * D[i][j]
-            K = _less(K, w.linear, weighted.linear)
-            H = _less(H, w.linear, weighted.angular)
-            J = _less(J, w.angular, weighted.angular)
-        return ArticulatedInertia(_mirrored(K), H, _mirrored(J))
+    def less(self, A: Axes, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
+        """M* - W D W': what is left when a joint gives way; W = M* A, D = (A' W)^-1.
+
+        Nothing is left along A, so rows and columns of axes that are coordinate axes are zero, and are not computed.
+        """
+        gone = {k for k in map(_coordinate_axis, A.columns) if k is not None}
+        if len(gone) == 6:
+            return ArticulatedInertia((0,) * 6, (ZERO, ZERO, ZERO), (0,) * 6)
+        K, H, J = list(self.K), [list(row) for row in self.H], list(self.J)
+        for w, weighted in zip(W, _weighted(W, D), strict=True):
+            f, m = tuple(w.linear), tuple(w.angular)
+            g, n = tuple(weighted.linear), tuple(weighted.angular)
+            for entry, (i, j) in enumerate(_PAIRS):
+                K[entry] = K[entry] - f[i] * g[j]
+                J[entry] = J[entry] - m[i] * n[j]
+            for i in range(3):
+                for j in range(3):
+                    H[i][j] = H[i][j] - f[i] * n[j]
+        for entry, (i, j) in enumerate(_PAIRS):
+            K[entry] = 0 if i in gone or j in gone else K[entry]
+            J[entry] = 0 if i + 3 in gone or j + 3 in gone else J[entry]
+        a, b, c = (
+            Vector(*(0 if i in gone or j + 3 in gone else x for j, x in enumerate(row))) for i, row in enumerate(H)
+        )
+        return ArticulatedInertia(tuple(K), (a, b, c), tuple(J))
 
     def to_parent(self, X: Path) -> ArticulatedInertia:
         """At the parent, through the joint and then the mount."""
@@ -58,27 +72,37 @@ class ArticulatedInertia:
 
     def moved(self, X: Transform) -> ArticulatedInertia:
         """C' M* C: turned, then moved by p: H - K[p x], J - H'[p x] + [p x](H - K[p x])."""
-        p = X.offset
-        K, H, J = (_turned(X.rotation.rows, block) for block in (self.K, self.H, self.J))
-        K, J = _mirrored(K), _mirrored(J)
-        moved = (H[0] - K[0].cross(p), H[1] - K[1].cross(p), H[2] - K[2].cross(p))
-        a, b, c = (column.cross(p) for column in _transposed(H))
-        across = _crossed(p, moved)
-        J = (J[0] - a + across[0], J[1] - b + across[1], J[2] - c + across[2])
-        return ArticulatedInertia(K, moved, _mirrored(J))
+        R, p = X.rotation, X.offset
+        K, H, J = self.K, self.H, self.J
+        if R is not IDENTITY:
+            K, H, J = turned_symmetric(R, K), _turned(R, H), turned_symmetric(R, J)
+        if p is ZERO:
+            return ArticulatedInertia(K, H, J)
+        xx, yy, zz, xy, xz, yz = K
+        k = Vector(xx, xy, xz), Vector(xy, yy, yz), Vector(xz, yz, zz)
+        moved = (H[0] - k[0].cross(p), H[1] - k[1].cross(p), H[2] - k[2].cross(p))
+        before = [tuple(column.cross(p)) for column in _transposed(H)]
+        after = [tuple(p.cross(column)) for column in _transposed(moved)]
+        shifted = (entry - before[i][j] + after[j][i] for entry, (i, j) in zip(J, _PAIRS, strict=True))
+        return ArticulatedInertia(K, moved, tuple(shifted))
 
 
-def _times(rows: Rows, v: Vector) -> Vector:
-    return Vector(rows[0] @ v, rows[1] @ v, rows[2] @ v)
+def _weighted(W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> Iterator[Force]:
+    """The columns of W D."""
+    for row in D:
+        total = Force.zero()
+        for w, d in zip(W, row, strict=True):
+            total = total + w * d
+        yield total
 
 
-def _sum(A: Rows, B: Rows) -> Rows:
-    return (A[0] + B[0], A[1] + B[1], A[2] + B[2])
-
-
-def _less(A: Rows, v: Vector, w: Vector) -> Rows:
-    """A - v w'."""
-    return (A[0] - w * v.x, A[1] - w * v.y, A[2] - w * v.z)
+def _coordinate_axis(axis: Motion) -> int | None:
+    """Which of the six coordinate axes it is, forwards or back, if it is one."""
+    components = list(axis)
+    if not all(isinstance(x, (int, float)) for x in components):
+        return None
+    moving = [k for k, x in enumerate(components) if x != 0]
+    return moving[0] if len(moving) == 1 and abs(components[moving[0]]) == 1 else None
 
 
 def _transposed(A: Rows) -> Rows:
@@ -86,20 +110,31 @@ def _transposed(A: Rows) -> Rows:
     return (Vector(a.x, b.x, c.x), Vector(a.y, b.y, c.y), Vector(a.z, b.z, c.z))
 
 
-def _mirrored(A: Rows) -> Rows:
-    """A symmetric matrix by its upper half, so that the lower one costs nothing."""
-    a, b, c = A
-    return (a, Vector(a.y, b.y, b.z), Vector(a.z, b.z, c.z))
+def _transposed_product(A: Rows, v: Vector) -> Vector:
+    a, b, c = _transposed(A)
+    return Vector(a @ v, b @ v, c @ v)
 
 
-def _turned(R: Rows, A: Rows) -> Rows:
+def _turned(R: Rotation, A: Rows) -> Rows:
     """R A R'."""
-    columns = _transposed(A)
-    half = [Vector(row @ columns[0], row @ columns[1], row @ columns[2]) for row in R]
-    return tuple(Vector(row @ R[0], row @ R[1], row @ R[2]) for row in half)  # type: ignore[return-value]
-
-
-def _crossed(p: Vector, A: Rows) -> Rows:
-    """[p x] A."""
+    if isinstance(R, Turn):
+        return _turned_about_axis(R, A)
     x, y, z = _transposed(A)
-    return _transposed((p.cross(x), p.cross(y), p.cross(z)))
+    half = [Vector(row @ x, row @ y, row @ z) for row in R.rows]
+    a, b, c = R.rows
+    return tuple(Vector(row @ a, row @ b, row @ c) for row in half)  # type: ignore[return-value]
+
+
+def _turned_about_axis(R: Turn, A: Rows) -> Rows:
+    """R A R' of a turn, by g = s (Aii - Ajj) + c (Aij + Aji): Aii - s g, Ajj + s g, c g - Aji, c g - Aij."""
+    k, c, s = R.axis, R.c, R.s
+    i, j = (k + 1) % 3, (k + 2) % 3
+    old = [[*row] for row in A]
+    new = [[*row] for row in A]
+    g = s * (old[i][i] - old[j][j]) + c * (old[i][j] + old[j][i])
+    new[i][i], new[j][j] = old[i][i] - s * g, old[j][j] + s * g
+    new[i][j], new[j][i] = c * g - old[j][i], c * g - old[i][j]
+    new[i][k], new[j][k] = c * old[i][k] - s * old[j][k], s * old[i][k] + c * old[j][k]
+    new[k][i], new[k][j] = c * old[k][i] - s * old[k][j], s * old[k][i] + c * old[k][j]
+    x, y, z = (Vector(*row) for row in new)
+    return x, y, z

@@ -46,18 +46,11 @@ class RigidInertia:
 
     def turning(self, w: Vector) -> Vector:
         """J w."""
-        xx, yy, zz, xy, xz, yz = self.J
-        return Vector(xx * w.x + xy * w.y + xz * w.z, xy * w.x + yy * w.y + yz * w.z, xz * w.x + yz * w.y + zz * w.z)
+        return symmetric_product(self.J, w)
 
     def turned(self, R: Rotation) -> RigidInertia:
         """The same body in axes turned by R (new components = R times old): J -> R J R'."""
-        if R is IDENTITY:
-            return self
-        if isinstance(R, Turn):
-            return RigidInertia(self.mass, R @ self.h, turned_symmetric(R, self.J))
-        a, b, c = R.rows
-        Ja, Jb, Jc = self.turning(a), self.turning(b), self.turning(c)
-        return RigidInertia(self.mass, R @ self.h, (a @ Ja, b @ Jb, c @ Jc, a @ Jb, a @ Jc, b @ Jc))
+        return self if R is IDENTITY else RigidInertia(self.mass, R @ self.h, turned_symmetric(R, self.J))
 
     def shifted(self, p: Vector) -> RigidInertia:
         """At an origin from which the old one stands at p: J + (2 h.p + m p.p) E - h p' - p h' - m p p'."""
@@ -90,7 +83,22 @@ class RigidInertia:
 _PLANES = (((1, 2, 5), (3, 4)), ((2, 0, 4), (5, 3)), ((0, 1, 3), (4, 5)))
 
 
-def turned_symmetric(R: Turn, J: Symmetric) -> Symmetric:
+def symmetric_product(J: Symmetric, w: Vector) -> Vector:
+    """J w."""
+    xx, yy, zz, xy, xz, yz = J
+    return Vector(xx * w.x + xy * w.y + xz * w.z, xy * w.x + yy * w.y + yz * w.z, xz * w.x + yz * w.y + zz * w.z)
+
+
+def turned_symmetric(R: Rotation, J: Symmetric) -> Symmetric:
+    """R J R'."""
+    if isinstance(R, Turn):
+        return _turned_about_axis(R, J)
+    a, b, c = R.rows
+    Ja, Jb, Jc = (symmetric_product(J, row) for row in R.rows)
+    return a @ Ja, b @ Jb, c @ Jc, a @ Jb, a @ Jc, b @ Jc
+
+
+def _turned_about_axis(R: Turn, J: Symmetric) -> Symmetric:
     """R J R' of a turn, by g = s (Jaa - Jbb) + 2 c Jab: Jaa - s g, Jbb + s g, c g - Jab."""
     (aa, bb, ab), (ca, cb) = _PLANES[R.axis]
     c, s = R.c, R.s

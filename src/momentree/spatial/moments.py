@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from momentree.spatial.inertia import RigidInertia, Symmetric, turned_symmetric
 from momentree.spatial.motion import Force, Motion
-from momentree.spatial.rotation import IDENTITY, Rotation, Turn
+from momentree.spatial.rotation import IDENTITY, Rotation
 from momentree.spatial.scalar import Scalar
 from momentree.spatial.vector import Vector
 
@@ -44,11 +44,7 @@ class MassMoments:
 
     def turned(self, R: Rotation) -> MassMoments:
         """In axes turned by R: R h, R K R'."""
-        if R is IDENTITY:
-            return self
-        if isinstance(R, Turn):
-            return MassMoments(self.mass, R @ self.h, turned_symmetric(R, self.pseudo))
-        return MassMoments.of(RigidInertia(self.mass, self.h, self.J).turned(R))
+        return self if R is IDENTITY else MassMoments(self.mass, R @ self.h, turned_symmetric(R, self.pseudo))
 
     def shifted(self, p: Vector) -> MassMoments:
         """At an origin from which the old one stands at p: h + m p, K + h p' + p h' + m p p'."""

@@ -1,0 +1,171 @@
+"""The same mechanism told in the frames that take the fewest operations.
+
+Where a body's frame stands is free as long as the joint does not notice: it may turn about the axis of the joint and
+slide along it. So every hinge, slider and screw here has its axis along z; frames are turned about it until the mount
+of the next joint is a turn about x alone, R = Rz(a) Rx(b) Rz(c) with a and c given to the hinges on either side; and
+they slide along it until the way from joint to joint has the fewest components. This is what Denavit and Hartenberg's
+frames do for a chain, here for any tree. Numbers that are not known yet (free parameters) are left as they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from momentree.model.joints import Cylindrical, Prismatic, Revolute, Screw
+from momentree.spatial import IDENTITY, ZERO, Rotation, Scalar, Transform, Vector, Z
+from momentree.spatial.rotation import Turn
+from momentree.spatial.vector import normals
+from momentree.structure.mechanism import Attached, Mechanism, TreeBody
+
+TINY = 1e-14  # of the largest component: what round-off leaves of one that vanishes
+
+
+class _Frame(NamedTuple):
+    """A body's new frame B' in its old one B, and what that makes of its mount and of its joint."""
+
+    placement: Transform  # X_BB'
+    mount: Transform
+    offset: Scalar = 0  # angle to be added to the coordinate of a hinge
+
+
+def in_joint_frames(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with its frames chosen anew; coordinates and rates keep their meaning."""
+    upright = {body.number: _upright(body) for body in mechanism.bodies}
+    towards = _towards_children(mechanism, upright)
+    frames = {0: _Frame(Transform(), Transform())}
+    for body in mechanism.bodies:
+        frames[body.number] = _frame(body, frames[body.parent].placement, upright[body.number], towards)
+
+    def moved(frame: Attached) -> Attached:
+        return Attached(frame.body, frames[frame.body].placement.inverse() @ frame.placement)
+
+    return dataclasses.replace(
+        mechanism,
+        bodies=tuple(_told_anew(body, frames[body.number]) for body in mechanism.bodies),
+        loops=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.loops),
+        pushes=tuple(dataclasses.replace(push, frame=moved(push.frame)) for push in mechanism.pushes),
+        links=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.links),
+    )
+
+
+def _upright(body: TreeBody) -> Rotation | None:
+    """The rotation that takes z to the axis of the body's joint; None if it has no axis, or one not known yet."""
+    joint = body.connection.joint
+    if not isinstance(joint, (Revolute, Prismatic, Screw, Cylindrical)) or not _known(joint.axis):
+        return None
+    n1, n2 = normals(joint.axis)
+    return _plain(Rotation(n1, n2, joint.axis).T)
+
+
+def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None]) -> dict[int, float]:
+    """How far to turn the frame of a hinged body about its axis, to suit the mount of its first skew child: angle a."""
+    found: dict[int, float] = {}
+    for body in mechanism.bodies:
+        own, carrier = upright[body.number], upright.get(body.parent)
+        if own is None or carrier is None or body.parent in found or not _known(*body.mount.rotation.rows):
+            continue
+        between = carrier.T @ body.mount.rotation @ own
+        if isinstance(mechanism.bodies[body.parent - 1].connection.joint, Revolute) and not _is_simple(between):
+            found[body.parent] = _angles(between)[0]
+    return found
+
+
+def _frame(body: TreeBody, parent: Transform, upright: Rotation | None, towards: dict[int, float]) -> _Frame:
+    mount = parent.inverse() @ body.mount
+    if upright is None or not _known(*mount.rotation.rows):
+        return _Frame(Transform(), mount)
+    # turn: the joint's frame by -c on the parent's side, by a of the next mount on the body's; a slider by the same
+    R = _plain(mount.rotation @ upright)
+    before = 0.0 if _is_simple(R) else -_angles(R)[2]
+    R = R if before == 0 else _plain(R @ _about_z(before))
+    hinged = isinstance(body.connection.joint, Revolute)
+    after = towards.get(body.number, before) if hinged else before
+    # slide: the same way on both sides
+    along = _slide(mount.offset, R @ Z)
+    offset = _clean(mount.offset + (R @ Z) * along, mount.offset) if along != 0 else mount.offset
+    own = upright if after == 0 else upright @ _about_z(after)
+    own = _plain(own)
+    placement = Transform(own, ZERO if along == 0 else own @ (Z * along))
+    return _Frame(placement, Transform(R, offset), (before - after) if body.reverse else (after - before))
+
+
+def _told_anew(body: TreeBody, frame: _Frame) -> TreeBody:
+    joint = body.connection.joint
+    if frame.placement.rotation is not IDENTITY or frame.placement.offset is not ZERO:
+        joint = joint.with_fields(axis=Z, **({"offset": frame.offset} if isinstance(joint, Revolute) else {}))
+    back = frame.placement.inverse()
+    return dataclasses.replace(
+        body,
+        mount=frame.mount,
+        own=back @ body.own,
+        inertia=back.inertia_to_parent(body.inertia),
+        connection=dataclasses.replace(body.connection, joint=joint),
+    )
+
+
+# --- rotations ---
+
+
+def _angles(R: Rotation) -> tuple[float, float, float]:
+    """a, b, c of R = Rz(a) Rx(b) Rz(c), 0 <= b <= pi; where b is 0 or pi, all of it is c."""
+    (xx, xy, xz), (_, _, yz), (zx, zy, zz) = R.rows
+    sine = math.hypot(zx, zy)
+    if sine < TINY:
+        return 0.0, (0.0 if zz > 0 else math.pi), math.atan2(-xy, xx)
+    return math.atan2(xz, -yz), math.atan2(sine, zz), math.atan2(zx, zy)
+
+
+def _about_z(angle: float) -> Rotation:
+    return Turn(2, math.cos(angle), math.sin(angle))
+
+
+def _is_simple(R: Rotation) -> bool:
+    """Whether passing it takes few operations as it is: a turn about a coordinate axis, or an exchange of axes."""
+    return R is IDENTITY or isinstance(R, Turn) or all(x in (-1, 0, 1) for row in R.rows for x in row)
+
+
+def _plain(R: Rotation) -> Rotation:
+    """The same rotation, recognised: round-off taken off entries that vanish, as a turn if it is about x, y or z."""
+    if R is IDENTITY or isinstance(R, Turn):
+        return R
+    rows = [[_rounded(x) for x in row] for row in R.rows]
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        if rows[k][k] == 1:
+            return IDENTITY if rows[i][i] == 1 else Turn(k, rows[i][i], rows[j][i])
+    return Rotation(*(Vector(*row) for row in rows))
+
+
+def _rounded(x: float) -> float:
+    whole = round(x)
+    return whole if abs(x - whole) <= TINY else x
+
+
+# --- offsets ---
+
+
+def _slide(offset: Vector, n: Vector) -> float:
+    """How far to slide along n so that the offset keeps the fewest components."""
+    if not _known(offset, n):
+        return 0  # which components will vanish is not known yet
+    best, most = 0.0, sum(1 for x in offset if x == 0)
+    for x, slope in zip(offset, n, strict=True):
+        if abs(slope) > 1e-9 and x != 0:
+            length = -x / slope
+            zeros = sum(1 for component in _clean(offset + n * length, offset) if component == 0)
+            if zeros > most:
+                best, most = length, zeros
+    return best
+
+
+def _clean(offset: Vector, scale: Vector) -> Vector:
+    """Components that are only round-off are zero."""
+    size = max(max(abs(x) for x in scale), max(abs(x) for x in offset))
+    return Vector(*(0 if abs(x) <= TINY * size else x for x in offset))
+
+
+def _known(*vectors: Iterable[Scalar]) -> bool:
+    return all(isinstance(x, (int, float)) for v in vectors for x in v)
