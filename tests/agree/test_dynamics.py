@@ -227,3 +227,9 @@ def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_ab
         assert isinstance(body.mount.rotation, Turn)
         assert body.mount.rotation.axis == 0
         assert 0 in tuple(body.mount.offset)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_mass_matrix_times_rates_is_the_momentum_along_them(seed):
+    system, q, v, _, t = loaded(seed)
+    near(aggregative.inertia_product(system.mechanism, q, v, t), aggregative.mass_matrix(system.mechanism, q, t) @ v)

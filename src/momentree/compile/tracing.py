@@ -116,7 +116,7 @@ def _by_solving(mechanism: Mechanism, given: _Given) -> list[Scalar]:
     return solve(_rows(mechanism, given), [tau - entry for tau, entry in zip(given.tau, d, strict=True)])
 
 
-def _articulated(mechanism: Mechanism, given: _Given) -> list[Scalar]:
+def _articulated(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
     mechanism = in_joint_frames(mechanism)
     return articulated.forward_dynamics(mechanism, given.q, given.v, given.tau, given.t, given.parameters)
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.equations.forces import Names, loaded
-from momentree.equations.kinematics import records
-from momentree.equations.sweeps import Fields, Record, inward, locally
+from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.kinematics import carry_velocity, records
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
-from momentree.spatial import Force, Motion, Scalar
+from momentree.spatial import REST, Force, Motion, Scalar
 from momentree.structure.mechanism import Mechanism
 
 
@@ -29,8 +29,14 @@ def begin_gathering(body: Record) -> Fields:
 
 
 def gather(body: Record) -> tuple[Fields, Fields]:
-    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z."""
-    return {"b": body.A.along(body.Z)}, {"Z": body.X.force_to_parent(body.Z)}
+    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z, less what acts along the rates."""
+    b = tuple(along - given for along, given in zip(body.A.along(body.Z), body.along, strict=True))
+    return {"b": b}, {"Z": body.X.force_to_parent(body.Z)}
+
+
+def momentum(body: Record) -> Fields:
+    """Z begins as M V."""
+    return {"Z": body.inertia @ body.v}
 
 
 def compose(body: Record) -> tuple[Fields, Fields]:
@@ -54,17 +60,16 @@ def first_form(
 ) -> Form:
     """Inertia alone: A u' + b = all generalised forces."""
     moving = records(mechanism, q, u, [0] * mechanism.nv, t, parameters)
-    for record in moving:
-        record.applied = Force.zero()
-    return _form(mechanism, _gathered(moving), [0] * mechanism.nv)
+    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
+        record.applied, record.along = Force.zero(), (0,) * len(body.connection.joint.rates)
+    return _form(mechanism, _gathered(moving))
 
 
 def second_form(
     mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
 ) -> Form:
     """Inertia, gravity and every force of the model: A u' + d = what else acts along the rates."""
-    moving, along = loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters)
-    return _form(mechanism, _gathered(moving), along)
+    return _form(mechanism, _gathered(loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters)))
 
 
 def inverse_dynamics(
@@ -76,8 +81,8 @@ def inverse_dynamics(
     parameters: Names | None = None,
 ) -> tuple[Scalar, ...]:
     """What must act along the rates, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
-    moving, along = loaded(mechanism, q, u, du, t, parameters)
-    return _form(mechanism, _gathered(moving), along).b
+    moving = _gathered(loaded(mechanism, q, u, du, t, parameters))
+    return along_rates(mechanism, moving, "b")
 
 
 def mass_matrix(
@@ -87,7 +92,7 @@ def mass_matrix(
     placed = records(mechanism, q, t=t, parameters=parameters)
     for record in placed[1:]:
         record.composite = record.inertia
-    inward(placed, compose)
+    placed.inward(compose)
     A: list[list[Scalar]] = [[0] * mechanism.nv for _ in range(mechanism.nv)]
     for body in mechanism.bodies:
         for i, axis in zip(range(body.v.start, body.v.stop), placed[body.number].A.columns, strict=False):
@@ -101,15 +106,34 @@ def mass_matrix(
     return A
 
 
-def _gathered(moving: list[Record]) -> list[Record]:
+def inertia_product(
+    mechanism: Mechanism,
+    q: Coordinates,
+    x: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> tuple[Scalar, ...]:
+    """A(q) x in O(n): the momenta along the rates when nothing moves but the rates, with x."""
+    moving = records(mechanism, q, t=t, parameters=parameters, run=run)
+    moving[0].v = REST
+    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
+        nothing = (0,) * len(body.connection.joint.rates)
+        record.u, record.along = nothing if body.laws else tuple(x[body.v]), nothing
+    moving.outward(carry_velocity)
+    moving.locally(momentum)
+    moving.inward(gather)
+    return along_rates(mechanism, moving, "b")
+
+
+def _gathered(moving: Records) -> Records:
     """The bodies with every force carried to the ground."""
-    locally(moving, inertial_force)
-    locally(moving, begin_gathering)
-    inward(moving, gather)
+    moving.locally(inertial_force)
+    moving.locally(begin_gathering)
+    moving.inward(gather)
     return moving
 
 
-def _form(mechanism: Mechanism, moving: Sequence[Record], along: Sequence[Scalar]) -> Form:
-    carried = [b for body in mechanism.bodies if not body.laws for b in moving[body.number].b]
+def _form(mechanism: Mechanism, moving: Sequence[Record]) -> Form:
     V, X, Y, Z = (tuple(getattr(record, field) for record in moving[1:]) for field in ("v", "dv", "Y", "Z"))
-    return Form(V, X, Y, Z, tuple(c - f for c, f in zip(carried, along, strict=True)))
+    return Form(V, X, Y, Z, along_rates(mechanism, moving, "b"))

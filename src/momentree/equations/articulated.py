@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.equations.forces import Names, loaded
-from momentree.equations.sweeps import Fields, Record, inward, locally, outward
+from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
@@ -36,7 +36,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
         return {}, {"M_star": M.to_parent(body.X), "p": body.X.force_to_parent(body.p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
     D = inverse([[axis @ w for w in W] for axis in body.A.columns])
-    rest = [tau - along for tau, along in zip(body.tau, body.A.along(body.p), strict=True)]
+    rest = [tau + f - b for tau, f, b in zip(body.tau, body.along, body.A.along(body.p), strict=True)]
     left = M.less(body.A, W, D)
     p = body.p + left @ c
     for w, share in zip(W, product(D, rest), strict=True):
@@ -61,15 +61,15 @@ def forward_dynamics(
     tau: Sequence[Scalar],
     t: Scalar = 0.0,
     parameters: Names | None = None,
-) -> list[Scalar]:
+    run: Runner = Records,
+) -> tuple[Scalar, ...]:
     """The derivatives of the rates of the tree under the forces of the model and tau along the rates."""
-    moving, given = loaded(mechanism, q, u, None, t, parameters)
-    total = [a + b for a, b in zip(tau, given, strict=True)]
+    moving = loaded(mechanism, q, u, None, t, parameters, run)
     for body in mechanism.bodies:
         record = moving[body.number]
-        record.tau, record.free = total[body.v], body.v.stop > body.v.start
-    locally(moving, begin)
-    outward(moving, carry_bias)
-    inward(moving, articulate)
-    outward(moving, accelerate)
-    return [entry for body in mechanism.bodies if body.v.stop > body.v.start for entry in moving[body.number].du]
+        record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
+    moving.locally(begin)
+    moving.outward(carry_bias)
+    moving.inward(articulate)
+    moving.outward(accelerate)
+    return along_rates(mechanism, moving, "du")

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from momentree.equations.forces import Names, applied_forces, joint_forces, names_of
+from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
 from momentree.equations.kinematics import records
-from momentree.equations.sweeps import Fields, Record, locally, outward
+from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint import Coordinates
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
 from momentree.structure.mechanism import Mechanism
@@ -143,16 +143,17 @@ def energy_form(
         rates = range(body.v.start, body.v.stop)
         fields = {"rates": rates, "applied": applied[body.number], "gravity": mechanism.gravity}
         moving[body.number].__dict__.update(fields)
-    outward(moving, carry_partial)
+    moving.outward(carry_partial)
     for step in (find_centre, move_to_centre, load):
-        locally(moving, step)
+        moving.locally(step)
+    drive(mechanism, moving, names)
     return EnergyForm(
         inertia=tuple(body.central for body in moving[1:]),
         partial=tuple(tuple(body.partial.get(s, REST) for s in range(mechanism.nv)) for body in moving[1:]),
         velocity=tuple(body.V for body in moving[1:]),
         acceleration=tuple(body.a for body in moving[1:]),
         force=tuple(body.active for body in moving[1:]),
-        along=tuple(joint_forces(mechanism, moving, names)),
+        along=along_rates(mechanism, moving, "along"),
     )
 
 
@@ -204,7 +205,7 @@ def power(
     form = energy_form(mechanism, q, u, du, t, parameters)
     # v_t, w_t: how the bodies move when every rate is zero
     carried = records(mechanism, q, [0] * mechanism.nv, t=t, parameters=parameters)
-    locally(carried, find_centre)
+    carried.locally(find_centre)
     v_t = [body.centre.motion(body.v) for body in carried[1:]]
     needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]
     along = _sum(force * rate for force, rate in zip(form.along, u, strict=True))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from momentree.equations.forces import Names
 from momentree.equations.kinematics import records
-from momentree.equations.sweeps import Fields, Record, inward, locally
+from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
@@ -72,8 +72,8 @@ def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: N
     placed = records(mechanism, q, t=t, parameters=parameters)
     for body in mechanism.bodies:
         placed[body.number].free = body.v.stop > body.v.start
-    locally(placed, begin)
-    inward(placed, give_way)
+    placed.locally(begin)
+    placed.inward(give_way)
     U: dict[tuple[int, int], Block] = {}
     moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
     for body in moving:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from momentree.equations.kinematics import frame_placement, records
-from momentree.equations.sweeps import Record
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.errors import MomentreeError
 from momentree.model.expressions import Reference
 from momentree.model.joint import Coordinates
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
-from momentree.structure.mechanism import Attached, Link, Mechanism, Push, TreeBody
+from momentree.structure.mechanism import Attached, Link, Mechanism, Push
 
 Names = Mapping[Reference, Scalar]
 
@@ -38,13 +38,15 @@ def loaded(
     du: Coordinates | None,
     t: Scalar = 0.0,
     parameters: Names | None = None,
-) -> tuple[list[Record], list[Scalar]]:
-    """The bodies moving, accelerations as felt, each with what is `applied` to it; and the forces along the rates."""
-    moving = records(mechanism, q, u, du, t, parameters, weighed=True)
+    run: Runner = Records,
+) -> Records:
+    """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its rates."""
+    moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run)
     names = names_of(mechanism, moving, t, parameters)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
         record.applied = force
-    return moving, joint_forces(mechanism, moving, names)
+    drive(mechanism, moving, names)
+    return moving
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
@@ -60,16 +62,34 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
     return total
 
 
-def joint_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Scalar]:
-    """The force along each rate of the tree from joint springs, dampers and torque laws."""
-    total: list[Scalar] = [0] * mechanism.nv
+def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
+    """What acts `along` the rates of each body: torque laws, joint springs and dampers."""
     for body in mechanism.bodies:
-        if body.laws is None:
-            total[body.v] = _spring_and_damper(body, moving[body.number])
-    for drive in mechanism.drives:
-        v = mechanism.bodies[drive.body - 1].v
-        total[v] = [old + law.evaluate(names) for old, law in zip(total[v], drive.laws, strict=True)]
-    return total
+        record, joint = moving[body.number], body.connection.joint
+        record.driven = (0,) * len(joint.rates)
+        record.spring, record.rest, record.damping = joint.spring, joint.rest, joint.damping
+    for torque in mechanism.drives:
+        record = moving[torque.body]
+        laws = (law.evaluate(names) for law in torque.laws)
+        record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
+    moving.locally(resist)
+
+
+def resist(body: Record) -> Fields:
+    """Along each rate: what drives it, -k (q - rest) of its spring, -c u of its damper."""
+    along = list(body.driven)
+    for i in range(len(along)):
+        if body.spring:
+            along[i] = along[i] - body.spring[i] * (body.q[i] - (body.rest[i] if body.rest else 0))
+        if body.damping:
+            along[i] = along[i] - body.damping[i] * body.u[i]
+    return {"along": tuple(along)}
+
+
+def along_rates(mechanism: Mechanism, moving: Sequence[Record], field: str) -> tuple[Scalar, ...]:
+    """A field with an entry for each rate of a body, for all rates of the tree that are not prescribed."""
+    free = [moving[body.number] for body in mechanism.bodies if not body.laws and body.v.stop > body.v.start]
+    return tuple(entry for record in free for entry in getattr(record, field))
 
 
 def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
@@ -105,21 +125,10 @@ def link_force(link: Link, moving: Sequence[Record]) -> Vector:
     return e * tension
 
 
-def _spring_and_damper(body: TreeBody, record: Record) -> list[Scalar]:
-    joint = body.connection.joint
-    forces: list[Scalar] = [0] * len(joint.rates)
-    for i in range(len(joint.rates)):
-        if joint.spring:
-            forces[i] = forces[i] - joint.spring[i] * (record.q[i] - (joint.rest[i] if joint.rest else 0))
-        if joint.damping:
-            forces[i] = forces[i] - joint.damping[i] * record.u[i]
-    return forces
-
-
 def _push(push: Push, moving: Sequence[Record], names: Names) -> Force:
     force, moment = (Vector(*(law.evaluate(names) for law in laws)) for laws in (push.force, push.moment))
     if not push.carried:
-        R = frame_placement(list(moving), push.frame).rotation.T @ moving[0].X_0.rotation
+        R = frame_placement(moving, push.frame).rotation.T @ moving[0].X_0.rotation
         force, moment = R @ force, R @ moment
     return push.frame.placement.force_to_parent(Force(force, moment))
 
@@ -131,7 +140,7 @@ def _at_point(end: Attached, moving: Sequence[Record], force: Vector) -> Force:
 
 
 def _between(link: Link, placed: Sequence[Record]) -> Vector:
-    first, second = (frame_placement(list(placed), end).offset for end in (link.first, link.second))
+    first, second = (frame_placement(placed, end).offset for end in (link.first, link.second))
     return second - first
 
 

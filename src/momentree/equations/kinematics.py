@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from momentree.equations.sweeps import Fields, Record, outward
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Reference
 from momentree.model.joint import Coordinates, Prescribed
 from momentree.model.joints import Free
@@ -42,7 +42,8 @@ def records(
     t: Scalar = 0.0,
     parameters: Mapping[Reference, Scalar] | None = None,
     weighed: bool = False,
-) -> list[Record]:
+    run: Runner = Records,
+) -> Records:
     """One record for the ground and each body: placed (`X_0`), moving (`v`) if u is given, accelerating if du is.
 
     | argument   | shape      | meaning                                                                    |
@@ -51,31 +52,33 @@ def records(
     | t          |            | time (s), for prescribed joints and a moving ground                        |
     | parameters |            | values of the free parameters in motion laws                               |
     | weighed    |            | accelerations as felt: less gravity, as if the ground were hurled upwards  |
+    | run        |            | who runs the steps (sweeps.py)                                             |
     """
     now = {TIME: t, **(parameters or {})}
-    found = [_ground(mechanism, now, weighed)]
+    bodies = [_ground(mechanism, now, weighed)]
     for body in mechanism.bodies:
         if body.laws is None:
             at, rate, change = tuple(q[body.q]), _part(u, body.v), _part(du, body.v)
         else:
             at, rate, change = body.connection.joint.prescribed(*_at(body.laws, now))
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint": body.joint}
-        found.append(Record(**fixed, inertia=body.inertia, q=at, u=rate, du=change))
-    outward(found, place)
+        bodies.append(Record(**fixed, inertia=body.inertia, q=at, u=rate, du=change))
+    found = run(bodies)
+    found.outward(place)
     if u is not None:
-        outward(found, carry_velocity)
+        found.outward(carry_velocity)
     if du is not None:
-        outward(found, carry_acceleration)
+        found.outward(carry_acceleration)
     return found
 
 
-def frame_placement(placed: list[Record], frame: Attached) -> Transform:
+def frame_placement(placed: Sequence[Record], frame: Attached) -> Transform:
     """A frame fixed in a body, in inertial space."""
     X_0: Transform = placed[frame.body].X_0
     return X_0 @ frame.placement
 
 
-def frame_jacobian(mechanism: Mechanism, placed: list[Record], frame: Attached) -> list[Motion]:
+def frame_jacobian(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> list[Motion]:
     """How a frame moves by each rate of the tree: its origin, in inertial axes; one column for each rate."""
     point = frame_placement(placed, frame).offset
     columns = [REST] * mechanism.nv

@@ -12,8 +12,8 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 from __future__ import annotations
 
 from momentree.equations.aggregative import gather
-from momentree.equations.forces import Names, loaded
-from momentree.equations.sweeps import Fields, Record, inward, locally, outward
+from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
 from momentree.structure.mechanism import Mechanism
@@ -24,13 +24,19 @@ class Spin:
 
     __slots__ = ("rows",)
 
-    def __init__(self, w: Vector, dw: Vector):
+    def __init__(self, rows: tuple[Vector, Vector, Vector]):
+        self.rows = rows
+
+    @classmethod
+    def of(cls, w: Vector, dw: Vector) -> Spin:
         xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
         xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
-        self.rows = (
-            Vector(-yy - zz, xy - dw.z, xz + dw.y),
-            Vector(xy + dw.z, -xx - zz, yz - dw.x),
-            Vector(xz - dw.y, yz + dw.x, -xx - yy),
+        return cls(
+            (
+                Vector(-yy - zz, xy - dw.z, xz + dw.y),
+                Vector(xy + dw.z, -xx - zz, yz - dw.x),
+                Vector(xz - dw.y, yz + dw.x, -xx - yy),
+            )
         )
 
     def __matmul__(self, r: Vector) -> Vector:
@@ -54,7 +60,7 @@ def accelerate(body: Record, parent: Record) -> Fields:
     w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ parent.dw
     a_F = mount.rotation.T @ (parent.a if mount.offset is ZERO else parent.a + parent.U @ mount.offset)
     if joint.offset is not ZERO:
-        a_F = a_F + Spin(w_F, dw_F) @ joint.offset
+        a_F = a_F + Spin.of(w_F, dw_F) @ joint.offset
     R = joint.rotation.T
     carried = R @ w_F
     relative, turning, drive = body.A @ body.u, body.joint.axes_rate(body.q, body.u) @ body.u, body.A @ body.du
@@ -62,7 +68,7 @@ def accelerate(body: Record, parent: Record) -> Fields:
     dw = R @ dw_F + carried.cross(relative.angular) + turning.angular + drive.angular
     # the origin as seen from F: velocity `relative`, whose components change also because the axes turn
     seen = turning.linear + drive.linear + (carried + w).cross(relative.linear)
-    return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin(w, dw)}
+    return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin.of(w, dw)}
 
 
 def weigh(body: Record) -> Fields:
@@ -79,15 +85,15 @@ def inverse_dynamics(
     du: Coordinates,
     t: Scalar = 0.0,
     parameters: Names | None = None,
+    run: Runner = Records,
 ) -> tuple[Scalar, ...]:
     """What must act along the rates, besides the forces of the model, for the tree to accelerate with du."""
-    moving, given = loaded(mechanism, q, u, du, t, parameters)
+    moving = loaded(mechanism, q, u, du, t, parameters, run)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
-    ground.U = Spin(ground.w, ground.dw)
-    outward(moving, accelerate)
-    locally(moving, weigh)
-    inward(moving, gather)
-    carried = [entry for body in mechanism.bodies if not body.laws for entry in moving[body.number].b]
-    return tuple(c - f for c, f in zip(carried, given, strict=True))
+    ground.U = Spin.of(ground.w, ground.dw)
+    moving.outward(accelerate)
+    moving.locally(weigh)
+    moving.inward(gather)
+    return along_rates(mechanism, moving, "b")
