@@ -187,6 +187,12 @@ class Tape:
         lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self.kept())]
         return "\n".join(lines)
 
+    def to_casadi(self, arrays: Sequence[tuple[str, Sequence[str]]] | None = None) -> Any:
+        """The outputs as a casadi.Function of columns of inputs, or of each input by itself."""
+        from momentree.compile.casadi_export import to_casadi
+
+        return to_casadi(self, arrays)
+
     # --- edges ---
 
     def edge(self, x: Scalar) -> int:

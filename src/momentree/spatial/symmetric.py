@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from momentree.spatial.scalar import Scalar
+from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
+REGULARISATION = 1e-10  # of the mean diagonal, added to every diagonal entry of a semi-definite matrix
 
 
 def inverse(A: Matrix) -> list[list[Scalar]]:
@@ -46,15 +48,36 @@ def _factors(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
 
 def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
     """x with A x = b for a positive definite A = U D U', the last unknown eliminated first, as along a tree."""
-    n = len(A)
-    U, reciprocals = _factors([row[::-1] for row in A[::-1]])
-    y = list(b[::-1])
+    return _solved(*_factors([row[::-1] for row in A[::-1]]), b[::-1])[::-1]
+
+
+def solve_semidefinite(Phi: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
+    """x with Phi x = b for a positive semi-definite Phi, of any rank, and a b in its range; x = 0 where Phi = 0.
+
+        (Phi + delta E) x_1 = b,   x = x_1 + (Phi + delta E)^-1 (b - Phi x_1),   delta = 1e-10 of the mean diagonal
+
+    Without pivoting and without a branch. The first solution errs by delta / (delta + lambda) along the eigenvector of
+    the eigenvalue lambda, the second by the square of that. Along null directions x is 0 but for what rounding puts
+    there, some 1e-5 of x; what b has outside the range of Phi comes back 2 / delta times as large.
+    """
+    n = len(Phi)
+    delta = REGULARISATION / max(n, 1) * _sum(Phi[i][i] for i in range(n))
+    delta = select(delta, delta, math.inf)  # its reciprocal is 0, and so is x
+    factors = _factors([[Phi[i][j] + delta if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
+    x = _solved(*factors, b)
+    residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)]
+    return [entry + step for entry, step in zip(x, _solved(*factors, residual), strict=True)]
+
+
+def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with L D L' x = b."""
+    n, y = len(L), list(b)
     for i in range(n):
-        y[i] = y[i] - _sum(U[i][k] * y[k] for k in range(i))
+        y[i] = y[i] - _sum(L[i][k] * y[k] for k in range(i))
     x = [entry * reciprocal for entry, reciprocal in zip(y, reciprocals, strict=True)]
     for i in range(n - 1, -1, -1):
-        x[i] = x[i] - _sum(U[k][i] * x[k] for k in range(i + 1, n))
-    return x[::-1]
+        x[i] = x[i] - _sum(L[k][i] * x[k] for k in range(i + 1, n))
+    return x
 
 
 def product(A: Matrix, x: Sequence[Scalar]) -> list[Scalar]:

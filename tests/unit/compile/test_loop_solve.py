@@ -1,0 +1,85 @@
+"""The compiled solution of Phi x = b: what floats give, scalar and batched, at any rank."""
+
+import numpy as np
+import pytest
+
+from momentree.compile.kernel import WIDTHS
+from momentree.compile.llvm import compile_tape
+from momentree.compile.loop_solve import trace_loop_solve
+from momentree.errors import MomentreeError
+from momentree.spatial.symmetric import solve_semidefinite
+
+ROUND_OFF = 1e-14  # of |Phi| |x|
+SHAPES = [(1, 1), (2, 1), (3, 3), (6, 3), (12, 6), (24, 12)]  # rows, rank
+
+
+def loop_matrices(random, rows, rank, count, masses=1e4):
+    """Phi = J M^-1 J' with redundant rows, and b in its range; masses up to so many times the smallest."""
+    J = random.standard_normal((count, rank, rank + 3))
+    J = np.concatenate([J, random.uniform(-1, 1, (count, rows - rank, rank)) @ J], axis=1)
+    M = masses ** random.uniform(0, 1, (count, 1, rank + 3))
+    Phi = (J / M) @ J.swapaxes(1, 2)
+    return (Phi + Phi.swapaxes(1, 2)) / 2, ((J / M) @ random.standard_normal((count, rank + 3, 1)))[:, :, 0]
+
+
+def lower(Phi):
+    """The lower triangle of each matrix, row by row."""
+    rows, columns = np.tril_indices(Phi.shape[-1])
+    return np.ascontiguousarray(Phi[..., rows, columns])
+
+
+def near(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("rows", "rank"), SHAPES)
+def test_compiled_loops_are_solved_to_round_off(rows, rank):
+    Phi, b = loop_matrices(np.random.default_rng(rows), rows, rank, 21)
+    tape, arguments = trace_loop_solve(rows)
+    x = compile_tape(tape, arguments)([lower(Phi), b])
+    error = np.linalg.norm((Phi @ x[:, :, None])[:, :, 0] - b, axis=1)
+    assert (error < ROUND_OFF * np.linalg.norm(Phi, 2, axis=(1, 2)) * np.linalg.norm(x, axis=1)).all()
+    # near the shortest solution: along null directions there is little
+    for entry, matrix, side in zip(x, Phi, b, strict=True):
+        near(entry, np.linalg.lstsq(matrix, side, rcond=1e-9)[0])
+
+
+@pytest.mark.parametrize(("rows", "rank"), [(3, 3), (6, 3)])
+def test_scalar_and_batched_are_the_same(rows, rank):
+    Phi, b = loop_matrices(np.random.default_rng(3), rows, rank, 21)
+    tape, arguments = trace_loop_solve(rows)
+    kernels = [compile_tape(tape, arguments, width) for width in WIDTHS]
+    alone = np.array([kernels[0]([lower(one), side]) for one, side in zip(Phi, b, strict=True)])
+    for kernel in kernels:
+        np.testing.assert_array_equal(kernel([lower(Phi), b]), alone)
+
+
+def test_the_tape_replays_what_floats_give():
+    (Phi,), (b,) = loop_matrices(np.random.default_rng(4), 6, 3, 1)
+    tape, ((_, entries), (_, sides)) = trace_loop_solve(6)
+    given = dict(zip(entries, lower(Phi).tolist(), strict=True)) | dict(zip(sides, b.tolist(), strict=True))
+    assert tape.evaluate(given) == solve_semidefinite(Phi.tolist(), b.tolist())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_where_nothing_can_move_nothing_is_found(width):
+    Phi, b = loop_matrices(np.random.default_rng(5), 3, 2, 9)
+    Phi[::2] = 0
+    tape, arguments = trace_loop_solve(3)
+    found = compile_tape(tape, arguments, width)([lower(Phi), b])
+    assert (found[::2] == 0).all()
+    assert (found[1::2] != 0).all()
+
+
+def test_the_factors_are_computed_once():
+    """Of 12 rows: L D L' takes n (n - 1) (n + 4) / 6 products, a solution n^2, Phi x n^2, the mean diagonal 1."""
+    n = 12
+    tape, _ = trace_loop_solve(n)
+    counts = tape.operations()
+    assert counts.divisions == n
+    assert counts.multiplications == n * (n - 1) * (n + 4) // 6 + 2 * n**2 + n**2 + 1
+
+
+def test_a_system_has_rows():
+    with pytest.raises(MomentreeError, match="rows is 0"):
+        trace_loop_solve(0)
