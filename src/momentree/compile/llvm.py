@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from momentree.compile.functions import SIMPLE, Lines, definitions
 from momentree.compile.kernel import Kernel
 from momentree.compile.machine_code import Target
+from momentree.compile.rows import Rows, Writer, module
 from momentree.compile.tape import Node, Tape, edges_of
 from momentree.errors import MomentreeError, suggestion
 
@@ -73,7 +73,7 @@ class StraightLine:
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
-        return _Rows(self._recorded, self._grouped, width).text()
+        return _text(self._recorded, self._grouped, width)
 
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""
@@ -121,110 +121,27 @@ def _most_alive(recorded: _Recorded) -> int:
 # --- the text ---
 
 
-class _Rows:
-    """Writes the function of one width: what depends on parameters alone before the loop over rows, the rest in it."""
+def _text(recorded: _Recorded, arrays: Arrays, width: int) -> str:
+    """The module of one width: what depends on parameters alone before the loop over rows, the rest in it."""
+    nodes, online = recorded.nodes, set(recorded.online)
+    varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
+    places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
+    rows = Rows(width, len(arrays), len(recorded.outputs))
+    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *places[nodes[index][1]]))
 
-    def __init__(self, recorded: _Recorded, arrays: Arrays, width: int):
-        self.nodes, self.width, self.outputs = recorded.nodes, width, recorded.outputs
-        self.places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
-        self.once, self.body = Lines(1, "once"), Lines(width)
-        self.found: dict[Lines, dict[int, str]] = {self.once: {}, self.body: {}}  # names of values, by their nodes
-        self.pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
-        self.functions: dict[Lines, set[str]] = {self.once: set(), self.body: set()}
-        online = set(recorded.online)
-        self.varying = online | {index for index in recorded.live if self.nodes[index][0] == "input"}
-        for k in range(len(arrays)):
-            self._find_rows(k)
-        self._compute(recorded.live, online)
+    def leaf(index: int) -> str:
+        if index in varying:
+            return rows.load(rows.body, *places[nodes[index][1]])
+        return rows.body.splat(once.value(index))
 
-    def text(self) -> str:
-        """The module."""
-        W, alone = self.width, self.width == 1
-        given = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
-        loop = f"""define void @rows_{W}{given} nounwind {{
-entry:
-{self.once}
-  %last = sub i64 %end, {W - 1}
-  br label %head
-head:
-  %row = phi i64 [ %begin, %entry ], [ %next, %body ]
-  %more = icmp slt i64 %row, %last
-  br i1 %more, label %body, label %rest
-body:
-{self.body}
-  %next = add i64 %row, {W}
-  br label %head
-rest:
-  {"" if alone else "call void @rows_1(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"}
-  ret void
-}}"""
-        functions = {(name, lines.width) for lines, names in self.functions.items() for name in names}
-        remainder = [] if alone else [f"declare void @rows_1{given.replace('noalias ', '')}"]
-        return "\n\n".join([loop, *remainder, definitions(functions)]) + "\n"
-
-    def _find_rows(self, k: int) -> None:
-        """Where the rows of argument k start, one for each lane."""
-        self.once.do(f"%place{k} = getelementptr ptr, ptr %arguments, i64 {k}")
-        self.once.do(f"%argument{k} = load ptr, ptr %place{k}")
-        self.once.do(f"%at{k} = getelementptr i64, ptr %strides, i64 {k}")
-        self.once.do(f"%stride{k} = load i64, ptr %at{k}")
-        self.body.do(f"%offset{k} = mul i64 %row, %stride{k}")
-        self.body.do(f"%start{k}_0 = getelementptr double, ptr %argument{k}, i64 %offset{k}")
-        for lane in range(1, self.width):
-            self.body.do(f"%start{k}_{lane} = getelementptr double, ptr %start{k}_{lane - 1}, i64 %stride{k}")
-
-    def _compute(self, live: list[int], online: set[int]) -> None:
-        results: dict[int, list[int]] = {}
-        for place, edge in enumerate(self.outputs):
-            results.setdefault(abs(edge), []).append(place)
-        self.body.do(f"%results = mul i64 %row, {len(self.outputs)}")
-        self.body.do("%kept = getelementptr double, ptr %out, i64 %results")
-        # each result is stored as soon as it is known
-        for index in live:
-            if edges_of(self.nodes[index]):
-                self._operate(self.body if index in online else self.once, index)
-            for place in results.get(index, ()):
-                self._store(place)
-
-    def _operate(self, lines: Lines, index: int) -> None:
-        found, op, edges = self.found[lines], self.nodes[index][0], edges_of(self.nodes[index])
-        if op == "+" and edges[1] < 0:
-            found[index] = lines.less(self._value(lines, edges[0]), self._value(lines, -edges[1]))
-            return
-        arguments = [self._value(lines, edge) for edge in edges]
-        if op in SIMPLE:
-            found[index] = SIMPLE[op](lines, *arguments)
-        elif op in ("sin", "cos"):
-            self.functions[lines].add("sincos")
-            if edges[0] not in self.pairs:
-                self.pairs[edges[0]] = lines.sine_and_cosine(*arguments)
-            found[index] = self.pairs[edges[0]][op == "cos"]
-        else:
-            self.functions[lines].add(op)
-            found[index] = lines.call(op, *arguments)
-
-    def _value(self, lines: Lines, edge: int) -> str:
-        """The name of what an edge leads to."""
-        index, found = abs(edge), self.found[lines]
-        kind, *rest = self.nodes[index]
-        if kind == "number":
-            return lines.number(float(rest[0]) if edge >= 0 else -float(rest[0]))
-        if index not in found:
-            if kind in ("input", "parameter") and (index in self.varying) == (lines is self.body):
-                found[index] = self._load(lines, *self.places[rest[0]])
-            else:
-                found[index] = lines.splat(self._value(self.once, index))
-        return found[index] if edge >= 0 else lines.negative(found[index])
-
-    def _load(self, lines: Lines, k: int, column: int) -> str:
-        """A column of argument k, loaded where it is first needed."""
-        starts = [f"%start{k}_{lane}" for lane in range(lines.width)] if lines is self.body else [f"%argument{k}"]
-        places = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
-        return lines.of_lanes([lines.let(f"load double, ptr {place}, align 8") for place in places])
-
-    def _store(self, place: int) -> None:
-        value = self._value(self.body, self.outputs[place])
-        for lane in range(self.width):
-            scalar = self.body.lane(value, lane)
-            to = self.body.let(f"getelementptr double, ptr %kept, i64 {lane * len(self.outputs) + place}")
-            self.body.do(f"store double {scalar}, ptr {to}, align 8")
+    body = Writer(rows.body, nodes, leaf)
+    results: dict[int, list[int]] = {}
+    for place, edge in enumerate(recorded.outputs):
+        results.setdefault(abs(edge), []).append(place)
+    # each result is stored as soon as it is known
+    for index in recorded.live:
+        if edges_of(nodes[index]):
+            (body if index in online else once).operate(index)
+        for place in results.get(index, ()):
+            rows.store(rows.body, body.value(recorded.outputs[place]), place)
+    return module(width, [rows.text()], once.functions | body.functions)

@@ -88,7 +88,8 @@ class Tape:
         self._known: dict[Node, int] = {("number", number): number for number in (_ZERO, _ONE, _TWO)}
         self._numbers: dict[int, float] = {number: number for number in (_ZERO, _ONE, _TWO)}  # by their nodes
         self._multiples: dict[int, tuple[float, int]] = {}  # a number times a node, by the node of the product
-        self._names: dict[str, int] = {}
+        self._names: dict[str, int] = {}  # of inputs and parameters
+        self._inputs: dict[int, str] = {}  # the same by their nodes
         self._outputs: list[int] | None = None
 
     # --- what goes in and what comes out ---
@@ -104,6 +105,16 @@ class Tape:
     def parameter(self, name: str) -> Variable:
         """An input that stays as it is for many calls: what depends on parameters alone is computed once."""
         return self._named("parameter", name)
+
+    def known_input(self, name: str) -> Variable | None:
+        """The input or parameter of this name, if there is one."""
+        return Variable(self, self._names[name]) if name in self._names else None
+
+    def name_of(self, x: Scalar) -> str | None:
+        """What an input or a parameter is called; nothing for anything else, such as minus an input."""
+        if not isinstance(x, Variable) or x.edge not in self._inputs:
+            return None
+        return self._inputs[x.edge]
 
     def outputs(self, results: Sequence[Scalar]) -> None:
         """Say what is kept, numbers or variables, in this order; whatever does not lead to it is dead."""
@@ -172,7 +183,7 @@ class Tape:
     def listing(self) -> str:
         """The live operations as text, one on a line; those that are done once are marked."""
         texts = {index: repr(value) for index, value in self._numbers.items()}
-        texts |= {index: name for name, index in self._names.items()}
+        texts |= self._inputs
 
         def at(edge: int) -> str:
             return "-" * (edge < 0) + texts.get(abs(edge), f"v{abs(edge)}")
@@ -223,7 +234,7 @@ class Tape:
         if name in self._names:
             raise MomentreeError(f"the tape already has an input or a parameter '{name}'. Choose another name.")
         variable = self.record((kind, name))
-        self._names[name] = variable.edge
+        self._names[name], self._inputs[variable.edge] = variable.edge, name
         return variable
 
     def kept(self) -> list[int]:

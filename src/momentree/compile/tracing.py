@@ -10,6 +10,8 @@
 Of several ways all are traced, and the tape with the fewest live operations is kept: for an arm of six hinges the solve
 takes about half of what articulated inertias take; for chains of more than 16 they win. Free parameters of the
 mechanism are one argument more, `parameters`, in the order in which they were named.
+
+`trace` records all bodies one after the other, `trace_rolled` each kind of body once, for systems of many.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from momentree.compile.rolled import RolledRecords
+from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.forces import Names
 from momentree.equations.joint_frames import in_joint_frames
+from momentree.equations.sweeps import Record, Records, Runner
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions import Expression, Reference
 from momentree.spatial import Scalar
@@ -42,14 +47,18 @@ QUANTITIES = tuple(_TAKES)
 
 def trace(mechanism: Mechanism, what: str) -> tuple[Tape, Arguments]:
     """The tape of a quantity, and its inputs by the arguments of a function that computes it."""
+    _check(mechanism, what)
+    arguments = _arguments(mechanism, what)
+    ways = [way for way in _WAYS[what] if way is not _by_solving or mechanism.nv <= FEW]
+    return min((_traced(mechanism, way, arguments) for way in ways), key=_cost), arguments
+
+
+def _check(mechanism: Mechanism, what: str) -> None:
     if what not in QUANTITIES:
         raise MomentreeError(f"there is no quantity '{what}' to trace.{suggestion(what, QUANTITIES)}")
     if what == "forward_dynamics" and (mechanism.loops or mechanism.closures):
         message = "forward_dynamics: this system has loops or constraints, which it does not solve for yet."
         raise MomentreeError(f"{message} Ask for the other quantities only: {', '.join(QUANTITIES[:3])}.")
-    arguments = _arguments(mechanism, what)
-    ways = [way for way in _WAYS[what] if way is not _by_solving or mechanism.nv <= FEW]
-    return min((_traced(mechanism, way, arguments) for way in ways), key=_cost), arguments
 
 
 def _arguments(mechanism: Mechanism, what: str) -> Arguments:
@@ -79,19 +88,27 @@ class _Given(NamedTuple):
     vdot: Sequence[Scalar]
     tau: Sequence[Scalar]
     parameters: Names
+    run: Runner
 
 
 def _traced(mechanism: Mechanism, way: Callable[[Mechanism, _Given], Sequence[Scalar]], arguments: Arguments) -> Tape:
     tape = Tape()
+    tape.outputs(way(*_given(tape, mechanism, arguments)))
+    return tape
+
+
+def _given(tape: Tape, mechanism: Mechanism, arguments: Arguments, run: Runner = Records) -> tuple[Mechanism, _Given]:
+    """The mechanism in scalars of the tape, and the inputs of the tape."""
     inputs: dict[str, list[Scalar]] = {"q": [], "v": [], "tau": [], "vdot": [0] * mechanism.nv, "parameters": []}
     for argument, names in arguments:
         new = tape.parameter if argument == "parameters" else tape.input
         inputs[argument] = [new(name) for name in names]
     parameters = dict(zip(map(Reference, mechanism.free), inputs.pop("parameters"), strict=True))
     (t,) = inputs.pop("t")
-    on_tape = mechanism.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
-    tape.outputs(way(on_tape, _Given(t=t, parameters=parameters, **inputs)))
-    return tape
+    on_tape = mechanism
+    if parameters:
+        on_tape = mechanism.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+    return on_tape, _Given(t=t, parameters=parameters, run=run, **inputs)
 
 
 # --- the ways ---
@@ -117,8 +134,19 @@ def _by_solving(mechanism: Mechanism, given: _Given) -> list[Scalar]:
 
 
 def _articulated(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
-    mechanism = in_joint_frames(mechanism)
-    return articulated.forward_dynamics(mechanism, given.q, given.v, given.tau, given.t, given.parameters)
+    at = given.q, given.v, given.tau, given.t, given.parameters
+    return articulated.forward_dynamics(in_joint_frames(mechanism), *at, given.run)
+
+
+def _inverse_in_frames(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
+    at = given.q, given.v, given.vdot, given.t, given.parameters
+    return newton_euler.inverse_dynamics(in_joint_frames(mechanism), *at, given.run)
+
+
+def _inertia_product(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
+    """A times what is given as rates."""
+    at = given.q, given.v, given.t, given.parameters
+    return aggregative.inertia_product(in_joint_frames(mechanism), *at, given.run)
 
 
 _WAYS: dict[str, tuple[Callable[[Mechanism, _Given], Sequence[Scalar]], ...]] = {
@@ -127,3 +155,27 @@ _WAYS: dict[str, tuple[Callable[[Mechanism, _Given], Sequence[Scalar]], ...]] = 
     "inverse_dynamics": (_inverse,),
     "forward_dynamics": (_articulated, _by_solving),
 }
+_ROLLED = {
+    "mass_matrix": _inertia_product,
+    "bias": _inverse_in_frames,
+    "inverse_dynamics": _inverse_in_frames,
+    "forward_dynamics": _articulated,
+}
+
+
+def trace_rolled(mechanism: Mechanism, what: str) -> Rolled:
+    """The code of a quantity in loops over the bodies; the mass matrix column by column."""
+    _check(mechanism, what)
+    by_columns = what == "mass_matrix"
+    arguments = _arguments(mechanism, what)
+    if by_columns:
+        arguments = (*arguments, ("v", _numbered("v", mechanism.nv)))
+    tape = Tape()
+    swept: list[RolledRecords] = []
+
+    def run(bodies: list[Record]) -> Records:
+        swept.append(RolledRecords(bodies, tape))
+        return swept[0]
+
+    results = _ROLLED[what](*_given(tape, mechanism, arguments, run))
+    return Rolled(swept[0], results, arguments, by_columns)

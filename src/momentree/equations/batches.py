@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,32 +18,73 @@ Array = NDArray[np.float64]
 UNIT = 1e-6  # how far a quaternion may be from unit length
 
 
-def scalars(values: Any, count: int, what: str) -> list[Scalar]:
-    """The entries along the last axis: floats of a single vector, arrays of a batch."""
+def numbers(values: Any, what: str, expected: str = "an array of numbers") -> Array:
+    """The values as an array of floats. Texts, dates, complex numbers and hidden (masked) entries are no numbers."""
+    hidden = "numpy.ma" in sys.modules and np.ma.is_masked(values)
     try:
-        array = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise MomentreeError(f"{what} is {values!r}; an array of numbers is expected.") from None
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO" and values is not None and not hidden:
+            return np.asarray(array, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise MomentreeError(f"{what} is {reprlib.repr(values)}; {expected} is expected.")
+
+
+def coordinate_array(values: Any, count: int, what: str) -> Array:
+    """The values as an array of floats, with so many along its last axis."""
+    array = numbers(values, what)
     if array.ndim == 0 or array.shape[-1] != count:
         shape = "x".join(map(str, array.shape)) or "a single number"
         raise MomentreeError(f"{what} has the shape {shape}; its last axis must have length {count}.")
+    return array
+
+
+def check_finite(array: Array, what: str) -> None:
     if not np.isfinite(array).all():
         raise MomentreeError(f"{what} holds NaN or infinity.")
-    return array.tolist() if array.ndim == 1 else [array[..., i] for i in range(count)]
+
+
+class Quaternion(NamedTuple):
+    """The joint that has it, and where it starts in q."""
+
+    joint: str
+    start: int
+
+
+def quaternions(mechanism: Mechanism) -> tuple[Quaternion, ...]:
+    """Those among the coordinates; four numbers (x, y, z, w) each."""
+    moving = [body for body in mechanism.bodies if body.laws is None]
+    curved = [body for body in moving if len(body.connection.joint.coordinates) != len(body.connection.joint.rates)]
+    return tuple(Quaternion(body.connection.name, body.q.stop - 4) for body in curved)
+
+
+def check_units(q: Array, among: Sequence[Quaternion]) -> None:
+    """Quaternions must be of unit length."""
+    for joint, start in among:
+        length = np.sqrt((q[..., start : start + 4] ** 2).sum(-1))
+        far = np.abs(length - 1) > UNIT
+        if far.any():
+            message = f"q: the quaternion of joint '{joint}' is not of unit length"
+            raise MomentreeError(f"{message} ({length[far].flat[0]:.6g}). Its order is (x, y, z, w).")
+
+
+def scalars(values: Any, count: int, what: str) -> list[Scalar]:
+    """The entries along the last axis: floats of a single vector, arrays of a batch."""
+    array = coordinate_array(values, count, what)
+    check_finite(array, what)
+    return _entries(array)
 
 
 def coordinates(mechanism: Mechanism, q: Any) -> list[Scalar]:
     """The entries of q; quaternions must be of unit length."""
-    entries = scalars(q, mechanism.nq, "q")
-    for body in mechanism.bodies:
-        joint = body.connection.joint
-        if body.laws is None and len(joint.coordinates) != len(joint.rates):
-            x, y, z, w = entries[body.q][-4:]
-            length = np.sqrt(x * x + y * y + z * z + w * w)
-            if (abs(length - 1) > UNIT).any() if isinstance(length, np.ndarray) else abs(length - 1) > UNIT:
-                message = f"q: the quaternion of joint '{body.connection.name}' is not of unit length"
-                raise MomentreeError(f"{message} ({np.max(np.abs(length)):.6g}). Its order is (x, y, z, w).")
-    return entries
+    array = coordinate_array(q, mechanism.nq, "q")
+    check_finite(array, "q")
+    check_units(array, quaternions(mechanism))
+    return _entries(array)
+
+
+def _entries(array: Array) -> list[Scalar]:
+    return array.tolist() if array.ndim == 1 else [array[..., i] for i in range(array.shape[-1])]
 
 
 def vector(entries: Sequence[Scalar], *given: Any) -> Array:

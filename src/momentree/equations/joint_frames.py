@@ -4,7 +4,8 @@ Where a body's frame stands is free as long as the joint does not notice: it may
 slide along it. So every hinge, slider and screw here has its axis along z; frames are turned about it until the mount
 of the next joint is a turn about x alone, R = Rz(a) Rx(b) Rz(c) with a and c given to the hinges on either side; and
 they slide along it until the way from joint to joint has the fewest components. This is what Denavit and Hartenberg's
-frames do for a chain, here for any tree. Numbers that are not known yet (free parameters) are left as they are.
+frames do for a chain, here for any tree. A joint in a plane has its normal along z, and slides only. Numbers that are
+not known yet (free parameters) are left as they are.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from momentree.model.joints import Cylindrical, Prismatic, Revolute, Screw
+from momentree.model.joint import Joint
+from momentree.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw
 from momentree.spatial import IDENTITY, ZERO, Rotation, Scalar, Transform, Vector, Z
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
+STEEP = 0.1  # slope of an axis below which a frame would slide far away, where digits are lost
 TINY = 1e-14  # of the largest component: what round-off leaves of one that vanishes
 
 
@@ -29,6 +32,7 @@ class _Frame(NamedTuple):
     placement: Transform  # X_BB'
     mount: Transform
     offset: Scalar = 0  # angle to be added to the coordinate of a hinge
+    told: bool = False  # whether the axis is along z now
 
 
 def in_joint_frames(mechanism: Mechanism) -> Mechanism:
@@ -54,10 +58,18 @@ def in_joint_frames(mechanism: Mechanism) -> Mechanism:
 def _upright(body: TreeBody) -> Rotation | None:
     """The rotation that takes z to the axis of the body's joint; None if it has no axis, or one not known yet."""
     joint = body.connection.joint
-    if not isinstance(joint, (Revolute, Prismatic, Screw, Cylindrical)) or not _known(joint.axis):
+    name = _axis(joint)
+    if name is None or not _known(getattr(joint, name)):
         return None
-    n1, n2 = normals(joint.axis)
-    return _plain(Rotation(n1, n2, joint.axis).T)
+    n1, n2 = normals(getattr(joint, name))
+    return _plain(Rotation(n1, n2, getattr(joint, name)).T)
+
+
+def _axis(joint: Joint) -> str | None:
+    """The field with the axis that a joint's frames may slide along."""
+    if isinstance(joint, Planar):
+        return "normal"
+    return "axis" if isinstance(joint, (Revolute, Prismatic, Screw, Cylindrical)) else None
 
 
 def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None]) -> dict[int, float]:
@@ -79,7 +91,7 @@ def _frame(body: TreeBody, parent: Transform, upright: Rotation | None, towards:
         return _Frame(Transform(), mount)
     # turn: the joint's frame by -c on the parent's side, by a of the next mount on the body's; a slider by the same
     R = _plain(mount.rotation @ upright)
-    before = 0.0 if _is_simple(R) else -_angles(R)[2]
+    before = 0.0 if _is_simple(R) or isinstance(body.connection.joint, Planar) else -_angles(R)[2]
     R = R if before == 0 else _plain(R @ _about_z(before))
     hinged = isinstance(body.connection.joint, Revolute)
     after = towards.get(body.number, before) if hinged else before
@@ -89,13 +101,14 @@ def _frame(body: TreeBody, parent: Transform, upright: Rotation | None, towards:
     own = upright if after == 0 else upright @ _about_z(after)
     own = _plain(own)
     placement = Transform(own, ZERO if along == 0 else own @ (Z * along))
-    return _Frame(placement, Transform(R, offset), (before - after) if body.reverse else (after - before))
+    return _Frame(placement, Transform(R, offset), (before - after) if body.reverse else (after - before), True)
 
 
 def _told_anew(body: TreeBody, frame: _Frame) -> TreeBody:
     joint = body.connection.joint
-    if frame.placement.rotation is not IDENTITY or frame.placement.offset is not ZERO:
-        joint = joint.with_fields(axis=Z, **({"offset": frame.offset} if isinstance(joint, Revolute) else {}))
+    name = _axis(joint)
+    if name is not None and frame.told:
+        joint = joint.with_fields(**{name: Z}, **({"offset": frame.offset} if isinstance(joint, Revolute) else {}))
     back = frame.placement.inverse()
     return dataclasses.replace(
         body,
@@ -153,7 +166,7 @@ def _slide(offset: Vector, n: Vector) -> float:
         return 0  # which components will vanish is not known yet
     best, most = 0.0, sum(1 for x in offset if x == 0)
     for x, slope in zip(offset, n, strict=True):
-        if abs(slope) > 1e-9 and x != 0:
+        if abs(slope) > STEEP and x != 0:
             length = -x / slope
             zeros = sum(1 for component in _clean(offset + n * length, offset) if component == 0)
             if zeros > most:

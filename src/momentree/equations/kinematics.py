@@ -58,11 +58,12 @@ def records(
     bodies = [_ground(mechanism, now, weighed)]
     for body in mechanism.bodies:
         if body.laws is None:
-            at, rate, change = tuple(q[body.q]), _part(u, body.v), _part(du, body.v)
+            given = {"q": q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
+            moves = {name: tuple(entries) for name, entries in given.items() if entries is not None}
         else:
-            at, rate, change = body.connection.joint.prescribed(*_at(body.laws, now))
+            moves = body.connection.joint.prescribed(*_at(body.laws, now))._asdict()
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint": body.joint}
-        bodies.append(Record(**fixed, inertia=body.inertia, q=at, u=rate, du=change))
+        bodies.append(Record(**fixed, inertia=body.inertia, **moves))
     found = run(bodies)
     found.outward(place)
     if u is not None:
@@ -110,8 +111,9 @@ def _ground(mechanism: Mechanism, now: Mapping[Reference, Scalar], weighed: bool
     return Record(number=0, X_0=X_0, v=v, dv=dv)
 
 
-def _part(values: Coordinates | None, part: slice) -> tuple[Scalar, ...]:
-    return () if values is None else tuple(values[part])
+def _part(values: Coordinates | None, part: slice) -> Coordinates | None:
+    """The entries of one joint; none where there can be none."""
+    return values[part] if values is not None else () if part.start == part.stop else None
 
 
 def _at(laws: Laws, now: Mapping[Reference, Scalar]) -> Prescribed:

@@ -1,0 +1,394 @@
+"""The text of rolled code: for each pass a loop over the bodies, and in it the code of the group that a body is in.
+
+Each body has the same slots, `stride` of them, at scratch + body * stride; a slot holds one number for each lane. What
+a loop needs to know of a body stands in two tables of the pass: where its slots and its parent's are, its group, which
+entries of the arguments and of the results are its own (integers), and its constants (numbers).
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from collections.abc import Sequence
+
+from momentree.compile.functions import Lines
+from momentree.compile.rolled import Group, Pass, RolledRecords
+from momentree.compile.rows import GIVEN, Rows, Writer, module
+from momentree.compile.tape import Variable, edges_of
+from momentree.spatial import Scalar
+
+Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
+
+
+class Rolled:
+    """The code (compile/kernel.py) of what was swept by rolled records: `results` on their main tape.
+
+    `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
+    """
+
+    def __init__(self, records: RolledRecords, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
+        records.run_waiting()
+        parameters = {node[1] for node in records.tape.nodes if node[0] == "parameter"}
+        given = arrays[:-1] if by_columns else arrays
+        self.arrays = tuple((name, len(columns)) for name, columns in given)
+        self.constant = tuple(any(name in parameters for name in columns) for _, columns in given)
+        self.results, self.unit = len(results), len(given) if by_columns else None
+        self.outputs = len(results) * (len(arrays[-1][1]) if by_columns else 1)
+        self.columns = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
+        self.tape, self.passes, self.reads = records.tape, records.passes, records.reads
+        self.bodies = len(records)
+        self.parents = [0, *(record.parent for record in records[1:])]
+        edge = self.tape.edge
+        self.ground = {key: edge(x) for key, x in records.ground_numbers().items()}
+        self.values = {g: {k: [*map(edge, column)] for k, column in g.values.items()} for g in _groups(self.passes)}
+        left = self._given_away(results)
+        self.left = {place: edge(x) for place, x in left.items()}
+        self.tape.outputs([*left.values(), *(x for g in _groups(self.passes) for c in g.values.values() for x in c)])
+        self.nodes = self.tape.nodes
+        late = self._read_late()
+        self.needs = _needs(self.passes, late)
+        self.slots, self.stride = _slots(self.passes, self.needs, late)
+
+    def _given_away(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
+        """Leaves what groups can put into the output by themselves to them; what is left, by place."""
+        where: dict[tuple[int, str], int] = {}
+        left: dict[int, Scalar] = {}
+        for place, x in enumerate(results):
+            name = self.tape.name_of(x)
+            read = self.reads.get(name) if name is not None else None
+            if read is None or read in where:
+                left[place] = x
+            else:
+                where[read] = place
+        last = {(body, key): group for group in _groups(self.passes) for key in _kept(group) for body in group.bodies}
+        by_group: dict[tuple[Group, str], dict[int, int]] = {}
+        for (body, key), place in where.items():
+            by_group.setdefault((last[body, key], key), {})[body] = place
+        for (group, key), found in by_group.items():
+            if len(found) == len(group.bodies):
+                group.results[key] = [found[body] for body in group.bodies]
+            else:
+                left |= {place: results[place] for place in found.values()}
+        return left
+
+    def _read_late(self) -> set[str]:
+        """Keys that the main tape reads."""
+        names = (self.nodes[index][1] for index in self.tape.live() if self.nodes[index][0] == "input")
+        return {self.reads[name][1] for name in names if name in self.reads}
+
+    def scratch(self, width: int) -> int:
+        """The slots of all bodies, and of the ground."""
+        return self.bodies * self.stride * width
+
+    def text(self, width: int) -> str:
+        """The module that defines rows_W."""
+        if self.unit is None:
+            text = _Text(self, width, "rows")
+            return module(width, [*text.constants, text.function()], text.functions)
+        texts = [_Text(self, w, "columns") for w in sorted({1, width})]
+        functions = [text.function("internal ") for text in texts]
+        parts = [*texts[0].constants, *functions, _by_columns(width, len(self.arrays), self.results, self.outputs)]
+        return module(1, parts, {name for text in texts for name in text.functions})
+
+
+def _groups(passes: Sequence[Pass]) -> list[Group]:
+    return [group for p in passes for group in p.groups]
+
+
+def _kept(group: Group) -> set[str]:
+    """Keys of a group's body that are not constant."""
+    return {key for key, x in group.made().items() if isinstance(x, Variable)}
+
+
+# --- what has to be stored ---
+
+
+class Need:
+    """What the loop of one group computes: outputs of its tape, by where they go."""
+
+    def __init__(self, group: Group):
+        self.group, self.made = group, group.made()
+        self.own: dict[str, Scalar] = {}
+        self.parents: dict[str, Scalar] = {}
+        self.reads: set[str] = set()
+
+    def update(self, kept: set[str]) -> None:
+        """Find what is stored if these keys are needed, and what that reads."""
+        self.own = {key: x for key, x in self.made.items() if key in kept}
+        old = self.group.tape.known_input
+        self.parents = {key: x for key, x in self.group.added.items() if key in kept and x != old(f"^{key}")}
+        results = (self.made[key] for key in self.group.results)
+        self.group.tape.outputs([*self.own.values(), *self.parents.values(), *results])
+        nodes = self.group.tape.nodes
+        self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
+
+
+def _needs(passes: Sequence[Pass], late: set[str]) -> dict[Group, Need]:
+    """From the last pass to the first: only what is read later, or by children in the same pass, is stored."""
+    found: dict[Group, Need] = {}
+    kept = set(late)
+    for p in reversed(passes):
+        needs = [Need(group) for group in p.groups]
+        while True:
+            before = len(kept)
+            for need in needs:
+                need.update(kept)
+                kept |= {name.removeprefix("^") for name in need.reads if name not in _tables(need.group)}
+            if len(kept) == before:
+                break
+        found |= {need.group: need for need in needs}
+    return found
+
+
+def _tables(group: Group) -> set[str]:
+    """Inputs that are not read from slots."""
+    return {*group.data, *group.arguments}
+
+
+def _slots(passes: Sequence[Pass], needs: dict[Group, Need], late: set[str]) -> tuple[dict[str, int], int]:
+    """The slot of each key; keys whose times do not meet share one."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for time, p in enumerate(passes):
+        for group in p.groups:
+            need = needs[group]
+            read = {name.removeprefix("^") for name in need.reads if name not in _tables(group)}
+            begins = {name.removeprefix("^") for name in need.reads if name.startswith("^")} | {*group.values}
+            for key in {*need.own, *need.parents, *read}:
+                first.setdefault(key, time)
+                last[key] = time
+            for key in begins & {*first}:
+                first[key] = min(first[key], time)
+    for key in late & {*first}:
+        first[key], last[key] = -1, len(passes)
+    slots: dict[str, int] = {}
+    free: list[tuple[int, int]] = []  # since when, and which
+    count = 0
+    for key in sorted(first, key=lambda key: (first[key], key)):
+        if free and free[0][0] < first[key]:
+            slot = heapq.heappop(free)[1]
+        else:
+            slot, count = count, count + 1
+        slots[key] = slot
+        heapq.heappush(free, (last[key], slot))
+    return slots, max(count, 1)
+
+
+# --- the text ---
+
+
+class _Text:
+    def __init__(self, code: Rolled, width: int, name: str):
+        self.code, self.width = code, width
+        self.rows = Rows(width, len(code.arrays) + (code.unit is not None), code.results, name, code.unit)
+        self.lines = self.rows.body
+        self.main = Writer(self.lines, code.nodes, self._leaf)
+        self.functions: set[tuple[str, int]] = set()
+        self.constants: list[str] = []
+        self.last = "body"
+        for number, p in enumerate(code.passes):
+            self._before(p)
+            self._loop(number, p)
+        for place, edge in code.left.items():
+            self.rows.store(self.lines, self._value(edge), place)
+        self.functions |= self.main.functions
+
+    def function(self, linkage: str = "") -> str:
+        return self.rows.text(self.last, linkage)
+
+    # --- between the loops: the main tape ---
+
+    def _leaf(self, index: int) -> str:
+        name = self.code.nodes[index][1]
+        if name in self.code.reads:
+            body, key = self.code.reads[name]
+            return self._load(self.lines, self._slot(self.lines, str(body * self.code.stride), key))
+        return self.rows.load(self.lines, *self.code.columns[name])
+
+    def _value(self, edge: int) -> str:
+        """A result of the main tape, all that leads to it written first."""
+        nodes = self.code.nodes
+        wanted, stack = set(), [abs(edge)]
+        while stack:
+            index = stack.pop()
+            if index not in wanted and index not in self.main.found and edges_of(nodes[index]):
+                wanted.add(index)
+                stack += [abs(e) for e in edges_of(nodes[index])]
+        for index in sorted(wanted):
+            self.main.operate(index)
+        return self.main.value(edge)
+
+    def _before(self, p: Pass) -> None:
+        """What a pass reads that no pass has made: of the ground, and results of the main tape."""
+        read = {name for group in p.groups for name in self.code.needs[group].reads if name.startswith("^")}
+        for key in sorted({name.removeprefix("^") for name in read} & {*self.code.ground}):
+            self._store_at(0, key, self.code.ground[key])
+        for group in p.groups:
+            for key in sorted({*group.values} & self.code.needs[group].reads):
+                for body, edge in zip(group.bodies, self.code.values[group][key], strict=True):
+                    self._store_at(body, key, edge)
+
+    def _store_at(self, body: int, key: str, edge: int) -> None:
+        value = self._value(edge)
+        self._store(self.lines, value, self._slot(self.lines, str(body * self.code.stride), key))
+
+    # --- slots ---
+
+    def _slot(self, lines: Lines, base: str, key: str) -> str:
+        start = lines.let(f"getelementptr {lines.type}, ptr %scratch, i64 {base}")
+        return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {self.code.slots[key]}")
+
+    def _load(self, lines: Lines, at: str) -> str:
+        return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
+
+    def _store(self, lines: Lines, value: str, at: str) -> None:
+        lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
+
+    # --- loops ---
+
+    def _loop(self, number: int, p: Pass) -> None:
+        count, name = self.code.bodies - 1, f"pass{number}"
+        begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
+        tables = _Tables(name, p, self.code)
+        self.constants += tables.texts()
+        do = self.lines.do
+        do(f"br label %{name}")
+        self.lines.label(name)
+        do(f"%{name}.i = phi i64 [ {begin}, %{self.last} ], [ %{name}.next, %{name}.end ]")
+        do(f"%{name}.from = mul i64 %{name}.i, {tables.integers}")
+        do(f"%{name}.ints = getelementptr i32, ptr @{name}.integers, i64 %{name}.from")
+        do(f"%{name}.begin = mul i64 %{name}.i, {tables.numbers}")
+        do(f"%{name}.data = getelementptr double, ptr @{name}.numbers, i64 %{name}.begin")
+        own, parent = self._integer(name, 0), self._integer(name, 1)
+        if len(p.groups) == 1:
+            do(f"br label %{name}.group0")
+        else:
+            kind = self._integer(name, 2)
+            cases = " ".join(f"i64 {group.number}, label %{name}.group{group.number}" for group in p.groups[1:])
+            do(f"switch i64 {kind}, label %{name}.group0 [ {cases} ]")
+        for group in p.groups:
+            self.lines.label(f"{name}.group{group.number}")
+            do(str(self._group(name, group, tables, own, parent)).strip())
+            do(f"br label %{name}.end")
+        self.lines.label(f"{name}.end")
+        do(f"%{name}.next = add i64 %{name}.i, {step}")
+        do(f"%{name}.more = icmp ne i64 %{name}.next, {stop}")
+        do(f"br i1 %{name}.more, label %{name}, label %{name}.done")
+        self.lines.label(f"{name}.done")
+        self.last = f"{name}.done"
+
+    def _integer(self, name: str, place: int, lines: Lines | None = None) -> str:
+        lines = lines or self.lines
+        at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {place}")
+        return lines.let(f"sext i32 {lines.let(f'load i32, ptr {at}, align 4')} to i64")
+
+    def _group(self, name: str, group: Group, tables: _Tables, own: str, parent: str) -> Lines:
+        """The code of one body."""
+        lines = Lines(self.width, f"{name}.g{group.number}.")
+        need = self.code.needs[group]
+
+        def leaf(index: int) -> str:
+            key = nodes[index][1]
+            if key in group.arguments:
+                k = self.code.columns[group.arguments[key][0]][0]
+                return self.rows.load(lines, k, self._integer(name, tables.integer(group, key), lines))
+            if key in group.data:
+                at = lines.let(f"getelementptr double, ptr %{name}.data, i64 {tables.number(group, key)}")
+                return lines.splat(lines.let(f"load double, ptr {at}, align 8"))
+            base = parent if key.startswith("^") else own
+            return self._load(lines, self._slot(lines, base, key.removeprefix("^")))
+
+        nodes = group.tape.nodes
+        writer = Writer(lines, nodes, leaf)
+        for index in group.tape.live():
+            if edges_of(nodes[index]):
+                writer.operate(index)
+
+        def value(x: Scalar) -> str:
+            return writer.value(group.tape.edge(x))
+
+        for stores, base in ((need.own, own), (need.parents, parent)):
+            for key, x in stores.items():
+                self._store(lines, value(x), self._slot(lines, base, key))
+        for key in group.results:
+            self.rows.store(lines, value(need.made[key]), self._integer(name, tables.integer(group, key, True), lines))
+        self.functions |= writer.functions
+        return lines
+
+
+def _by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
+    """rows_W that calls columns_W for each row: all its arguments stand still but the one that is not given."""
+    lines = Lines(1)
+    for k in range(arguments):
+        start = lines.let(f"load ptr, ptr {lines.let(f'getelementptr ptr, ptr %arguments, i64 {k}')}")
+        stride = lines.let(f"load i64, ptr {lines.let(f'getelementptr i64, ptr %strides, i64 {k}')}")
+        at = lines.let(f"getelementptr double, ptr {start}, i64 {lines.let(f'mul i64 %row, {stride}')}")
+        lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
+        lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
+    to = lines.let(f"getelementptr double, ptr %out, i64 {lines.let(f'mul i64 %row, {outputs}')}")
+    lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
+    return f"""define void @rows_{width}{GIVEN} nounwind {{
+entry:
+  %starts = alloca ptr, i64 {arguments}
+  %still = alloca i64, i64 {arguments}
+  br label %head
+head:
+  %row = phi i64 [ %begin, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %row, %end
+  br i1 %more, label %body, label %done
+body:
+{lines}
+  %next = add i64 %row, 1
+  br label %head
+done:
+  ret void
+}}"""
+
+
+class _Tables:
+    """What the loop of a pass reads of each body: integers and numbers, as many for each."""
+
+    def __init__(self, name: str, p: Pass, code: Rolled):
+        self._name = name
+        self._columns = {g: [k for k in g.arguments if k in code.needs[g].reads] for g in p.groups}
+        self._data = {g: [k for k in g.data if k in code.needs[g].reads] for g in p.groups}
+        self._results = {g: list(g.results) for g in p.groups}
+        self.integers = 3 + max(len(self._columns[g]) + len(self._results[g]) for g in p.groups)
+        self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
+        self._rows: list[tuple[list[int], list[float]]] = [([], [])] * (code.bodies - 1)
+        for g in p.groups:
+            for i, body in enumerate(g.bodies):
+                integers = [body * code.stride, code.parents[body] * code.stride, g.number]
+                integers += [code.columns[g.arguments[key][i]][1] for key in self._columns[g]]
+                integers += [g.results[key][i] for key in self._results[g]]
+                self._rows[body - 1] = integers, [g.data[key][i] for key in self._data[g]]
+
+    def integer(self, group: Group, key: str, result: bool = False) -> int:
+        columns, results = self._columns[group], self._results[group]
+        return 3 + (len(columns) + results.index(key) if result else columns.index(key))
+
+    def number(self, group: Group, key: str) -> int:
+        return self._data[group].index(key)
+
+    def texts(self) -> list[str]:
+        integers = [x for row, _ in self._rows for x in _padded(row, self.integers)]
+        numbers = [x for _, row in self._rows for x in _padded(row, self.numbers)]
+        return [
+            _table(f"{self._name}.integers", "i32", struct.pack(f"<{len(integers)}i", *integers), 4),
+            _table(f"{self._name}.numbers", "double", struct.pack(f"<{len(numbers)}d", *numbers), 8),
+        ]
+
+
+def _padded(row: list, length: int) -> list:
+    return row + [0] * (length - len(row))
+
+
+def _table(name: str, kind: str, packed: bytes, size: int) -> str:
+    """A constant array."""
+    sign = {4: "", 8: "0x"}[size]
+    values = (
+        (f"{kind} {x}" for (x,) in struct.iter_unpack("<i", packed))
+        if size == 4
+        else (f"{kind} {sign}{x:016X}" for (x,) in struct.iter_unpack("<Q", packed))
+    )
+    return f"@{name} = internal constant [{len(packed) // size} x {kind}] [{', '.join(values)}], align {size}"

@@ -1,0 +1,130 @@
+"""What the texts of straight-line and of rolled code share: the function over rows, and the operations of a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from momentree.compile.functions import SIMPLE, Lines, definitions
+from momentree.compile.tape import Node, edges_of
+
+GIVEN = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
+
+
+class Writer:
+    """Writes the operations of a tape as lines; `leaf` names an input, a parameter or a value from elsewhere.
+
+    | field     | meaning                                                        |
+    |-----------|----------------------------------------------------------------|
+    | found     | the names of values, by their nodes                            |
+    | functions | what the lines call and `definitions` defines, with its widths |
+    """
+
+    def __init__(self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str]):
+        self.lines, self.nodes, self._leaf = lines, nodes, leaf
+        self.found: dict[int, str] = {}
+        self.functions: set[tuple[str, int]] = set()
+        self._pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
+
+    def value(self, edge: int) -> str:
+        """The name of what an edge leads to; operations have been written before."""
+        index = abs(edge)
+        if self.nodes[index][0] == "number":
+            number = float(self.nodes[index][1])
+            return self.lines.number(number if edge >= 0 else -number)
+        if index not in self.found:
+            self.found[index] = self._leaf(index)
+        return self.found[index] if edge >= 0 else self.lines.negative(self.found[index])
+
+    def operate(self, index: int) -> None:
+        """Write the operation of a node."""
+        lines, op, edges = self.lines, self.nodes[index][0], edges_of(self.nodes[index])
+        if op == "+" and edges[1] < 0:
+            self.found[index] = lines.less(self.value(edges[0]), self.value(-edges[1]))
+            return
+        arguments = [self.value(edge) for edge in edges]
+        if op in SIMPLE:
+            self.found[index] = SIMPLE[op](lines, *arguments)
+        elif op in ("sin", "cos"):
+            self.functions.add(("sincos", lines.width))
+            if edges[0] not in self._pairs:
+                self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
+            self.found[index] = self._pairs[edges[0]][op == "cos"]
+        else:
+            self.functions.add((op, lines.width))
+            self.found[index] = lines.call(op, *arguments)
+
+
+class Rows:
+    """The function rows_W (compile/kernel.py): `once` is done before the loop over rows, `body` for each W of them.
+
+    `unit` is the number of an argument, if there is one, that is not given: its row r is 1 in column r, else 0.
+    """
+
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+        self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
+        self.once, self.body = Lines(1, "once"), Lines(width)
+        for k in range(arguments):
+            if k != unit:
+                self._find_rows(k)
+        self.body.do(f"%results = mul i64 %row, {outputs}")
+        self.body.do("%kept = getelementptr double, ptr %out, i64 %results")
+
+    def _find_rows(self, k: int) -> None:
+        """Where the rows of argument k start, one for each lane."""
+        self.once.do(f"%place{k} = getelementptr ptr, ptr %arguments, i64 {k}")
+        self.once.do(f"%argument{k} = load ptr, ptr %place{k}")
+        self.once.do(f"%at{k} = getelementptr i64, ptr %strides, i64 {k}")
+        self.once.do(f"%stride{k} = load i64, ptr %at{k}")
+        self.body.do(f"%offset{k} = mul i64 %row, %stride{k}")
+        self.body.do(f"%start{k}_0 = getelementptr double, ptr %argument{k}, i64 %offset{k}")
+        for lane in range(1, self.width):
+            self.body.do(f"%start{k}_{lane} = getelementptr double, ptr %start{k}_{lane - 1}, i64 %stride{k}")
+
+    def load(self, lines: Lines, k: int, column: str | int) -> str:
+        """A column of argument k; before the loop, that of its first row."""
+        if k == self.unit:
+            return self._unit(lines, column)
+        starts = [f"%argument{k}"] if lines is self.once else [f"%start{k}_{lane}" for lane in range(self.width)]
+        places = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
+        return lines.of_lanes([lines.let(f"load double, ptr {place}, align 8") for place in places])
+
+    def _unit(self, lines: Lines, column: str | int) -> str:
+        found = []
+        for lane in range(self.width):
+            row = lines.let(f"add i64 %row, {lane}")
+            found.append(lines.let(f"uitofp i1 {lines.let(f'icmp eq i64 {row}, {column}')} to double"))
+        return lines.of_lanes(found)
+
+    def store(self, lines: Lines, value: str, place: str | int) -> None:
+        """A result of each lane's row."""
+        at = lines.let(f"getelementptr double, ptr %kept, i64 {place}")
+        for lane in range(self.width):
+            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
+            lines.do(f"store double {lines.lane(value, lane)}, ptr {to}, align 8")
+
+    def text(self, last: str = "body", linkage: str = "") -> str:
+        """The function; `last` is the label under which the body ends."""
+        W, given = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
+        return f"""define {linkage}void @{self.name}_{W}{GIVEN} nounwind {{
+entry:
+{self.once}
+  %last = sub i64 %end, {W - 1}
+  br label %head
+head:
+  %row = phi i64 [ %begin, %entry ], [ %next, %{last} ]
+  %more = icmp slt i64 %row, %last
+  br i1 %more, label %body, label %rest
+body:
+{self.body}
+  %next = add i64 %row, {W}
+  br label %head
+rest:
+  {"" if W == 1 else f"call void @{self.name}_1{given}"}
+  ret void
+}}"""
+
+
+def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:
+    """The text of all parts of a module, and of the functions that they call."""
+    remainder = [] if width == 1 else [f"declare void @rows_1{GIVEN.replace('noalias ', '')}"]
+    return "\n\n".join([*parts, *remainder, definitions(functions)]) + "\n"

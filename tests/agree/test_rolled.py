@@ -1,0 +1,177 @@
+"""Rolled code computes what straight-line code does, whatever the tree is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from mechanisms import EVERY_JOINT, random_body, random_configuration, random_frame, random_joint, random_tree
+from momentree.compile import choice
+from momentree.compile.choice import kernel_of
+from momentree.compile.kernel import WIDTHS
+from momentree.compile.tracing import QUANTITIES, trace_rolled
+from momentree.equations import aggregative, articulated
+from momentree.errors import MomentreeError
+
+SAME = 1e-13  # of the largest entry
+TAKES = {"mass_matrix": "q", "bias": "qv", "inverse_dynamics": "qva", "forward_dynamics": "qva"}
+
+
+def same(found, expected, tolerance=SAME):
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max(initial=1e-300))
+
+
+def state(random, system, rows=None):
+    """q, v, and accelerations or forces: one of each, or so many rows."""
+    if rows is None:
+        return {
+            "q": random_configuration(random, system),
+            **dict(zip("va", random.standard_normal((2, system.nv)), strict=True)),
+        }
+    each = [state(random, system) for _ in range(rows)]
+    return {name: np.stack([one[name] for one in each]) for name in "qva"}
+
+
+def loaded_tree(seed, times, wheels=10):
+    """Every joint type so many times, with all that may act on a tree and move it."""
+    random = np.random.default_rng(seed)
+    m = mt.Model("many", gravity=tuple(random.uniform(-5, 5, 3)))
+    m.parameter("k", 7.0)
+    m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
+    for i in range(3):
+        carrier = m.body(f"carrier{i}", mt.sphere(mass=1.0, radius=0.1))
+        motion = mt.Cylindrical("z", motion=("0.3*sin(t)", f"{i}*t*(1 - t)"))
+        m.joint(f"driver{i}", motion, random_frame(random, [m.ground, *m.bodies][i]), carrier)
+    m = random_tree(random, list(random.permutation(EVERY_JOINT * times)), m)
+    for i in range(wheels):
+        wheel = m.body(f"wheel{i}", mt.cylinder(mass=f"0.1*k + {i}", radius=0.2, length=0.1))
+        hinge = mt.Revolute("y", spring=3.0 + i, rest=0.2, damping="0.1*k")
+        m.joint(f"hinge{i}", hinge, m.bodies[random.integers(len(m.bodies))].at((0, f"0.01*k*{i}", 0)), wheel)
+    m.torque("hinge1", "sin(t) - 2*hinge1 + hinge2'*k")
+    m.force(random_frame(random, m.bodies[5]), ("t", "1 + hinge3", 2), moment=(0.1, "hinge4'", 0), axes="body")
+    m.force(random_frame(random, m.bodies[3]), (1, "cos(t)", -2), moment=(0, 0.3, 0))
+    m.spring(random_frame(random, m.bodies[8]), random_frame(random, m.bodies[5]), "k", damping=2.0, rest=0.1)
+    m.spring(m.ground.at((0, 0, 5)), random_frame(random, m.bodies[4]), 10.0, rest=0.5, tension_only=True)
+    return m, random
+
+
+def chain(n, seed=0, joint=None):
+    random = np.random.default_rng(seed)
+    m = mt.Model("chain")
+    end = m.ground
+    for i in range(n):
+        link = random_body(random, m, f"link{i}")
+        m.joint(f"j{i}", joint or random_joint(random, "Revolute"), random_frame(random, end), link)
+        end = link
+    return m.build(), random
+
+
+@pytest.mark.parametrize("free", [(), ("k",)])
+@pytest.mark.parametrize("what", ["inverse_dynamics", "forward_dynamics"])
+def test_rolled_and_straight_line_code_agree_on_trees_of_everything(what, free):
+    m, random = loaded_tree(1, times=1, wheels=5)
+    system = m.build(free=free)
+    given = state(random, system)
+    arrays = [*(given[name] for name in TAKES[what]), np.array([0.7]), *([np.array([6.5])] if free else [])]
+    rolled, straight = (kernel_of(system.mechanism, what, code) for code in ("rolled", "straight-line"))
+    same(rolled(arrays), straight(arrays))
+
+
+PLAIN = {
+    "mass_matrix": lambda m, q, t: np.ravel(aggregative.mass_matrix(m, q, t)),
+    "bias": lambda m, q, v, t: aggregative.second_form(m, q, v, t).b,
+    "inverse_dynamics": aggregative.inverse_dynamics,
+    "forward_dynamics": articulated.forward_dynamics,
+}
+
+
+@pytest.mark.parametrize("what", QUANTITIES)
+def test_rolled_code_agrees_with_the_plain_sweeps_on_a_large_tree_of_everything(what):
+    m, random = loaded_tree(2, times=4)
+    system = m.build()
+    given = state(random, system)
+    arrays = [given[name] for name in TAKES[what]]
+    expected = np.array(PLAIN[what](system.mechanism, *arrays, 0.7))
+    same(kernel_of(system.mechanism, what, "rolled")([*arrays, np.array([0.7])]), expected, 1e-12)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("what", QUANTITIES)
+def test_every_width_of_rolled_code_computes_the_same(what, width):
+    system, random = chain(12)
+    given = state(random, system, 19)
+    arrays = [*(given[name] for name in TAKES[what]), np.zeros(1)]
+    rolled = kernel_of(system.mechanism, what, "rolled")
+    rolled.width = width
+    same(rolled(arrays), kernel_of(system.mechanism, what, "straight-line")(arrays))
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 30])
+def test_a_chain_of_any_length_is_rolled(n):
+    system, random = chain(n)
+    given = state(random, system)
+    arrays = [*given.values(), np.zeros(1)]
+    found = kernel_of(system.mechanism, "forward_dynamics", "rolled")(arrays)
+    same(found, np.array(articulated.forward_dynamics(system.mechanism, *given.values())))
+
+
+def test_a_long_chain_is_rolled_by_itself_and_right():
+    system, random = chain(300)
+    given = state(random, system)
+    vdot = system.forward_dynamics(*given.values())
+    same(vdot, np.array(articulated.forward_dynamics(system.mechanism, *given.values())))
+    # and undone by inverse dynamics, and by the mass matrix
+    same(system.inverse_dynamics(given["q"], given["v"], vdot), given["a"], 1e-8)
+    M = system.mass_matrix(given["q"])
+    same(M @ vdot + system.bias(given["q"], given["v"]), given["a"], 1e-8)
+    same(M @ given["v"], np.array(aggregative.inertia_product(system.mechanism, given["q"], given["v"])))
+
+
+def test_the_text_of_rolled_code_does_not_grow_with_the_chain_but_for_its_tables():
+    def instructions(n):
+        text = trace_rolled(chain(n)[0].mechanism, "forward_dynamics").text(1)
+        return sum(line.startswith("  ") for line in text.splitlines())
+
+    assert instructions(200) == instructions(40)
+
+
+def test_few_bodies_that_are_alike_do_not_get_code_of_their_own():
+    system, _ = chain(50)
+    groups = [len(p.groups) for p in trace_rolled(system.mechanism, "forward_dynamics").passes]
+    assert max(groups) <= 2
+
+
+def test_what_nobody_reads_is_not_stored():
+    system, _ = chain(20)
+    code = trace_rolled(system.mechanism, "forward_dynamics")
+    kept = {key.split(".")[0] for key in code.slots}
+    assert "X_0" not in kept  # placements matter to forces between bodies only
+    assert "along" not in kept
+    assert {"v", "M_star", "p", "dv"} <= kept
+
+
+@pytest.mark.parametrize("what", QUANTITIES)
+def test_the_choice_follows_size_unless_it_is_told(what, monkeypatch):
+    kinds = []
+    monkeypatch.setattr(choice, "_rolled", lambda *_: kinds.append("rolled"))
+    monkeypatch.setattr(choice, "compile_tape", lambda *_: kinds.append("straight-line"))
+    small, large = chain(3)[0].mechanism, chain(60)[0].mechanism
+    for mechanism, code in ((small, None), (large, None), (small, "rolled")):
+        kernel_of(mechanism, what, code)
+    assert kinds == ["straight-line", "rolled", "rolled"]
+    with pytest.raises(MomentreeError, match="Did you mean 'rolled'"):
+        kernel_of(small, what, "roled")
+
+
+def test_planes_of_all_directions_share_one_group():
+    random = np.random.default_rng(5)
+    m = mt.Model("planes")
+    random_tree(random, ["Planar"] * 10, m)
+    system = m.build()
+    given = state(random, system)
+    code = trace_rolled(system.mechanism, "forward_dynamics")
+    assert len(code.passes[0].groups) <= 3
+    found = kernel_of(system.mechanism, "forward_dynamics", "rolled")([*given.values(), np.zeros(1)])
+    same(found, np.array(articulated.forward_dynamics(system.mechanism, *given.values())), 1e-12)
