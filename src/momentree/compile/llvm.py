@@ -9,7 +9,7 @@ and sums may fuse; nothing is reordered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from momentree.compile.kernel import Kernel
@@ -19,6 +19,9 @@ from momentree.compile.tape import Node, Tape, edges_of
 from momentree.errors import MomentreeError, suggestion
 
 Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
+
+
+BLOCK = 1000  # operations: LLVM takes longer, and more than so many times, for longer blocks
 
 
 class _Recorded(NamedTuple):
@@ -58,22 +61,22 @@ def compile_tape(
     recorded, target = _Recorded.on(tape), target or Target.host()
     _check_arrays(recorded, grouped)
     lanes = target.lanes(_most_alive(recorded)) if width is None else width
-    return Kernel(StraightLine(recorded, grouped), lanes, target)
+    return Kernel(StraightLine(recorded, grouped, target.lanes(0)), lanes, target)
 
 
 class StraightLine:
-    """The code of a tape, one operation after the other."""
+    """The code of a tape, one operation after the other; `lanes` of a vector do the angles of a single row."""
 
-    def __init__(self, recorded: _Recorded, arrays: Arrays):
+    def __init__(self, recorded: _Recorded, arrays: Arrays, lanes: int = 2):
         parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
         self.arrays = tuple((name, len(columns)) for name, columns in arrays)
         self.constant = tuple(any(name in parameters for name in columns) for _, columns in arrays)
         self.outputs = len(recorded.outputs)
-        self._recorded, self._grouped = recorded, arrays
+        self._recorded, self._grouped, self._lanes = recorded, arrays, lanes
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
-        return _text(self._recorded, self._grouped, width)
+        return _text(self._recorded, self._grouped, width, self._lanes)
 
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""
@@ -121,7 +124,7 @@ def _most_alive(recorded: _Recorded) -> int:
 # --- the text ---
 
 
-def _text(recorded: _Recorded, arrays: Arrays, width: int) -> str:
+def _text(recorded: _Recorded, arrays: Arrays, width: int, lanes: int) -> str:
     """The module of one width: what depends on parameters alone before the loop over rows, the rest in it."""
     nodes, online = recorded.nodes, set(recorded.online)
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
@@ -138,10 +141,40 @@ def _text(recorded: _Recorded, arrays: Arrays, width: int) -> str:
     results: dict[int, list[int]] = {}
     for place, edge in enumerate(recorded.outputs):
         results.setdefault(abs(edge), []).append(place)
-    # each result is stored as soon as it is known
-    for index in recorded.live:
-        if edges_of(nodes[index]):
-            (body if index in online else once).operate(index)
-        for place in results.get(index, ()):
-            rows.store(rows.body, body.value(recorded.outputs[place]), place)
+
+    def write(indices: Iterable[int]) -> None:
+        for count, index in enumerate(indices):
+            if edges_of(nodes[index]):
+                (body if index in online else once).operate(index)
+            # each result is stored as soon as it is known
+            for place in results.get(index, ()):
+                rows.store(rows.body, body.value(recorded.outputs[place]), place)
+            if width == 1 and count % BLOCK == BLOCK - 1:
+                rows.new_block(f"body{count}")
+
+    # one row has angles enough to fill the lanes: all that need no other angle are done first and together
+    angles, before = _angles(recorded) if width == 1 else ([], set())
+    write(index for index in recorded.live if index in before)
+    for i in range(0, len(angles) - 1, lanes):
+        body.sines_and_cosines(angles[i : i + lanes], lanes)
+    write(index for index in recorded.live if index not in before)
     return module(width, [rows.text()], once.functions | body.functions)
+
+
+def _angles(recorded: _Recorded) -> tuple[list[int], set[int]]:
+    """Edges to the angles that are had from the inputs by sums and products alone, and what leads to them."""
+    nodes, plain = recorded.nodes, set()
+    for index in recorded.live:
+        edges = edges_of(nodes[index])
+        if (not edges or nodes[index][0] in ("+", "*")) and all(abs(edge) in plain for edge in edges):
+            plain.add(index)
+    turned = (nodes[index] for index in recorded.online if nodes[index][0] in ("sin", "cos"))
+    angles = list(dict.fromkeys(node[1] for node in turned if abs(node[1]) in plain))
+    before: set[int] = set()
+    waiting = [abs(edge) for edge in angles]
+    while waiting:
+        index = waiting.pop()
+        if index not in before and edges_of(nodes[index]):
+            before.add(index)
+            waiting += [abs(edge) for edge in edges_of(nodes[index])]
+    return angles, before

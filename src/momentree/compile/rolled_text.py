@@ -185,7 +185,6 @@ class _Text:
         self.main = Writer(self.lines, code.nodes, self._leaf)
         self.functions: set[tuple[str, int]] = set()
         self.constants: list[str] = []
-        self.last = "body"
         for number, p in enumerate(code.passes):
             self._before(p)
             self._loop(number, p)
@@ -194,7 +193,7 @@ class _Text:
         self.functions |= self.main.functions
 
     def function(self, linkage: str = "") -> str:
-        return self.rows.text(self.last, linkage)
+        return self.rows.text(linkage)
 
     # --- between the loops: the main tape ---
 
@@ -254,7 +253,7 @@ class _Text:
         do = self.lines.do
         do(f"br label %{name}")
         self.lines.label(name)
-        do(f"%{name}.i = phi i64 [ {begin}, %{self.last} ], [ %{name}.next, %{name}.end ]")
+        do(f"%{name}.i = phi i64 [ {begin}, %{self.rows.block} ], [ %{name}.next, %{name}.end ]")
         do(f"%{name}.from = mul i64 %{name}.i, {tables.integers}")
         do(f"%{name}.ints = getelementptr i32, ptr @{name}.integers, i64 %{name}.from")
         do(f"%{name}.begin = mul i64 %{name}.i, {tables.numbers}")
@@ -275,7 +274,7 @@ class _Text:
         do(f"%{name}.more = icmp ne i64 %{name}.next, {stop}")
         do(f"br i1 %{name}.more, label %{name}, label %{name}.done")
         self.lines.label(f"{name}.done")
-        self.last = f"{name}.done"
+        self.rows.block = f"{name}.done"
 
     def _integer(self, name: str, place: int, lines: Lines | None = None) -> str:
         lines = lines or self.lines

@@ -35,6 +35,16 @@ class Writer:
             self.found[index] = self._leaf(index)
         return self.found[index] if edge >= 0 else self.lines.negative(self.found[index])
 
+    def sines_and_cosines(self, edges: Sequence[int], width: int) -> None:
+        """Write sin and cos of several arguments at once, in the lanes of one vector, where one number is written."""
+        arguments = [self.value(edge) for edge in edges]
+        self.functions.add(("sincos", width))
+        lanes = Lines(width, f"angles{abs(edges[0])}.")
+        sines, cosines = lanes.sine_and_cosine(lanes.of_lanes(arguments + [arguments[0]] * (width - len(arguments))))
+        for lane, edge in enumerate(edges):
+            self._pairs[edge] = lanes.lane(sines, lane), lanes.lane(cosines, lane)
+        self.lines.do(str(lanes).strip())
+
     def operate(self, index: int) -> None:
         """Write the operation of a node."""
         lines, op, edges = self.lines, self.nodes[index][0], edges_of(self.nodes[index])
@@ -62,6 +72,7 @@ class Rows:
 
     def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
         self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
+        self.block = "body"  # the label of what is being written
         self.once, self.body = Lines(1, "once"), Lines(width)
         for k in range(arguments):
             if k != unit:
@@ -102,8 +113,14 @@ class Rows:
             to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
             lines.do(f"store double {lines.lane(value, lane)}, ptr {to}, align 8")
 
-    def text(self, last: str = "body", linkage: str = "") -> str:
-        """The function; `last` is the label under which the body ends."""
+    def new_block(self, label: str) -> None:
+        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        self.body.do(f"br i1 %more, label %{label}, label %rest")
+        self.body.label(label)
+        self.block = label
+
+    def text(self, linkage: str = "") -> str:
+        """The function."""
         W, given = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
         return f"""define {linkage}void @{self.name}_{W}{GIVEN} nounwind {{
 entry:
@@ -111,7 +128,7 @@ entry:
   %last = sub i64 %end, {W - 1}
   br label %head
 head:
-  %row = phi i64 [ %begin, %entry ], [ %next, %{last} ]
+  %row = phi i64 [ %begin, %entry ], [ %next, %{self.block} ]
   %more = icmp slt i64 %row, %last
   br i1 %more, label %body, label %rest
 body:
