@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.compile.methods import compiled
 from momentree.equations.batches import Array, coordinates, matrix, scalars, vector
-from momentree.errors import AssemblyError, MomentreeError
+from momentree.errors import AssemblyError
 from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.structure import Mechanism, Structure, freeze
@@ -128,36 +129,46 @@ class System:
         found = momentum(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
         return vector([*found], q, v)
 
-    # --- dynamics of the tree, with all forces of the model: M v' + bias = tau ---
+    # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; machine code, made at the first call.
+    # batches run on at most `threads` cores; results are written into `out` where it is given ---
 
-    def mass_matrix(self, q: Any, t: float = 0.0) -> Array:
+    @compiled
+    def mass_matrix(self, q: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None) -> Array:
         """M(q), nv x nv, of the tree (CRBA)."""
-        from momentree.equations.aggregative import mass_matrix
+        return self._quantity("mass_matrix")(q, t, out=out, threads=threads)
 
-        return matrix(mass_matrix(self._numeric, coordinates(self.mechanism, q), t), q)
-
-    def bias(self, q: Any, v: Any, t: float = 0.0) -> Array:
+    @compiled
+    def bias(self, q: Any, v: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None) -> Array:
         """What must act along the rates for v' = 0: inertial terms, gravity and every force of the model."""
-        return self.inverse_dynamics(q, v, np.zeros(self.nv), t)
+        return self._quantity("bias")(q, v, t, out=out, threads=threads)
 
-    def inverse_dynamics(self, q: Any, v: Any, vdot: Any, t: float = 0.0) -> Array:
+    @compiled
+    def inverse_dynamics(
+        self, q: Any, v: Any, vdot: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
         """What must act along the rates, besides the forces of the model, for the rates to change with vdot (RNEA)."""
-        from momentree.equations.aggregative import inverse_dynamics
+        return self._quantity("inverse_dynamics")(q, v, vdot, t, out=out, threads=threads)
 
-        at = coordinates(self.mechanism, q), scalars(v, self.nv, "v"), scalars(vdot, self.nv, "vdot")
-        return vector(inverse_dynamics(self._numeric, *at, t), q, v, vdot)
+    @compiled
+    def forward_dynamics(
+        self, q: Any, v: Any, tau: Any = None, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """How the rates change under the forces of the model and tau along the rates (ABA, or by solving)."""
+        return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads)
 
-    def forward_dynamics(self, q: Any, v: Any, tau: Any = None, t: float = 0.0) -> Array:
-        """How the rates change under the forces of the model and tau along the rates, in O(n) (ABA)."""
-        from momentree.equations.articulated import forward_dynamics
+    def _quantity(self, what: str) -> Callable[..., Array]:
+        """The function of a quantity, the same at every call."""
+        from momentree.compile.callables import quantity
 
-        if self.mechanism.loops or self.mechanism.closures:
-            raise MomentreeError(
-                "forward_dynamics: this system has loops or constraints, which it does not solve for yet."
-            )
-        tau = np.zeros(self.nv) if tau is None else tau
-        at = coordinates(self.mechanism, q), scalars(v, self.nv, "v"), scalars(tau, self.nv, "tau")
-        return vector(forward_dynamics(self._numeric, *at, t), q, v, tau)
+        made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
+        if what not in made:
+            made.setdefault(what, quantity(self.mechanism, what, vars(System)[what].__doc__))
+        return made[what]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without machine code, which is of this process."""
+        made = {"_quantities", *vars(self).get("_quantities", ())}
+        return {name: value for name, value in vars(self).items() if name not in made}
 
     def export_c(
         self,

@@ -85,6 +85,18 @@ class Kernel:
                 self._linked[width] = linked(object_code(self.ir(width), self.target), f"rows_{width}", others)
             return self._linked[width][f"rows_{width}"]
 
+    def function(self, width: int | None = None) -> Callable[..., None]:
+        """rows_W, which takes addresses and releases the interpreter while it runs."""
+        width = width or self.width
+        with self._lock:
+            if width not in self._functions:
+                self._functions[width] = _SIGNATURE(self.address(width))
+            return self._functions[width]
+
+    def scratch(self, width: int | None = None) -> numpy.ndarray:
+        """Room for what rows_W writes at `scratch`, and rows_1, which it calls: one for each thread."""
+        return aligned(max(self._scratch(width or self.width), self._scratch(1)))
+
     def __call__(self, inputs: Sequence[numpy.ndarray], out: numpy.ndarray | None = None) -> numpy.ndarray:
         """The results, a row for each row of the arguments.
 
@@ -103,14 +115,9 @@ class Kernel:
             steps = [0 if one else columns for one, (_, columns) in zip(single, self.arrays, strict=True)]
             strides = (ctypes.c_int64 * len(inputs))(*steps)
             width = self.width if rows >= self.width else 1
-            scratch = aligned(max(self._scratch(width), self._scratch(1)))
-            self._function(width)(starts, strides, out.ctypes.data, 0, rows, scratch.ctypes.data)
+            scratch = self.scratch(width)
+            self.function(width)(starts, strides, out.ctypes.data, 0, rows, scratch.ctypes.data)
         return out
-
-    def _function(self, width: int) -> Callable[..., None]:
-        if width not in self._functions:
-            self._functions[width] = _SIGNATURE(self.address(width))
-        return self._functions[width]
 
     def _shape(self, inputs: Sequence[numpy.ndarray]) -> tuple[int, ...]:
         """Of the result, once every argument has been checked."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from momentree.compile.kernel import Kernel
 from momentree.compile.machine_code import Target
-from momentree.compile.rows import Rows, Writer, module
+from momentree.compile.rows import Lanes, Rows, Writer, module
 from momentree.compile.tape import Node, Tape, edges_of
 from momentree.errors import MomentreeError, suggestion
 
@@ -35,6 +35,11 @@ class _Recorded(NamedTuple):
     @classmethod
     def on(cls, tape: Tape) -> _Recorded:
         return cls(tape.nodes, tape.live(), tape.online(), list(tape.kept()))
+
+    def each_time(self) -> _Recorded:
+        """The same with nothing done once: parameters are inputs."""
+        nodes = [("input", *node[1:]) if node[0] == "parameter" else node for node in self.nodes]
+        return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])])
 
 
 def compile_tape(
@@ -76,7 +81,16 @@ class StraightLine:
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
-        return _text(self._recorded, self._grouped, width, self._lanes)
+        rows = Rows(width, len(self._grouped), self.outputs)
+        functions = _write(self._recorded, self._grouped, rows, self._lanes)
+        return module(width, [rows.text()], functions)
+
+    def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
+        """The function `name`_W on columns of lanes (rows.py), and what it calls."""
+        each = self._recorded.each_time()
+        rows = Lanes(width, len(self._grouped), self.outputs, name)
+        functions = _write(each, self._grouped, rows, self._lanes)
+        return [rows.text("internal ")], functions
 
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""
@@ -124,12 +138,11 @@ def _most_alive(recorded: _Recorded) -> int:
 # --- the text ---
 
 
-def _text(recorded: _Recorded, arrays: Arrays, width: int, lanes: int) -> str:
-    """The module of one width: what depends on parameters alone before the loop over rows, the rest in it."""
-    nodes, online = recorded.nodes, set(recorded.online)
+def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) -> set[tuple[str, int]]:
+    """Write a tape: what depends on parameters alone before the loop over rows, the rest in it; gives what it calls."""
+    nodes, online, width = recorded.nodes, set(recorded.online), rows.width
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
     places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
-    rows = Rows(width, len(arrays), len(recorded.outputs))
     once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *places[nodes[index][1]]))
 
     def leaf(index: int) -> str:
@@ -158,7 +171,7 @@ def _text(recorded: _Recorded, arrays: Arrays, width: int, lanes: int) -> str:
     for i in range(0, len(angles) - 1, lanes):
         body.sines_and_cosines(angles[i : i + lanes], lanes)
     write(index for index in recorded.live if index not in before)
-    return module(width, [rows.text()], once.functions | body.functions)
+    return once.functions | body.functions
 
 
 def _angles(recorded: _Recorded) -> tuple[list[int], set[int]]:

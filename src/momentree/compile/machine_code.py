@@ -1,4 +1,8 @@
-"""Machine code from the text of an LLVM module: for which processor, by which options, and how it is linked."""
+"""Machine code from the text of an LLVM module: for which processor, by which options, and how it is linked.
+
+What LLVM's code generator gave for a text is kept on disk (compile/cache.py): with the same text, processor and
+version of LLVM, it is only linked.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from momentree.compile import cache
 from momentree.compile.functions import LIBM, libm_symbol
 
 WORKING_SET = 64 * 1024  # bytes: twice a first-level cache, since most live values are idle; 8 lanes of 842 still paid
+_OPTIONS: dict[str, Any] = {"opt": 2, "reloc": "pic", "codemodel": "small"}
+_SCHEDULING = "-enable-misched"
 _NEWEST_TRIED = 22  # version of LLVM
 _numbers = itertools.count()  # the name of a library is never used twice
 
@@ -25,7 +32,9 @@ class Target(NamedTuple):
     features: str = ""
 
     @classmethod
+    @functools.cache
     def host(cls) -> Target:
+        """This one."""
         from llvmlite import binding
 
         return cls(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
@@ -40,11 +49,18 @@ class Target(NamedTuple):
 
 
 @functools.cache
-def _linker() -> Any:
+def _initialised() -> None:
     from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+
+
+@functools.cache
+def _linker() -> Any:
+    from llvmlite import binding
+
+    _initialised()
     return binding.create_lljit_compiler(use_jit_link=True)
 
 
@@ -59,12 +75,32 @@ def _libm() -> dict[str, int]:
 
 
 def object_code(text: str, target: Target) -> bytes:
-    """The object file of a module."""
+    """The object file of a module: the one that is kept, or a new one."""
+    key = _key(text, target)
+    code = cache.get(key)
+    if code is None:
+        code = _generated(text, target)
+        cache.put(key, code)
+    return code
+
+
+def _key(text: str, target: Target) -> str:
+    """Of everything that decides what the code generator gives."""
+    import llvmlite
     from llvmlite import binding
 
-    _linker()
+    version = ".".join(map(str, binding.llvm_version_info))
+    ours = sys.modules["momentree"].__version__
+    options = " ".join([*(f"{name}={value}" for name, value in _OPTIONS.items()), f"{_SCHEDULING}=false"])
+    return cache.key_of(text, *target, binding.get_default_triple(), version, llvmlite.__version__, ours, options)
+
+
+def _generated(text: str, target: Target) -> bytes:
+    from llvmlite import binding
+
+    _initialised()
     machine = binding.Target.from_default_triple().create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, **_OPTIONS
     )
     module = binding.parse_assembly(text, binding.create_context())
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -83,12 +119,12 @@ def _unscheduled() -> Iterator[None]:
 
     known = binding.llvm_version_info[0] <= _NEWEST_TRIED
     if known:
-        binding.set_option("momentree", "-enable-misched=false")
+        binding.set_option("momentree", f"{_SCHEDULING}=false")
     try:
         yield
     finally:
         if known:
-            binding.set_option("momentree", "-enable-misched=true")
+            binding.set_option("momentree", f"{_SCHEDULING}=true")
 
 
 def linked(code: bytes, symbol: str, others: Mapping[str, int]) -> Any:

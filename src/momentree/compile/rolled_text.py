@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from momentree.compile.functions import Lines
 from momentree.compile.rolled import Group, Pass, RolledRecords
-from momentree.compile.rows import GIVEN, Rows, Writer, module
+from momentree.compile.rows import GIVEN, Lanes, Rows, Writer, module
 from momentree.compile.tape import Variable, edges_of
 from momentree.spatial import Scalar
 
@@ -83,12 +83,20 @@ class Rolled:
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
         if self.unit is None:
-            text = _Text(self, width, "rows")
+            text = _Text(self, self._rows(width, "rows"))
             return module(width, [*text.constants, text.function()], text.functions)
-        texts = [_Text(self, w, "columns") for w in sorted({1, width})]
+        texts = [_Text(self, self._rows(w, "columns")) for w in sorted({1, width})]
         functions = [text.function("internal ") for text in texts]
         parts = [*texts[0].constants, *functions, _by_columns(width, len(self.arrays), self.results, self.outputs)]
         return module(1, parts, {name for text in texts for name in text.functions})
+
+    def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
+        """The function `name`_W on columns of lanes (rows.py), its constants, and what it calls."""
+        text = _Text(self, Lanes(width, len(self.arrays), self.outputs, name))
+        return [*text.constants, text.function("internal ")], text.functions
+
+    def _rows(self, width: int, name: str) -> Rows:
+        return Rows(width, len(self.arrays) + (self.unit is not None), self.results, name, self.unit)
 
 
 def _groups(passes: Sequence[Pass]) -> list[Group]:
@@ -178,9 +186,8 @@ def _slots(passes: Sequence[Pass], needs: dict[Group, Need], late: set[str]) -> 
 
 
 class _Text:
-    def __init__(self, code: Rolled, width: int, name: str):
-        self.code, self.width = code, width
-        self.rows = Rows(width, len(code.arrays) + (code.unit is not None), code.results, name, code.unit)
+    def __init__(self, code: Rolled, rows: Rows | Lanes):
+        self.code, self.width, self.rows = code, rows.width, rows
         self.lines = self.rows.body
         self.main = Writer(self.lines, code.nodes, self._leaf)
         self.functions: set[tuple[str, int]] = set()

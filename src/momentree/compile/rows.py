@@ -141,6 +141,50 @@ rest:
 }}"""
 
 
+class Lanes:
+    """The function lanes_W(argument 0, argument 1, ..., out, scratch): one row in each lane, and no loop over rows.
+
+    Arguments and results are columns of W numbers, one for each lane, aligned to as many: nothing has to be gathered. It
+    is what compiled loops call, such as those of integrators.
+    """
+
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes", unit: None = None):
+        self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
+        self.once, self.body = Lines(1, "once"), Lines(width)
+        self.block = "body"
+        self._arguments = ", ".join(f"ptr %argument{k}" for k in range(arguments))
+
+    def load(self, lines: Lines, k: int, column: str | int) -> str:
+        """A column of argument k."""
+        at = lines.let(f"getelementptr {lines.type}, ptr %argument{k}, i64 {column}")
+        return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
+
+    def store(self, lines: Lines, value: str, place: str | int) -> None:
+        """A column of the results."""
+        at = lines.let(f"getelementptr {lines.type}, ptr %out, i64 {place}")
+        lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
+
+    def new_block(self, label: str) -> None:
+        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        self.body.do(f"br i1 %more, label %{label}, label %rest")
+        self.body.label(label)
+        self.block = label
+
+    def text(self, linkage: str = "") -> str:
+        """The function."""
+        given = f"({self._arguments}, ptr noalias %out, ptr noalias %scratch)"
+        return f"""define {linkage}void @{self.name}_{self.width}{given} nounwind {{
+entry:
+  %more = icmp ne ptr %out, null
+  br label %body
+body:
+{self.body}
+  br label %rest
+rest:
+  ret void
+}}"""
+
+
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:
     """The text of all parts of a module, and of the functions that they call."""
     remainder = [] if width == 1 else [f"declare void @rows_1{GIVEN.replace('noalias ', '')}"]

@@ -1,0 +1,155 @@
+"""Object files kept on disk, so that a fresh process need not make them again.
+
+A file holds a mark, the SHA-256 of its key and content, and the content. It is written under another name and then
+renamed, so that it is there whole or not at all; one that is damaged counts as not there. What cannot be read or
+written is never an error: the machine code is then made anew.
+
+| where                                   | on            |
+|-----------------------------------------|---------------|
+| $MOMENTREE_CACHE; "" or "off" keeps none | every system  |
+| $XDG_CACHE_HOME or ~/.cache, /momentree | Linux, others |
+| ~/Library/Caches/momentree              | macOS         |
+| %LOCALAPPDATA%\\momentree               | Windows       |
+
+What is kept will be run: a folder of another user, or one that everybody may write to, is not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+LIMIT = 512 * 2**20  # bytes of the whole folder
+_MARK = b"momentree object file 1\n"
+_LOOKS = 16  # one write in so many looks whether the folder is full
+_ABANDONED = 3600  # seconds after which a file that was never renamed is one of a dead process
+_OURS = re.compile(r"[0-9a-f]{64}\.(o|[0-9a-f]{16}\.part)")
+
+
+def folder() -> str | None:
+    """Where object files are kept; None where they are not."""
+    named = os.environ.get("MOMENTREE_CACHE")
+    if named is not None:
+        return None if named in ("", "off") else os.path.expanduser(named)
+    if sys.platform == "win32":
+        above = os.environ.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        above = os.path.expanduser("~/Library/Caches")
+    else:
+        above = os.environ.get("XDG_CACHE_HOME", "")
+        above = above if os.path.isabs(above) else os.path.expanduser("~/.cache")
+    return os.path.join(above, "momentree") if os.path.isabs(above) else None
+
+
+def key_of(*parts: str) -> str:
+    """The key of what is made of these texts: another for other texts."""
+    found = hashlib.sha256()
+    for part in parts:
+        text = part.encode()
+        found.update(len(text).to_bytes(8, "little") + text)
+    return found.hexdigest()
+
+
+def get(key: str) -> bytes | None:
+    """What is kept under a key; None where nothing is, or where it is damaged."""
+    with contextlib.suppress(OSError):
+        where = folder()
+        if where is None or not _trusted(where):
+            return None
+        place = _place(where, key)
+        with open(place, "rb") as file:
+            kept = file.read()
+        content = kept[len(_head(key, b"")) :]
+        if kept == _head(key, content) + content:
+            with contextlib.suppress(OSError):
+                os.utime(place)  # it was used now
+            return content
+    return None
+
+
+def put(key: str, content: bytes) -> None:
+    """Keeps it under a key, where that is possible."""
+    where = folder()
+    if where is None or len(content) > LIMIT // 8:
+        return
+    with contextlib.suppress(OSError):
+        os.makedirs(where, mode=0o700, exist_ok=True)
+        if _trusted(where):
+            _write(_place(where, key), _head(key, content) + content)
+            if int(key[:8], 16) % _LOOKS == 0:  # keys are as good as random
+                sweep(where, LIMIT)
+
+
+def sweep(where: str, limit: int) -> None:
+    """Deletes what dead processes left, and where the rest is over the limit, what was not used for longest.
+
+    A quarter of the room is then free. Several processes may do so at once: what is already gone is no matter.
+    """
+    now, found = time.time(), list(_files(where))
+    for file in found:
+        if file.place.endswith(".part") and now - file.used > _ABANDONED:
+            _delete(file.place)
+    kept = sorted((file for file in found if file.place.endswith(".o")), key=lambda file: file.used)
+    room = sum(file.size for file in kept)
+    wanted = limit * 3 // 4 if room > limit else limit
+    for file in kept:
+        if room <= wanted:
+            return
+        _delete(file.place)
+        room -= file.size
+
+
+class _File(NamedTuple):
+    place: str
+    size: int
+    used: float
+
+
+def _files(where: str) -> Iterator[_File]:
+    """What is ours in the folder; it may hold other things."""
+    with os.scandir(where) as entries:
+        for entry in entries:
+            if _OURS.fullmatch(entry.name):
+                with contextlib.suppress(OSError):
+                    told = entry.stat(follow_symlinks=False)
+                    yield _File(entry.path, told.st_size, told.st_mtime)
+
+
+def _place(where: str, key: str) -> str:
+    return os.path.join(where, f"{key}.o")
+
+
+def _head(key: str, content: bytes) -> bytes:
+    return _MARK + hashlib.sha256(key.encode() + content).digest()
+
+
+def _write(place: str, content: bytes) -> None:
+    """The whole file or none, also when several processes write it at once, or one is killed while it does."""
+    unfinished = f"{place.removesuffix('.o')}.{os.urandom(8).hex()}.part"
+    try:
+        with open(unfinished, "xb") as file:
+            file.write(content)
+        os.replace(unfinished, place)
+    except BaseException:
+        _delete(unfinished)
+        raise
+
+
+def _delete(place: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(place)
+
+
+def _trusted(where: str) -> bool:
+    """Whether none but this user and the administrator may have put there what is to be run."""
+    if sys.platform == "win32":
+        return True
+    told = os.stat(where)
+    return told.st_uid in (0, os.geteuid()) and not told.st_mode & stat.S_IWOTH

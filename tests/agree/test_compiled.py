@@ -1,0 +1,32 @@
+"""What the methods of a system give, in machine code, is what the sweeps give on floats: trees with everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agree.test_dynamics import SEEDS, loaded, near
+from momentree.equations import aggregative, articulated
+from momentree.simulate.assemble import integrate
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
+    system, q, v, w, t = loaded(seed)
+    m = system.mechanism
+    near(system.mass_matrix(q, t), aggregative.mass_matrix(m, q, t))
+    near(system.bias(q, v, t), aggregative.inverse_dynamics(m, q, v, np.zeros(system.nv), t))
+    near(system.inverse_dynamics(q, v, w, t), aggregative.inverse_dynamics(m, q, v, w, t))
+    near(system.forward_dynamics(q, v, w, t), articulated.forward_dynamics(m, q, v, w, t))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_a_large_batch_is_the_loop_over_its_entries_to_round_off(seed):
+    system, q, v, w, t = loaded(seed)
+    random = np.random.default_rng(seed)
+    qs = np.stack([integrate(system.mechanism, q, random.standard_normal(system.nv)) for _ in range(9)])
+    ts = t + random.uniform(0, 1, 1500)
+    many = np.resize(qs, (1500, system.nq))
+    found = system.forward_dynamics(many, v, w, ts)
+    for i in (*range(20), 1498, 1499):
+        near(found[i], system.forward_dynamics(many[i], v, w, ts[i]), 1e-13)
