@@ -21,7 +21,7 @@ def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS[:3])
-def test_a_large_batch_is_the_loop_over_its_entries_to_round_off(seed):
+def test_a_large_batch_is_the_loop_over_its_entries_to_the_last_bit(seed):
     system, q, v, w, t = loaded(seed)
     random = np.random.default_rng(seed)
     qs = np.stack([integrate(system.mechanism, q, random.standard_normal(system.nv)) for _ in range(9)])
@@ -29,4 +29,4 @@ def test_a_large_batch_is_the_loop_over_its_entries_to_round_off(seed):
     many = np.resize(qs, (1500, system.nq))
     found = system.forward_dynamics(many, v, w, ts)
     for i in (*range(20), 1498, 1499):
-        near(found[i], system.forward_dynamics(many[i], v, w, ts[i]), 1e-13)
+        np.testing.assert_array_equal(found[i], system.forward_dynamics(many[i], v, w, ts[i]))

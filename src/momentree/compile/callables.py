@@ -24,6 +24,7 @@ import numpy as np
 from momentree.compile import entry, threads
 from momentree.compile.fitness import rows_fit
 from momentree.compile.kernel import Kernel
+from momentree.equations.aggregative import mass_matrix
 from momentree.equations.batches import Array, check_finite, check_units, coordinate_array, numbers, quaternions
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.mechanism import Mechanism
@@ -176,6 +177,8 @@ class Quantity:
             if unfit:
                 self._explain(rows)
                 threads.share(lambda: call.computer(width, None), count, limit)
+            if call.broken:
+                self._explain_results(rows, out.reshape(count, -1))
         return out
 
     def _batch(self, arrays: Sequence[Array]) -> tuple[int, ...]:
@@ -194,6 +197,26 @@ class Quantity:
             check_finite(array, name)
         check_units(rows[0][0], self._quaternions)
 
+    def _explain_results(self, rows: Sequence[tuple[Array, int]], results: Array) -> None:
+        """Says which row, and which rate, has no finite result, and what may be the cause."""
+        row, place = np.argwhere(~np.isfinite(results))[0]
+        rates = self._mechanism.rates
+        message = f"the result for {rates[place % len(rates)]} is not a finite number"
+        if len(results) > 1:
+            message += f" in row {row}"
+        idle = self._without_inertia([array if stride == 0 else array[row] for array, stride in rows])
+        if idle:
+            cause = f"nothing that moves with {' or '.join(idle)} has inertia. Give the bodies that it moves some."
+        else:
+            cause = "numbers may be too large, a law of force or motion leave its domain, or a spring have no length."
+        raise MomentreeError(f"{self.__name__}: {message}: {cause}")
+
+    def _without_inertia(self, values: Sequence[Array]) -> list[str]:
+        """Rates that the mass matrix has nothing for."""
+        mechanism, found = self._mechanism.at_defaults(), dict(zip(self._names, values, strict=True))
+        diagonal = np.diag(mass_matrix(mechanism, found["q"].tolist(), float(found["t"][0])))
+        return [str(name) for name, inertia in zip(mechanism.rates, diagonal, strict=True) if not inertia > 0]
+
     def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:
         for name, (array, _) in zip(self._names, rows, strict=True):
             if np.may_share_memory(array, out):
@@ -210,6 +233,7 @@ class _Call(NamedTuple):
     places: Any
     out: Array
     kept: Sequence[tuple[Array, int]]
+    broken: list[bool]  # not empty where a result is not finite
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Sequence[tuple[Array, int]], out: Array, places: Any) -> _Call:
@@ -217,18 +241,21 @@ class _Call(NamedTuple):
         starts = (ctypes.c_void_p * n)(*[array.ctypes.data for array, _ in rows])
         strides = (ctypes.c_int64 * n)(*[stride for _, stride in rows])
         columns = (ctypes.c_int64 * n)(*[array.shape[-1] for array, _ in rows])
-        return cls(kernel, starts, strides, columns, places, out, rows)
+        return cls(kernel, starts, strides, columns, places, out, rows, [])
 
     def computer(self, width: int, unfit: list[bool] | None) -> threads.Compute:
         """What a thread computes with; rows that are unfit are told, where that is wanted."""
         function, fit, scratch = self.kernel.function(width), rows_fit(), self.kernel.scratch(width)
         to, n, q = self.out.ctypes.data, len(self.starts), len(self.places)
+        results, each = (ctypes.c_void_p * 1)(to), (ctypes.c_int64 * 1)(self.kernel.outputs)
 
         def compute(begin: int, end: int) -> None:
             if unfit is not None and not fit(self.starts, self.strides, self.columns, n, self.places, q, begin, end):
                 unfit.append(True)
             if not unfit:
                 function(self.starts, self.strides, to, begin, end, scratch.ctypes.data)
+                if not fit(results, each, each, 1, self.places, 0, begin, end):
+                    self.broken.append(True)
 
         return compute
 

@@ -1,9 +1,9 @@
 """A function of the interpreter in machine code, for the call that is made most: single rows, all as they should be.
 
 It takes arrays of float64 that lie in memory row by row, sees that they have the right length and hold numbers that
-may be computed with (compile/fitness.py), makes the array of results and calls rows_1. That costs some 50 ns, where
-ctypes costs ten times as much. Any other call goes to the general callable, unchanged: there are all conversions,
-batches and errors.
+may be computed with (compile/fitness.py), makes the array of results and calls rows_1. That costs some 100 ns, where
+ctypes costs ten times as much. Any other call goes to the general callable, unchanged, and so does one whose results
+are not finite: there are all conversions, batches and errors.
 
 The machine code reads arrays and floats where CPython and NumPy keep their parts. Whether they do so here is tried
 out first, on real ones; where anything is different, or MOMENTREE_ENTRY is "off", there is no such function.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ class _Plan(ctypes.Structure):
         ("most", _integer),
         ("all", _integer),  # arguments of rows_1
         ("axes", _integer),  # of the result
+        ("results", _integer),  # numbers in it
         ("shape", _integer * 2),
         ("columns", _integer * MOST),  # -1: a number
         ("standing", _pointer * MOST),  # in for what is not given; null where it must be
@@ -73,7 +75,8 @@ def _field(name: str) -> str:
 
 
 _TEXT = f"""
-%plan = type {{ ptr, ptr, ptr, i64, i64, i64, i64, i64, [2 x i64], [{MOST} x i64], [{MOST} x ptr], [{MOST} x i64] }}
+%plan = type {{ ptr, ptr, ptr, i64, i64, i64, i64, i64, i64, [2 x i64],
+                [{MOST} x i64], [{MOST} x ptr], [{MOST} x i64] }}
 @momentree_plan = external global %plan
 @momentree_array = external global i8
 @momentree_dtype = external global i8
@@ -81,6 +84,7 @@ _TEXT = f"""
 @momentree_float64 = external global i8
 @momentree_none = external global i8
 declare ptr @momentree_general(ptr, ptr, i64, ptr)
+declare void @momentree_drop(ptr)
 declare ptr @momentree_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 
 define ptr @entry(ptr %self, ptr %objects, i64 %given, ptr %names) nounwind {{
@@ -192,7 +196,14 @@ call:
   %results = load ptr, ptr %out.at
   %scratch = load ptr, ptr {_field("scratch")}
   call void %rows(ptr %starts, ptr {_field("strides")}, ptr %results, i64 0, i64 1, ptr %scratch)
+  %count.all = load i64, ptr {_field("results")}
+  %sound = call i1 @finite(ptr %results, i64 %count.all)
+  br i1 %sound, label %give, label %drop
+give:
   ret ptr %out
+drop:
+  call void @momentree_drop(ptr %out)
+  br label %general
 end:
   ret ptr null
 general:
@@ -223,6 +234,7 @@ class Entry:
         self._arrays = [None if array is None else numpy.array(array, dtype=float) for array in standing]
         self._quaternions = (_integer * len(quaternions))(*quaternions)
         self._plan = plan = _Plan(axes=len(shape), quaternions=len(quaternions), most=len(columns), all=len(standing))
+        plan.results = math.prod(shape)
         plan.fewest = sum(array is None for array in self._arrays)
         plan.places = ctypes.addressof(self._quaternions)
         plan.shape[: len(shape)] = shape
@@ -334,5 +346,6 @@ def _symbols() -> dict[str, int]:
         "momentree_float64": id(numpy.float64),
         "momentree_none": id(None),
         "momentree_general": general,
+        "momentree_drop": ctypes.cast(ctypes.pythonapi.Py_DecRef, _pointer).value or 0,
         "momentree_new_array": _numpy_table()[_NEW_ARRAY],
     }

@@ -17,8 +17,6 @@ LIBM = dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh
 LIBM |= {"atan2": 2, "power": 2}
 LARGEST = 1e5  # argument of the own sin and cos: beyond it, libm
 
-_MAY_FUSE = "contract "  # a product and a sum may become one fused multiply-add, wherever the machine has one
-
 
 def libm_symbol(function: str) -> str:
     """What machine code calls a function of libm: a name of our own, that LLVM takes for no function it knows."""
@@ -36,7 +34,7 @@ class Lines:
     >>> lines.times("%x", lines.number(0.5))
     '%t0'
     >>> print(lines)
-      %t0 = fmul contract <4 x double> %x, splat (double 0x3FE0000000000000)
+      %t0 = fmul <4 x double> %x, splat (double 0x3FE0000000000000)
     """
 
     def __init__(self, width: int, prefix: str = "t"):
@@ -74,25 +72,20 @@ class Lines:
     def label(self, name: str) -> None:
         self._lines.append(f"{name}:")
 
-    # --- arithmetic: plus, less and times may fuse; the exact ones are rounded each by itself ---
+    # --- arithmetic: each result is rounded by itself; `fused` is rounded once, wherever the machine can do that ---
 
-    def plus(self, a: str, b: str, flags: str = _MAY_FUSE) -> str:
-        return self.let(f"fadd {flags}{self.type} {a}, {b}")
+    def plus(self, a: str, b: str) -> str:
+        return self.let(f"fadd {self.type} {a}, {b}")
 
-    def less(self, a: str, b: str, flags: str = _MAY_FUSE) -> str:
-        return self.let(f"fsub {flags}{self.type} {a}, {b}")
+    def less(self, a: str, b: str) -> str:
+        return self.let(f"fsub {self.type} {a}, {b}")
 
-    def times(self, a: str, b: str, flags: str = _MAY_FUSE) -> str:
-        return self.let(f"fmul {flags}{self.type} {a}, {b}")
+    def times(self, a: str, b: str) -> str:
+        return self.let(f"fmul {self.type} {a}, {b}")
 
-    def exact_plus(self, a: str, b: str) -> str:
-        return self.plus(a, b, "")
-
-    def exact_less(self, a: str, b: str) -> str:
-        return self.less(a, b, "")
-
-    def exact_times(self, a: str, b: str) -> str:
-        return self.times(a, b, "")
+    def fused(self, a: str, b: str, c: str) -> str:
+        """a b + c."""
+        return self.intrinsic("fmuladd", a, b, c)
 
     def negative(self, a: str) -> str:
         return self.let(f"fneg {self.type} {a}")
@@ -247,33 +240,33 @@ def sincos(width: int) -> str:
 def _nearest(lines: Lines, x: str) -> tuple[str, str]:
     """n, the integer next to x / (pi/2), as a number and as an integer whose low bits are right."""
     big = lines.number(_ROUND)
-    shifted = lines.exact_plus(lines.exact_times(x, lines.number(2 / math.pi)), big)
-    return lines.exact_less(shifted, big), lines.let(f"bitcast {lines.type} {shifted} to {lines.integer}")
+    shifted = lines.plus(lines.times(x, lines.number(2 / math.pi)), big)
+    return lines.less(shifted, big), lines.let(f"bitcast {lines.type} {shifted} to {lines.integer}")
 
 
 def _remainder(lines: Lines, x: str, n: str) -> tuple[str, str]:
     """r and tail: r + tail = x - n pi/2 to far below the last bit of r, even where x is next to n pi/2."""
-    first, second, third, rest = (lines.exact_times(n, lines.number(part)) for part in _HALF_PI)
-    r = lines.exact_less(x, first)  # exact
+    first, second, third, rest = (lines.times(n, lines.number(part)) for part in _HALF_PI)
+    r = lines.less(x, first)  # exact
     r, error = _difference(lines, r, second)
     r, other = _difference(lines, r, third)
-    low = lines.exact_less(rest, lines.exact_plus(error, other))
+    low = lines.less(rest, lines.plus(error, other))
     # taken away, not added: so that -0 stays -0
-    total = lines.exact_less(r, low)
-    return total, lines.exact_less(lines.exact_less(r, total), low)
+    total = lines.less(r, low)
+    return total, lines.less(lines.less(r, total), low)
 
 
 def _difference(lines: Lines, a: str, b: str) -> tuple[str, str]:
     """a - b and its rounding error, whichever is larger (Knuth's two-sum)."""
-    total = lines.exact_less(a, b)
-    minus_b = lines.exact_less(total, a)
-    off_a = lines.exact_less(a, lines.exact_less(total, minus_b))
-    return total, lines.exact_less(off_a, lines.exact_plus(b, minus_b))
+    total = lines.less(a, b)
+    minus_b = lines.less(total, a)
+    off_a = lines.less(a, lines.less(total, minus_b))
+    return total, lines.less(off_a, lines.plus(b, minus_b))
 
 
 def _near_zero(lines: Lines, x: str, y: str) -> tuple[str, str]:
     """sin and cos of x + y for |x| < pi/4, y the tail of x: only the polynomials may fuse."""
-    plus, less, times = lines.exact_plus, lines.exact_less, lines.exact_times
+    plus, less, times = lines.plus, lines.less, lines.times
     z = times(x, x)
     half, one = lines.number(0.5), lines.number(1.0)
     # sin: x - ((z (y/2 - x^3 r) - y) - x^3 S0)
@@ -290,7 +283,7 @@ def _near_zero(lines: Lines, x: str, y: str) -> tuple[str, str]:
 def _polynomial(lines: Lines, z: str, coefficients: tuple[float, ...]) -> str:
     result = lines.number(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
-        result = lines.plus(lines.number(coefficient), lines.times(z, result))
+        result = lines.fused(z, result, lines.number(coefficient))
     return result
 
 
@@ -312,11 +305,11 @@ def tanh(width: int) -> str:
     """The function that gives tanh x: beyond 0.625, 1 - 2 / (exp(2x) + 1)."""
     lines, x = Lines(width), "%x"
     size, one = lines.intrinsic("fabs", x), lines.number(1.0)
-    z = lines.exact_times(x, x)
-    fraction = lines.exact_times(_polynomial(lines, z, _P), lines.reciprocal(_polynomial(lines, z, _Q)))
-    near = lines.plus(size, lines.times(size, lines.exact_times(z, fraction)))
-    grown = lines.exact_plus(lines.lane_by_lane("exp", lines.exact_plus(size, size)), one)
-    far = lines.exact_less(one, lines.exact_times(lines.number(2.0), lines.reciprocal(grown)))
+    z = lines.times(x, x)
+    fraction = lines.times(_polynomial(lines, z, _P), lines.reciprocal(_polynomial(lines, z, _Q)))
+    near = lines.fused(size, lines.times(z, fraction), size)
+    grown = lines.plus(lines.lane_by_lane("exp", lines.plus(size, size)), one)
+    far = lines.less(one, lines.times(lines.number(2.0), lines.reciprocal(grown)))
     result = lines.choose(lines.compare("olt", size, lines.number(0.625)), near, far)
     result = lines.intrinsic("copysign", result, x)
     head = f"define internal fastcc {lines.type} @tanh_{width}({lines.type} %x) #0"

@@ -2,8 +2,8 @@
 
 One number and W of them in the lanes of a vector are one text (compile/functions.py) on different types.
 
-A tape holds no operation twice and none in vain, so the text needs no pass of LLVM, only its code generator. Products
-and sums may fuse; nothing is reordered.
+A tape holds no operation twice and none in vain, so the text needs no pass of LLVM, only its code generator. Which
+products fuse with which sums stands in the text, so that one row and many of them give the same bits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from momentree.compile.kernel import Kernel
 from momentree.compile.machine_code import Target
-from momentree.compile.rows import Lanes, Rows, Writer, module
+from momentree.compile.rows import Lanes, Rows, Writer, fused_products, module
 from momentree.compile.tape import Node, Tape, edges_of
 from momentree.errors import MomentreeError, suggestion
 
@@ -143,6 +143,7 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
     nodes, online, width = recorded.nodes, set(recorded.online), rows.width
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
     places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
+    fused = fused_products(nodes, recorded.online, recorded.outputs)
     once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *places[nodes[index][1]]))
 
     def leaf(index: int) -> str:
@@ -150,7 +151,7 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
             return rows.load(rows.body, *places[nodes[index][1]])
         return rows.body.splat(once.value(index))
 
-    body = Writer(rows.body, nodes, leaf)
+    body = Writer(rows.body, nodes, leaf, fused)
     results: dict[int, list[int]] = {}
     for place, edge in enumerate(recorded.outputs):
         results.setdefault(abs(edge), []).append(place)

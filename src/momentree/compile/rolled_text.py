@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from momentree.compile.functions import Lines
 from momentree.compile.rolled import Group, Pass, RolledRecords
-from momentree.compile.rows import GIVEN, Lanes, Rows, Writer, module
+from momentree.compile.rows import GIVEN, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.tape import Variable, edges_of
 from momentree.spatial import Scalar
 
@@ -305,7 +305,7 @@ class _Text:
             return self._load(lines, self._slot(lines, base, key.removeprefix("^")))
 
         nodes = group.tape.nodes
-        writer = Writer(lines, nodes, leaf)
+        writer = Writer(lines, nodes, leaf, fused_products(nodes, group.tape.live(), group.tape.kept()))
         for index in group.tape.live():
             if edges_of(nodes[index]):
                 writer.operate(index)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from momentree.compile.functions import SIMPLE, Lines, definitions
 from momentree.compile.tape import Node, edges_of
@@ -19,8 +20,10 @@ class Writer:
     | functions | what the lines call and `definitions` defines, with its widths |
     """
 
-    def __init__(self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str]):
-        self.lines, self.nodes, self._leaf = lines, nodes, leaf
+    def __init__(
+        self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str], fused: Collection[int] = frozenset()
+    ):
+        self.lines, self.nodes, self._leaf, self._fused = lines, nodes, leaf, fused
         self.found: dict[int, str] = {}
         self.functions: set[tuple[str, int]] = set()
         self._pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
@@ -48,8 +51,10 @@ class Writer:
     def operate(self, index: int) -> None:
         """Write the operation of a node."""
         lines, op, edges = self.lines, self.nodes[index][0], edges_of(self.nodes[index])
-        if op == "+" and edges[1] < 0:
-            self.found[index] = lines.less(self.value(edges[0]), self.value(-edges[1]))
+        if index in self._fused:
+            return
+        if op == "+":
+            self.found[index] = self._sum(*edges)
             return
         arguments = [self.value(edge) for edge in edges]
         if op in SIMPLE:
@@ -62,6 +67,34 @@ class Writer:
         else:
             self.functions.add((op, lines.width))
             self.found[index] = lines.call(op, *arguments)
+
+    def _sum(self, a: int, b: int) -> str:
+        """a + b, one of them a product that is written with the sum."""
+        for one, other in ((b, a), (a, b)):
+            if abs(one) in self._fused:
+                x, y = edges_of(self.nodes[abs(one)])
+                return self.lines.fused(self.value(x if one > 0 else -x), self.value(y), self.value(other))
+        first, second = self.value(a), self.value(abs(b))
+        return self.lines.plus(first, second) if b > 0 else self.lines.less(first, second)
+
+
+def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Iterable[int]) -> set[int]:
+    """Of what is written, products that are needed in one sum only, to be written with it: for every width the same."""
+    uses = Counter(abs(edge) for edge in outputs)
+    sums = []
+    for index in written:
+        edges = edges_of(nodes[index])
+        uses.update(map(abs, edges))
+        if nodes[index][0] == "+":
+            sums.append(edges)
+    products = {index for index in written if nodes[index][0] == "*" and uses[index] == 1}
+    found = set()
+    for a, b in sums:
+        for one in (abs(b), abs(a)):
+            if one in products:
+                found.add(one)
+                break
+    return found
 
 
 class Rows:
@@ -111,7 +144,8 @@ class Rows:
         at = lines.let(f"getelementptr double, ptr %kept, i64 {place}")
         for lane in range(self.width):
             to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
-            lines.do(f"store double {lines.lane(value, lane)}, ptr {to}, align 8")
+            # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
+            lines.do(f"store{' volatile' * (self.width > 1)} double {lines.lane(value, lane)}, ptr {to}, align 8")
 
     def new_block(self, label: str) -> None:
         """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
@@ -144,8 +178,8 @@ rest:
 class Lanes:
     """The function lanes_W(argument 0, argument 1, ..., out, scratch): one row in each lane, and no loop over rows.
 
-    Arguments and results are columns of W numbers, one for each lane, aligned to as many: nothing has to be gathered. It
-    is what compiled loops call, such as those of integrators.
+    Arguments and results are columns of W numbers, one for each lane, aligned to as many: nothing has to be gathered.
+    It is what compiled loops call, such as those of integrators.
     """
 
     def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes", unit: None = None):

@@ -39,6 +39,9 @@ class Reversed:
         both = zip(A.columns, dA.columns, strict=True)
         return Axes([-X_FM.motion_to_parent(v_M.cross(column) + rate) for column, rate in both])
 
+    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        return self.joint.coordinate_rates(q, u)
+
 
 class Laws(NamedTuple):
     """Prescribed functions of time and their first and second derivatives."""

@@ -65,13 +65,13 @@ def test_single_rows_agree_with_the_sweeps_on_floats(system, states, what):
 
 @pytest.mark.parametrize("what", TAKES)
 @pytest.mark.parametrize("rows", [1, 5, 40, 2000])
-def test_a_row_of_a_batch_is_the_single_call(system, states, what, rows):
+def test_a_row_of_a_batch_is_the_single_call_to_the_last_bit(system, states, what, rows):
     many = [np.resize(array, (rows, *array.shape[1:])) for array in states]
     f = getattr(system, what)
     found = f(*given(what, *many))
     assert found.shape == (rows, *f(*given(what, *(x[0] for x in states))).shape)
     for i in {*range(min(rows, 40)), rows - 1}:
-        near(found[i], f(*given(what, *(array[i] for array in many))), 1e-14)
+        np.testing.assert_array_equal(found[i], f(*given(what, *(array[i] for array in many))))
 
 
 def test_rolled_code_is_called_in_the_same_way():
@@ -88,7 +88,7 @@ def test_rolled_code_is_called_in_the_same_way():
     for i in range(7):
         single = system.forward_dynamics(q[i], v[i], tau[0], 0.5)
         near(single, articulated.forward_dynamics(system.mechanism, q[i], v[i], tau[0], 0.5), 1e-10)
-        near(found[i::7], np.broadcast_to(single, found[i::7].shape), 1e-12)
+        np.testing.assert_array_equal(found[i::7], np.broadcast_to(single, found[i::7].shape))
     with pytest.raises(mt.MomentreeError, match="joint 'j0' is not of unit length"):
         system.forward_dynamics(2 * q, v)
 
@@ -113,7 +113,7 @@ def test_what_is_broadcast_by_the_caller_is_not_copied(system, states):
     assert np.shares_memory(rows, column)
     assert stride == system.nq + system.nv
     f = system.forward_dynamics
-    near(f(column[::-2], v[::-2], tau[::-2], t[::-2]), f(q, v, tau, t)[::-2], 1e-14)
+    np.testing.assert_array_equal(f(column[::-2], v[::-2], tau[::-2], t[::-2]), f(q, v, tau, t)[::-2])
 
 
 KINDS = {

@@ -97,10 +97,29 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_stands(function, state
                     f(q, v, tau)
                 array[i] = kept
     handed.clear()
-    for huge in (1.7e308, -1.7e308, 5e-324):
-        v[3] = huge
+    for fine in (1e100, -1e100, 5e-324):
+        v[3] = fine
         f(q, v, tau)
     assert not handed
+    v[3] = 1.7e308  # finite, but its square is not
+    with pytest.raises(mt.MomentreeError, match="is not a finite number: numbers may be too large"):
+        f(q, v, tau)
+
+
+@pytest.mark.parametrize("rows", [None, 3, 500])
+def test_a_law_that_leaves_its_domain_is_told_not_returned(rows):
+    m = mt.Model("law")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("box", mt.box(mass=1.0, size=(0.1, 0.2, 0.3))))
+    m.torque("A", "log(A)")
+    f = m.build().forward_dynamics
+    q = np.ones(1) if rows is None else np.ones((rows, 1))
+    before = f(q, q)
+    bad = q.copy()
+    bad[-1] = -1.0
+    where = "" if rows is None else f" in row {rows - 1}"
+    with pytest.raises(mt.MomentreeError, match=f"the result for A' is not a finite number{where}: .* a law of force"):
+        f(bad, q)
+    np.testing.assert_array_equal(f(q, q), before)
 
 
 @pytest.mark.parametrize("count", range(1, 14))

@@ -1,0 +1,157 @@
+"""Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the rates u.
+
+Ivanov 2022, section 3, corrected (docs/theory/hamiltonian.md): one pass inward for the articulated inertias M* and for
+phi, one outward for rates, velocities and momenta, one inward for p'. The letters are the paper's.
+
+    M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)
+    p' = (A'' - A' Omega) mu + Q                                                                           (6)
+
+where A'' mu stands for the transposed derivative of A along the motion times mu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.model.joint import Coordinates
+from momentree.spatial import REST, Force, Scalar
+from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.symmetric import inverse, product
+from momentree.structure.mechanism import Mechanism
+
+
+class Rates(NamedTuple):
+    """How the state changes: the derivatives of the coordinates, and of the momenta or rates."""
+
+    q: tuple[Scalar, ...]
+    p: tuple[Scalar, ...]
+
+
+# --- the steps ---
+
+
+def begin(body: Record) -> Fields:
+    """M* = M, phi = 0; v^r of a prescribed joint."""
+    v_r = REST if body.free else body.A @ body.u
+    return {"M_star": ArticulatedInertia.of(body.inertia), "phi": Force.zero(), "v_r": v_r}
+
+
+def articulate(body: Record) -> tuple[Fields, Fields]:
+    """W = M* A, D = (A' W)^-1; to the parent M* - W D W' and phi + M* v^r, less what the joint gives way to."""
+    M, A = body.M_star, body.A
+    if not body.free:
+        return {}, {"M_star": M.to_parent(body.X), "phi": body.X.force_to_parent(body.phi + M @ body.v_r)}
+    W = [M @ axis for axis in A.columns]
+    D = inverse([[axis @ w for w in W] for axis in A.columns])
+    phi = body.phi
+    for w, share in zip(W, product(D, [p - a for p, a in zip(body.p, A.along(phi), strict=True)]), strict=True):
+        phi = phi + w * share
+    return {"W": W, "D": D}, {"M_star": M.less(A, W, D).to_parent(body.X), "phi": body.X.force_to_parent(phi)}
+
+
+def find_rates(body: Record, parent: Record) -> Fields:
+    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_parent + v^r."""
+    w = body.X.motion(parent.v) + body.v_r
+    if not body.free:
+        return {"v": w, "mu": body.M_star @ w + body.phi}
+    rest = [p - a - w @ column for p, a, column in zip(body.p, body.A.along(body.phi), body.W, strict=True)]
+    u = tuple(product(body.D, rest))
+    v = w + body.A @ u
+    return {"u": u, "v": v, "mu": body.M_star @ v + body.phi}
+
+
+def carry_gravity(body: Record, parent: Record) -> Fields:
+    """The acceleration of free fall, in the axes of the body."""
+    return {"g": body.X.joint.rotation.T @ (body.X.mount.rotation.T @ parent.g)}
+
+
+def load(body: Record) -> Fields:
+    """F: what is applied to the body, and its weight."""
+    M = body.inertia
+    return {"F": body.applied + Force(body.g * M.mass, M.h.cross(body.g))}
+
+
+def change(body: Record) -> tuple[Fields, Fields]:
+    """p' by (6); F* of the body and of all that it carries goes to the parent."""
+    F = body.F - body.v.cross_force(body.mu)
+    turning = body.joint.axes_rate(body.q, body.u).along(body.mu)
+    along = zip(body.A.along(F), turning, body.along, strict=True)
+    return {"dp": tuple(f + a + given for f, a, given in along)}, {"F": body.X.force_to_parent(body.F)}
+
+
+def move(body: Record) -> Fields:
+    """The derivatives of the coordinates."""
+    return {"dq": tuple(body.joint.coordinate_rates(body.q, body.u))}
+
+
+# --- the passes ---
+
+
+def moving_bodies(
+    mechanism: Mechanism,
+    q: Coordinates,
+    p: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> Records:
+    """The bodies with their rates u, velocities v and momenta mu, from the momenta p along the rates."""
+    moving = records(mechanism, q, t=t, parameters=parameters, run=run)
+    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
+        record.free = body.v.stop > body.v.start
+        record.p = tuple(p[body.v])
+    moving.locally(begin)
+    moving.inward(articulate)
+    moving.outward(find_rates)
+    return moving
+
+
+def rates(
+    mechanism: Mechanism,
+    q: Coordinates,
+    p: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> Rates:
+    """The derivatives of q and p under the forces of the model."""
+    moving = moving_bodies(mechanism, q, p, t, parameters, run)
+    moving.locally(move)
+    names = names_of(mechanism, moving, t, parameters)
+    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
+        record.applied = force
+    drive(mechanism, moving, names)
+    moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
+    moving.outward(carry_gravity)
+    moving.locally(load)
+    moving.inward(change)
+    return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "dp"))
+
+
+def coordinate_rates(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
+    """The derivatives of all coordinates that are not prescribed."""
+    return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
+
+
+def momenta(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> tuple[Scalar, ...]:
+    """p at given rates, prescribed joints and the ground moving too."""
+    moving = records(mechanism, q, u, t=t, parameters=parameters)
+    moving.locally(begin_momentum)
+    moving.inward(gather_momentum)
+    return along_rates(mechanism, moving, "p")
+
+
+def begin_momentum(body: Record) -> Fields:
+    """mu begins as M v."""
+    return {"mu": body.inertia @ body.v}
+
+
+def gather_momentum(body: Record) -> tuple[Fields, Fields]:
+    """mu = M v + sum of C' mu over children; p = A' mu."""
+    return {"p": body.A.along(body.mu)}, {"mu": body.X.force_to_parent(body.mu)}
