@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.compile.methods import compiled
+from momentree.compile.methods import CODES, compiled
 from momentree.equations.batches import Array, coordinates, matrix, scalars, vector
-from momentree.errors import AssemblyError
+from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.structure import Mechanism, Structure, freeze
@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 class System:
     """A mechanism ready for work; it holds no state. Made by `Model.build`."""
 
-    def __init__(self, mechanism: Mechanism, model: Model):
-        self.mechanism, self._model = mechanism, model
+    def __init__(self, mechanism: Mechanism, model: Model, code: str | None = None):
+        self.mechanism, self._model, self.code = mechanism, model, code
 
     @classmethod
-    def of(cls, model: Model, free: Collection[str] = ()) -> System:
+    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None) -> System:
         """The system of a model, or one error with every problem."""
         kept = copy.copy(model)
         vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later
-        return cls(freeze(model, free), kept)
+        if code is not None and code not in CODES:
+            raise MomentreeError(f"code '{code}': choose 'straight-line' or 'rolled'.{suggestion(code, CODES)}")
+        return cls(freeze(model, free), kept, code)
 
     @property
     def name(self) -> str:
@@ -162,7 +164,7 @@ class System:
 
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
-            made.setdefault(what, quantity(self.mechanism, what, vars(System)[what].__doc__))
+            made.setdefault(what, quantity(self.mechanism, what, vars(System)[what].__doc__, self.code))
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:

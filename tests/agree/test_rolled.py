@@ -161,8 +161,16 @@ def test_the_choice_follows_size_unless_it_is_told(what, monkeypatch):
     for mechanism, code in ((small, None), (large, None), (small, "rolled")):
         kernel_of(mechanism, what, code)
     assert kinds == ["straight-line", "rolled", "rolled"]
-    with pytest.raises(MomentreeError, match="Did you mean 'rolled'"):
-        kernel_of(small, what, "roled")
+
+
+def test_the_user_may_choose_the_code():
+    m = mt.Model("pendulum")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)))
+    found = [m.build(code=code).forward_dynamics([0.3], [0.0]) for code in (None, "straight-line", "rolled")]
+    same(found[1], found[0])
+    same(found[2], found[0])
+    with pytest.raises(MomentreeError, match=r"code 'roled': choose .* Did you mean 'rolled'"):
+        m.build(code="roled")
 
 
 def test_planes_of_all_directions_share_one_group():

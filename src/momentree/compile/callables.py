@@ -39,16 +39,16 @@ OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads a
 WORTH = 32  # rows of a call for which code for several at a time is made
 
 
-def quantity(mechanism: Mechanism, what: str, doc: str = "") -> Callable[..., Array]:
+def quantity(mechanism: Mechanism, what: str, doc: str = "", code: str | None = None) -> Callable[..., Array]:
     """A quantity as a function: the fast one where this interpreter is known, else the general one."""
-    return Quantity(mechanism, what, doc).fastest()
+    return Quantity(mechanism, what, doc, code).fastest()
 
 
 class Quantity:
     """The general function of a quantity: converts, broadcasts, checks, computes."""
 
-    def __init__(self, mechanism: Mechanism, what: str, doc: str = ""):
-        self._mechanism, self.__name__, self.__doc__ = mechanism, what, doc
+    def __init__(self, mechanism: Mechanism, what: str, doc: str = "", code: str | None = None):
+        self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
         self._names = TAKES[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
@@ -69,7 +69,7 @@ class Quantity:
         return f"<{self._usage()} of '{self._mechanism.name}'>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Quantity, (self._mechanism, self.__name__, self.__doc__)
+        return Quantity, (self._mechanism, self.__name__, self.__doc__, self._code)
 
     def __getattr__(self, name: str) -> Any:
         """Under its own name, the fast function: as such it is unpickled."""
@@ -105,7 +105,7 @@ class Quantity:
             if self._kernel is None:
                 from momentree.compile.choice import kernel_of
 
-                kernel = kernel_of(self._mechanism, self.__name__)
+                kernel = kernel_of(self._mechanism, self.__name__, self._code)
                 kernel.address(1)
                 if self._entry is not None:
                     self._entry.compute_with(kernel)

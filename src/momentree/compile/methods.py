@@ -7,6 +7,8 @@ from typing import Any, TypeVar, cast
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
+CODES = ("straight-line", "rolled")  # compile/choice.py
+
 
 def compiled(described: Method) -> Method:
     """Of the class, the method as it is written; of an instance, what its `_quantity(name)` gives.

@@ -158,11 +158,17 @@ class Model:
         names = [thing.name for thing in things[kind]]
         return self.source((kind, names.index(name))) if self.source and name in names else ""
 
-    def build(self, free: Collection[str] = ()) -> System:
-        """The frozen system, or one error with every problem; `free` parameters stay open until run time."""
+    def build(self, free: Collection[str] = (), code: str | None = None) -> System:
+        """The frozen system, or one error with every problem.
+
+        | argument | meaning                                                                                          |
+        |----------|--------------------------------------------------------------------------------------------------|
+        | free     | parameters that stay open until run time                                                         |
+        | code     | machine code: "straight-line" (fast) or "rolled" (made quickly for many bodies); None: what suits |
+        """
         from momentree.system import System
 
-        return System.of(self, free)
+        return System.of(self, free, code)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a TOML file that loads equal."""
