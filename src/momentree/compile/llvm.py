@@ -79,6 +79,11 @@ class StraightLine:
         self.outputs = len(recorded.outputs)
         self._recorded, self._grouped, self._lanes = recorded, arrays, lanes
 
+    @classmethod
+    def of(cls, tape: Tape, arrays: Arrays, target: Target) -> StraightLine:
+        """The code of a tape as it is now."""
+        return cls(_Recorded.on(tape), arrays, target.lanes(0))
+
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
         rows = Rows(width, len(self._grouped), self.outputs)
@@ -90,7 +95,7 @@ class StraightLine:
         each = self._recorded.each_time()
         rows = Lanes(width, len(self._grouped), self.outputs, name)
         functions = _write(each, self._grouped, rows, self._lanes)
-        return [rows.text("internal ")], functions
+        return [rows.text()], functions
 
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""

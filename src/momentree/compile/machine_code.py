@@ -12,7 +12,7 @@ import ctypes.util
 import functools
 import itertools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from momentree.compile import cache
@@ -127,11 +127,13 @@ def _unscheduled() -> Iterator[None]:
             binding.set_option("momentree", f"{_SCHEDULING}=true")
 
 
-def linked(code: bytes, symbol: str, others: Mapping[str, int]) -> Any:
-    """An object file in memory: what is given back holds the address of the symbol, and keeps the code alive."""
+def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:
+    """An object file in memory: what is given back holds the addresses of the symbols, and keeps the code alive."""
     from llvmlite import binding
 
-    library = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+    library = binding.JITLibraryBuilder().add_object_img(code)
+    for symbol in [symbols] if isinstance(symbols, str) else symbols:
+        library.export_symbol(symbol)
     known = {libm_symbol(name): address for name, address in _libm().items()} | dict(others)
     for name, address in known.items():
         if name.encode() in code:  # it is named in the object file, so it is called

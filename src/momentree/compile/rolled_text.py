@@ -93,7 +93,7 @@ class Rolled:
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
         """The function `name`_W on columns of lanes (rows.py), its constants, and what it calls."""
         text = _Text(self, Lanes(width, len(self.arrays), self.outputs, name))
-        return [*text.constants, text.function("internal ")], text.functions
+        return [*text.constants, text.function()], text.functions
 
     def _rows(self, width: int, name: str) -> Rows:
         return Rows(width, len(self.arrays) + (self.unit is not None), self.results, name, self.unit)

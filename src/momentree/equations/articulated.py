@@ -64,6 +64,19 @@ def forward_dynamics(
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
     """The derivatives of the rates of the tree under the forces of the model and tau along the rates."""
+    return along_rates(mechanism, accelerating_bodies(mechanism, q, u, tau, t, parameters, run), "du")
+
+
+def accelerating_bodies(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    tau: Sequence[Scalar],
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> Records:
+    """The bodies with the derivatives du of their rates and dv of their velocities, as felt."""
     moving = loaded(mechanism, q, u, None, t, parameters, run)
     for body in mechanism.bodies:
         record = moving[body.number]
@@ -72,4 +85,4 @@ def forward_dynamics(
     moving.outward(carry_bias)
     moving.inward(articulate)
     moving.outward(accelerate)
-    return along_rates(mechanism, moving, "du")
+    return moving

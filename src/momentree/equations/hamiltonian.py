@@ -11,24 +11,14 @@ where A'' mu stands for the transposed derivative of A along the motion times mu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
-from momentree.equations.kinematics import records
+from momentree.equations.kinematics import Rates, coordinate_rates, move, records
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import REST, Force, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 from momentree.structure.mechanism import Mechanism
-
-
-class Rates(NamedTuple):
-    """How the state changes: the derivatives of the coordinates, and of the momenta or rates."""
-
-    q: tuple[Scalar, ...]
-    p: tuple[Scalar, ...]
 
 
 # --- the steps ---
@@ -83,11 +73,6 @@ def change(body: Record) -> tuple[Fields, Fields]:
     return {"dp": tuple(f + a + given for f, a, given in along)}, {"F": body.X.force_to_parent(body.F)}
 
 
-def move(body: Record) -> Fields:
-    """The derivatives of the coordinates."""
-    return {"dq": tuple(body.joint.coordinate_rates(body.q, body.u))}
-
-
 # --- the passes ---
 
 
@@ -130,11 +115,6 @@ def rates(
     moving.locally(load)
     moving.inward(change)
     return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "dp"))
-
-
-def coordinate_rates(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
-    """The derivatives of all coordinates that are not prescribed."""
-    return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
 
 
 def momenta(

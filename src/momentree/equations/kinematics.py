@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Reference
@@ -32,6 +33,23 @@ def carry_acceleration(body: Record, parent: Record) -> Fields:
     carried, relative = body.X.motion(parent.v), body.A @ body.u
     turning = body.joint.axes_rate(body.q, body.u) @ body.u
     return {"dv": body.X.motion(parent.dv) - relative.cross(carried) + turning + body.A @ body.du}
+
+
+def move(body: Record) -> Fields:
+    """The derivatives of the coordinates of a joint."""
+    return {"dq": tuple(body.joint.coordinate_rates(body.q, body.u))}
+
+
+class Rates(NamedTuple):
+    """How a state changes: the derivatives of its coordinates, and of its momenta or rates."""
+
+    q: tuple[Scalar, ...]
+    p: tuple[Scalar, ...]
+
+
+def coordinate_rates(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
+    """The derivatives of all coordinates that are not prescribed, where bodies have made their `move`."""
+    return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
 
 
 def records(

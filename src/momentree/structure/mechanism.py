@@ -151,6 +151,25 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Touch:
+    """A contact in numbers, fields as in `model.elements.Contact`; the law "linear" has the exponent 1."""
+
+    name: str
+    frame: Attached
+    against: Attached
+    law: str
+    stiffness: Scalar
+    damping: Scalar
+    exponent: Scalar
+    ramp: Scalar | None
+    friction: Scalar
+    slip: Scalar
+    radius: Scalar
+    disc: Vector | None
+    ball: Scalar | None
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """The frozen mechanism: bodies numbered so that parents come first, loops, constraints, gravity, parameters.
 
@@ -166,7 +185,7 @@ class Mechanism:
     drives: tuple[Drive, ...]
     pushes: tuple[Push, ...]
     links: tuple[Link, ...]
-    contacts: tuple[str, ...]  # names; their forces belong to the simulation
+    contacts: tuple[Touch, ...]
     graph: Graph
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
@@ -216,6 +235,7 @@ class Mechanism:
             loops=tuple(_mapped(loop, f) for loop in self.loops),
             pushes=tuple(dataclasses.replace(push, frame=_mapped(push.frame, f)) for push in self.pushes),
             links=tuple(_mapped(link, f) for link in self.links),
+            contacts=tuple(_mapped(touch, f) for touch in self.contacts),
         )
 
     def at_defaults(self) -> Mechanism:

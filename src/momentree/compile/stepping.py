@@ -1,0 +1,95 @@
+"""Integrators as callables: the machine code of a tableau for one mechanism, and the arrays that it works on."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.compile.integrators import HEAD, LanesCode, Layout, Status, advance_text
+from momentree.compile.kernel import aligned
+from momentree.compile.machine_code import Target, linked, object_code
+from momentree.compile.tableaux import Tableau
+
+Array = NDArray[np.float64]
+_ADVANCE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
+
+
+class Stepper:
+    """Takes steps of one method, of W motions at a time.
+
+    | argument    | meaning                                                                        |
+    |-------------|--------------------------------------------------------------------------------|
+    | code        | the derivatives of y, of y, t and parameters (compile/motion.py)                |
+    | floor       | least size of each entry of y for the error; infinite where it does not matter   |
+    | quaternions | the columns of y where they start                                              |
+    | parameters  | how many there are                                                             |
+    | dense       | whether records hold the stages that dense output needs                         |
+    """
+
+    def __init__(
+        self, code: LanesCode, tableau: Tableau, floor: Array, quaternions: list[int], parameters: int = 0,
+        width: int = 1, dense: bool = False, target: Target | None = None,
+    ):  # fmt: skip
+        target = target or Target.host()
+        self.n, self.width, self.tableau, self.dense = len(floor), width, tableau, dense
+        controlled = int(np.isfinite(floor).sum())
+        lanes = target.lanes(0)
+        self.layout = Layout(self.n, width, lanes, tableau, dense)
+        text = advance_text(code, tableau, self.n, controlled, quaternions, parameters > 0, width, lanes, dense)
+        self._library = linked(object_code(text, target), f"advance_{width}", {})
+        self._function = _ADVANCE(self._library[f"advance_{width}"])
+        self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
+        self._scratch_size = max(code.scratch(width), 8)
+
+    def columns(self, values: Array) -> Array:
+        """Values (n, W) as the columns of an array that is filled up with zeros."""
+        found = aligned(self.layout.size)
+        found[:] = 0
+        found[: values.size] = values.reshape(-1)
+        return found
+
+    def motion(self, y: Array, t: float, h: float, rtol: float, atol: float, parameters: Array | None = None) -> Motion:
+        """W motions (n, W) that begin at t; parameters (count, W)."""
+        return Motion(self, y, t, h, rtol, atol, parameters)
+
+
+class Motion:
+    """Motions in progress: where they are, and what was counted."""
+
+    def __init__(
+        self, stepper: Stepper, y: Array, t: float, h: float, rtol: float, atol: float, parameters: Array | None
+    ):
+        self._stepper, layout = stepper, stepper.layout
+        self.y = stepper.columns(y)
+        self.control = np.array([t, h, t, rtol, atol, np.inf])
+        self.counts = np.zeros(8, dtype=np.int64)
+        self._parameters = aligned(1 if parameters is None else parameters.size)
+        self._parameters[:] = 0 if parameters is None else parameters.reshape(-1)
+        self._work, self._scratch = aligned(layout.work), aligned(stepper._scratch_size)
+        self._work[:] = 0
+
+    @property
+    def t(self) -> float:
+        return float(self.control[0])
+
+    def advance(self, stop: float, room: int, each: int = 1, longest: float = np.inf) -> tuple[Status, Array]:
+        """Go on until `stop`, but for at most so many records; one record for `each` so many steps."""
+        layout = self._stepper.layout
+        records = aligned(room * layout.record)
+        self.control[2], self.control[5] = stop, longest
+        self.counts[3:7] = 0, room, 0, each
+        arrays: list[Any] = [self.control, self.counts, self.y, self._parameters, self._stepper._floor]
+        arrays += [self._work, records, self._scratch]
+        self._stepper._function(*(array.ctypes.data for array in arrays))
+        made = int(self.counts[5])
+        return Status(int(self.counts[3])), records[: made * layout.record].reshape(made, layout.record)
+
+    def unpacked(self, records: Array) -> tuple[Array, Array, Array, Array | None]:
+        """t, h, y (records, n, W) and, for dense output, the stages (records, stages, n, W)."""
+        stepper, size = self._stepper, self._stepper.layout.size
+        n, W = stepper.n, stepper.width
+        body = records[:, HEAD:].reshape(len(records), -1, size)[:, :, : n * W].reshape(len(records), -1, n, W)
+        return records[:, 0], records[:, 1], body[:, 0], body[:, 1:] if stepper.dense else None

@@ -1,0 +1,127 @@
+"""What a simulation hands over while it runs: blocks of samples, accounts of work, how it went and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.equations.closure import Array
+
+if TYPE_CHECKING:
+    from momentree.simulate.state import State
+    from momentree.system import System
+
+Setting = float | int | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive samples.
+
+    | field | shape | meaning                                            |
+    |-------|-------|----------------------------------------------------|
+    | t     | k     | time (s); does not decrease                        |
+    | q     | k, nq | coordinates of the tree (m, rad)                   |
+    | v     | k, nv | rates of the tree (m/s, rad/s)                     |
+    | work  | k, m  | work done so far by each meter (J)                 |
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    work: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block], nq: int, nv: int, meters: int) -> Block:
+        """One block after another; of no blocks, one without samples."""
+        empty = cls(np.zeros(0), np.zeros((0, nq)), np.zeros((0, nv)), np.zeros((0, meters)))
+        return cls(*(np.concatenate([getattr(b, name) for b in (empty, *blocks)]) for name in ("t", "q", "v", "work")))
+
+
+@dataclass(frozen=True)
+class Meter:
+    """An account of work: "torque on A".
+
+    `kind` is "drive", "force", "damper", "spring damping", "contact", "friction", "motion" or "ground".
+    """
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Steps and evaluations from the start of the simulation, and the length of its steps (s)."""
+
+    accepted: int = 0
+    rejected: int = 0
+    evaluations: int = 0
+    shortest: float = 0.0
+    longest: float = 0.0
+
+
+@dataclass(frozen=True)
+class End:
+    """How a simulation ended.
+
+    | field   | meaning                                                       |
+    |---------|---------------------------------------------------------------|
+    | reason  | "arrived", "event", "interrupted" or "failed"                 |
+    | t       | when (s)                                                      |
+    | message | why and where, if it failed                                   |
+    | events  | what happened on the way, and when: (("touchdown", 0.31), ...) |
+    """
+
+    reason: str
+    t: float
+    message: str = ""
+    events: tuple[tuple[str, float], ...] = ()
+
+
+class Simulation(Protocol):
+    """A simulation in progress.
+
+    `advance` computes the next block, a bounded amount of work, and gives None once there is no more; `end` then says
+    why. The first sample of all is the start.
+
+    `checkpoint` holds all that is needed to go on, `statistics` included: after `restore` of it, in a simulation made
+    anew of the same system, start and settings, `advance` gives bit for bit what it would have given. `settings` are
+    the keyword arguments that it was made with, numbers and texts.
+    """
+
+    @property
+    def system(self) -> System: ...
+
+    @property
+    def start(self) -> State: ...
+
+    @property
+    def settings(self) -> Mapping[str, Setting]: ...
+
+    @property
+    def t_start(self) -> float: ...
+
+    @property
+    def t_end(self) -> float: ...
+
+    @property
+    def meters(self) -> tuple[Meter, ...]: ...
+
+    @property
+    def end(self) -> End | None: ...
+
+    @property
+    def statistics(self) -> Statistics: ...
+
+    def advance(self) -> Block | None: ...
+
+    def checkpoint(self) -> dict[str, NDArray[Any]]: ...
+
+    def restore(self, checkpoint: Mapping[str, NDArray[Any]]) -> None: ...

@@ -1,0 +1,35 @@
+"""Dense output: the solution within a step, from the stages of that step.
+
+    dopri5    y(x) = y0 + h sum_j x^(j+1) sum_i d_ji k_i                        Shampine 1986
+    dop853    y(x) = y0 + x (F0 + (1 - x) (F1 + x (F2 + (1 - x) (F3 + ...))))   Hairer, Norsett and Wanner 1993, II.6
+
+with x = (t - t0) / h, F0 = y1 - y0, F1 = h k_0 - F0, F2 = 2 F0 - h (k_0 + f(y1)), F3 ... = h sum_i d_ji k_i.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.compile.tableaux import Row, Tableau
+
+Array = NDArray[np.float64]
+
+
+def within(tableau: Tableau, x: Array, h: Array, y0: Array, y1: Array, stages: Array) -> Array:
+    """y at x of each step: x, h (k,), y0, y1 (k, n), stages (k, s, n)."""
+    x, h = x[:, None], h[:, None]
+    sums = [h * _weighted(row, stages) for row in tableau.dense]
+    if not tableau.extra:
+        return y0 + sum(x ** (j + 1) * total for j, total in enumerate(sums))
+    rise = y1 - y0
+    first, last = stages[:, 0], stages[:, tableau.stages]
+    parts = [rise, h * first - rise, 2 * rise - h * (first + last), *sums]
+    y = np.zeros_like(y0)
+    for i, part in enumerate(reversed(parts)):
+        y = (y + part) * (x if i % 2 == 0 else 1 - x)
+    return y0 + y
+
+
+def _weighted(row: Row, stages: Array) -> Array:
+    return sum((weight * stages[:, i] for i, weight in row.items()), start=np.zeros_like(stages[:, 0]))
