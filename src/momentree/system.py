@@ -20,6 +20,7 @@ from momentree.structure import Mechanism, Structure, freeze
 if TYPE_CHECKING:
     from momentree.analyse.mobility import Mobility
     from momentree.equations.balance import Energy
+    from momentree.simulate.run import Run
     from momentree.simulate.state import State
     from momentree.symbols.equations import Equations
 
@@ -171,6 +172,33 @@ class System:
         """Without machine code, which is of this process."""
         made = {"_quantities", *vars(self).get("_quantities", ())}
         return {name: value for name, value in vars(self).items() if name not in made}
+
+    def simulate(
+        self,
+        start: State,
+        t_end: float,
+        formulation: str = "hamiltonian",
+        closure: str = "project",
+        integrator: str = "dop853",
+        rtol: float = 1e-8,
+        atol: float | None = None,
+        step: float | None = None,
+        every: float | None = None,
+        path: str | PathLike[str] | None = None,
+        progress: Any = None,
+    ) -> Run:
+        """The motion from a start to t_end (s); see `Settings` for what can be chosen.
+
+        With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
+
+        >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
+        """
+        from momentree.simulate.recorder import record
+        from momentree.simulate.simulate import simulation
+
+        chosen = {"formulation": formulation, "closure": closure, "integrator": integrator}
+        lengths = {"rtol": rtol, "atol": atol, "step": step, "every": every}
+        return record(simulation(self, start, t_end=t_end, **chosen, **lengths), path, progress)
 
     def export_c(
         self,
