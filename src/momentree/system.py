@@ -20,6 +20,7 @@ from momentree.structure import Mechanism, Structure, freeze
 if TYPE_CHECKING:
     from momentree.analyse.mobility import Mobility
     from momentree.equations.balance import Energy
+    from momentree.simulate.many import Motions
     from momentree.simulate.run import Run
     from momentree.simulate.state import State
     from momentree.symbols.equations import Equations
@@ -199,6 +200,25 @@ class System:
         chosen = {"formulation": formulation, "closure": closure, "integrator": integrator}
         lengths = {"rtol": rtol, "atol": atol, "step": step, "every": every}
         return record(simulation(self, start, t_end=t_end, **chosen, **lengths), path, progress)
+
+    def simulate_many(
+        self,
+        q: Any,
+        v: Any,
+        t_end: float,
+        parameters: Mapping[str, Any] | None = None,
+        t: float = 0.0,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> Motions:
+        """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, computed together.
+
+        >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
+        """
+        from momentree.simulate.many import simulate_many
+        from momentree.simulate.simulate import settings_of
+
+        return simulate_many(self, q, v, settings_of(t_end=t_end, **settings), parameters, t, threads)
 
     def export_c(
         self,

@@ -61,6 +61,16 @@ def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return Kernel(_code(mechanism, velocities, arguments_of(mechanism), code), target.lanes(0), target)
 
 
+def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
+    """Momenta from coordinates and rates, as a function of arrays: (q, v), t and parameters."""
+
+    def found(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        return list(hamiltonian.momenta(told, y[: told.nq], y[told.nq :], t, parameters, run))
+
+    target = Target.host()
+    return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
+
+
 def _code(mechanism: Mechanism, formula: _OfState, arguments: Arguments, code: str | None) -> Traced:
     if code == "rolled" or (code is None and len(mechanism.bodies) > MANY):
         return _rolled(mechanism, formula, arguments)

@@ -75,6 +75,16 @@ class Motion:
     def t(self) -> float:
         return float(self.control[0])
 
+    @property
+    def tableau(self) -> Tableau:
+        return self._stepper.tableau
+
+    @property
+    def state(self) -> Array:
+        """A copy of y, (n, W)."""
+        n, W = self._stepper.n, self._stepper.width
+        return self.y[: n * W].reshape(n, W).copy()
+
     def advance(self, stop: float, room: int, each: int = 1, longest: float = np.inf) -> tuple[Status, Array]:
         """Go on until `stop`, but for at most so many records; one record for `each` so many steps."""
         layout = self._stepper.layout

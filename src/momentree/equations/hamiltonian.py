@@ -118,10 +118,15 @@ def rates(
 
 
 def momenta(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
 ) -> tuple[Scalar, ...]:
     """p at given rates, prescribed joints and the ground moving too."""
-    moving = records(mechanism, q, u, t=t, parameters=parameters)
+    moving = records(mechanism, q, u, t=t, parameters=parameters, run=run)
     moving.locally(begin_momentum)
     moving.inward(gather_momentum)
     return along_rates(mechanism, moving, "p")

@@ -8,12 +8,32 @@ with x = (t - t0) / h, F0 = y1 - y0, F1 = h k_0 - F0, F2 = 2 F0 - h (k_0 + f(y1)
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
+import numpy as np
+
+from momentree.compile.stepping import Array, Motion
 from momentree.compile.tableaux import Row, Tableau
 
-Array = NDArray[np.float64]
+
+def sampled(motion: Motion, records: Array, times: Array, y_before: Array, quaternions: Sequence[int]) -> Array:
+    """The states (k, n, W) at those of the times that the records reach; y_before (n, W) is where they begin.
+
+    Without dense output, the records are the samples.
+    """
+    t, h, y, stages = motion.unpacked(records)
+    if stages is None or not len(t):
+        return y
+    due = times[: np.searchsorted(times, t[-1], side="right")]
+    step = np.minimum(np.searchsorted(t, due), len(t) - 1)
+    begin = np.concatenate([y_before[None], y[:-1]])[step]
+    x = 1 - (t[step] - due) / h[step]
+    flat = [part.reshape(*part.shape[:-2], -1) for part in (begin, y[step], stages[step])]
+    found = within(motion.tableau, x, h[step], *flat).reshape(begin.shape)
+    for place in quaternions:
+        part = found[:, place : place + 4]
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return found
 
 
 def within(tableau: Tableau, x: Array, h: Array, y0: Array, y1: Array, stages: Array) -> Array:

@@ -19,7 +19,7 @@ from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.blocks import Block, End, Meter, Statistics
-from momentree.simulate.dense import within
+from momentree.simulate.dense import sampled
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
@@ -93,11 +93,16 @@ class Settings:
 
 def simulation(system: System, start: State, **settings: Any) -> Simulation:
     """A simulation at its start; everything that can be wrong with start and settings is told now."""
+    return Simulation(system, start, settings_of(**settings))
+
+
+def settings_of(**settings: Any) -> Settings:
+    """The settings by their names."""
     names = [field.name for field in dataclasses.fields(Settings)]
     for name in settings:
         if name not in names:
             raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
-    return Simulation(system, start, Settings(**settings))
+    return Settings(**settings)
 
 
 class Simulation:
@@ -149,10 +154,7 @@ class Simulation:
     @cached_property
     def _stepper(self) -> Stepper:
         m = self.system.mechanism
-        starts = [place.start for place in quaternions(m)]
-        floor = np.zeros(m.nq + m.nv)
-        for place in starts:
-            floor[place : place + 4] = 1.0  # of a quaternion the whole counts, not each component
+        floor, starts = error_floor(m)
         code = rates_code(m, FORMULATIONS[self._settings.formulation], self.system.code)
         tableau = TABLEAUX[self._settings.integrator]
         dense = self._settings.every is not None and tableau.adaptive
@@ -169,43 +171,28 @@ class Simulation:
             each = round(self._settings.every / float(self._settings.step or 1))
         elif self._settings.step is not None:
             longest = self._settings.step
-        before, y_before = self._motion.t, self._motion.y[: self._stepper.n].copy()
+        y_before = self._motion.state
         status, found = self._motion.advance(self.t_end, ROOM, each, longest)
-        t, h, y, stages = self._motion.unpacked(found)
+        t, h, _, stages = self._motion.unpacked(found)
         if len(t):
             self._shortest, self._longest = min(self._shortest, h.min()), max(self._longest, h.max())
-        if stages is None:
-            times, states = t, y[:, :, 0]
-        else:
-            times, states = self._between(before, y_before, t, h, y[:, :, 0], stages[..., 0])
+        due = self._times[max(self._samples, 1) :]
+        states = sampled(self._motion, found, due, y_before, error_floor(self._mechanism)[1])
+        times = t if stages is None else due[: len(states)]
         if self._samples == 0:
-            times = np.concatenate([[self.t_start], times])
-            states = np.concatenate([y_before[None], states])
+            times, states = np.append(self.t_start, times), np.concatenate([y_before[None], states])
         self._samples += len(times)
         if status in (Status.TOO_SHORT, Status.NOT_FINITE):
             self.end = End("failed", self._motion.t, self._why(status), ())
         elif status == Status.ARRIVED:
             self.end = End("arrived", self._motion.t, "", ())
-        return self._block(times, states)
+        return self._block(times, states[..., 0])
 
-    def _between(
-        self, before: float, y_before: Array, t: Array, h: Array, y: Array, stages: Array
-    ) -> tuple[Array, Array]:
-        """Samples at multiples of `every`, and at the very end."""
-        every = float(self._settings.every or 1)
-        if not len(t):
-            return t, y
-        first = math.floor((before - self.t_start) / every * (1 + 1e-12) + 1e-9) + 1
-        last = math.floor((t[-1] - self.t_start) / every * (1 + 1e-12) + 1e-9)
-        times = self.t_start + every * np.arange(first, last + 1)
-        times = times[times < self.t_end - 1e-9 * every]
-        if t[-1] >= self.t_end:
-            times = np.append(times, self.t_end)
-        step = np.minimum(np.searchsorted(t, times), len(t) - 1)
-        begin = np.concatenate([y_before[None], y[:-1]])[step]
-        x = 1 - (t[step] - times) / h[step]
-        states = within(self._stepper.tableau, x, h[step], begin, y[step], stages[step])
-        return times, _with_unit_quaternions(states, quaternions(self.system.mechanism))
+    @cached_property
+    def _times(self) -> Array:
+        """When samples are due; none where every step is one."""
+        every = self._settings.every
+        return np.zeros(0) if every is None else sample_times(self.t_start, self.t_end, every)
 
     def _block(self, t: Array, y: Array) -> Block:
         nq = self.system.nq
@@ -301,8 +288,20 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float, np.number)) and not isinstance(x, bool) and math.isfinite(x)
 
 
-def _with_unit_quaternions(y: Array, places: Any) -> Array:
-    for place in places:
-        part = y[:, place.start : place.start + 4]
-        part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return y
+# --- samples and errors ---
+
+
+def sample_times(t_start: float, t_end: float, every: float) -> Array:
+    """The start, multiples of `every` after it, and the end."""
+    count = math.floor((t_end - t_start) / every * (1 + 1e-12) + 1e-9)
+    times = t_start + every * np.arange(count + 1)
+    return np.append(times[times < t_end - 1e-9 * every], t_end)
+
+
+def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:
+    """The least size of each entry of a state for its error, and where quaternions start: their whole counts as 1."""
+    starts = [place.start for place in quaternions(mechanism)]
+    floor = np.zeros(mechanism.nq + mechanism.nv)
+    for place in starts:
+        floor[place : place + 4] = 1.0
+    return floor, starts

@@ -1,0 +1,153 @@
+"""Many motions of one system together: several in the lanes of a vector, groups of lanes on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.compile import threads as cores
+from momentree.compile.integrators import Status
+from momentree.compile.machine_code import Target
+from momentree.compile.motion import FORMULATIONS, momentum_kernel, rates_code, velocity_kernel
+from momentree.compile.stepping import Array, Stepper
+from momentree.compile.tableaux import TABLEAUX
+from momentree.equations.batches import coordinate_array, numbers
+from momentree.errors import MomentreeError, suggestion
+from momentree.simulate.dense import sampled
+from momentree.simulate.simulate import FIRST, ROOM, Settings, error_floor, sample_times
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Motions:
+    """Motions that were computed together.
+
+    | field  | shape    | meaning                                                                       |
+    |--------|----------|-------------------------------------------------------------------------------|
+    | t      | k        | times of the samples (s)                                                      |
+    | q, v   | m, k, n  | coordinates and rates of each motion; NaN after the time at which it failed    |
+    | failed | m        | when each motion failed (s); infinite where it did not                        |
+    """
+
+    system: Any = field(repr=False)
+    t: Array
+    q: Array
+    v: Array
+    failed: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
+def simulate_many(
+    system: System,
+    q: Any,
+    v: Any,
+    settings: Settings,
+    parameters: Mapping[str, Any] | None = None,
+    t_start: float = 0.0,
+    threads: int | None = None,
+) -> Motions:
+    """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both."""
+    settings.check(t_start)
+    if settings.every is None:
+        raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
+    y, given = _starts(system, q, v, settings, parameters, t_start)
+    plan = _Plan(system, settings, t_start)
+    width = Target.host().lanes(0) if len(y) > 1 else 1
+    stepper = plan.stepper(width)
+    groups = [range(begin, min(begin + width, len(y))) for begin in range(0, len(y), width)]
+
+    def compute(group: range) -> tuple[Array, float]:
+        lanes = [*group, *[group[-1]] * (width - len(group))]  # the last one fills the lanes that are left
+        return plan.integrated(stepper, y[lanes].T, given[lanes].T if given.size else None)
+
+    with ThreadPoolExecutor(max(1, min(cores.available(threads), len(groups)))) as pool:
+        found = list(pool.map(compute, groups))
+    return plan.motions(groups, found, given)
+
+
+def _starts(
+    system: System, q: Any, v: Any, settings: Settings, parameters: Mapping[str, Any] | None, t: float
+) -> tuple[Array, Array]:
+    """States (m, nq + nv) and parameters (m, count), each start with its own."""
+    m = system.mechanism
+    at, rates = coordinate_array(q, m.nq, "q"), coordinate_array(v, m.nv, "v")
+    chosen = dict(parameters or {})
+    for name in chosen:
+        if name not in m.free:
+            message = f"'{name}' is not a free parameter of this system.{suggestion(name, m.free)}"
+            raise MomentreeError(f"{message} Build it with m.build(free=['{name}']).")
+    columns = [numbers(chosen.get(name, m.values.scalar(name)), name, "numbers") for name in m.free]
+    try:
+        (count,) = np.broadcast_shapes(at.shape[:-1], rates.shape[:-1], *(column.shape for column in columns), (1,))
+    except ValueError:
+        arrays = {"q": at, "v": rates, **dict(zip(m.free, columns, strict=True))}
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        message = f"starts and parameters do not fit together: {shapes}."
+        raise MomentreeError(f"{message} Give one or as many of each.") from None
+    at, rates = np.broadcast_to(at, (count, m.nq)), np.broadcast_to(rates, (count, m.nv))
+    given = np.zeros((count, len(columns)))
+    for i, column in enumerate(columns):
+        given[:, i] = column
+    if settings.formulation == "lagrange":
+        return np.hstack([at, rates]), given
+    kernel = momentum_kernel(m, system.code)
+    starts = np.hstack([at, rates])
+    p = [kernel([y, np.array([t]), *([x] if m.free else [])]) for y, x in zip(starts, given, strict=True)]
+    return np.hstack([at, np.array(p).reshape(count, m.nv)]), given
+
+
+class _Plan:
+    """How the motions of one call are computed and sampled."""
+
+    def __init__(self, system: System, settings: Settings, t_start: float):
+        self.system, self.settings, self.t_start = system, settings, t_start
+        self.every = float(settings.every or 1)
+        self.t = sample_times(t_start, settings.t_end, self.every)
+
+    def stepper(self, width: int) -> Stepper:
+        m, settings = self.system.mechanism, self.settings
+        code = rates_code(m, FORMULATIONS[settings.formulation], self.system.code)
+        tableau = TABLEAUX[settings.integrator]
+        floor, starts = error_floor(m)
+        return Stepper(code, tableau, floor, starts, len(m.free), width, dense=tableau.adaptive)
+
+    def integrated(self, stepper: Stepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
+        """The samples (k, n, W) of one group, and the time at which it failed."""
+        settings, n = self.settings, len(y)
+        fixed = not stepper.tableau.adaptive
+        h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
+        each = round(self.every / h) if fixed else 1
+        longest = np.inf if fixed or settings.step is None else settings.step
+        motion = stepper.motion(y, self.t_start, h, settings.rtol, settings.absolute, parameters)
+        found = np.full((len(self.t), n, stepper.width), np.nan)
+        found[0], done = y, 1
+        while True:
+            y_before = motion.state
+            status, records = motion.advance(settings.t_end, ROOM, each, longest)
+            states = sampled(motion, records, self.t[done:], y_before, error_floor(self.system.mechanism)[1])
+            found[done : done + len(states)] = states
+            done += len(states)
+            if status != Status.FULL:
+                return found, np.inf if status == Status.ARRIVED else motion.t
+
+    def motions(self, groups: Sequence[range], found: Sequence[tuple[Array, float]], given: Array) -> Motions:
+        """All groups together, momenta turned into rates."""
+        m = self.system.mechanism
+        each = [(len(group), states, t) for group, (states, t) in zip(groups, found, strict=True)]
+        y = np.moveaxis(np.concatenate([states[:, :, :count] for count, states, _ in each], axis=2), 2, 0)
+        failed = np.concatenate([np.full(count, t) for count, _, t in each])
+        q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
+        if self.settings.formulation == "hamiltonian" and m.nv:
+            kernel = velocity_kernel(m, self.system.code)
+            for i in range(len(y)):
+                constants = [np.ascontiguousarray(given[i])] if given.size else []
+                v[i] = kernel([np.ascontiguousarray(y[i]), self.t[:, None].copy(), *constants])
+        return Motions(self.system, self.t, q, v, failed)
