@@ -33,6 +33,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/operation_counts.py --write docs/operation-counts.md
 	$(BIN)/python benchmarks/symbolic_chain.py --write docs/symbolic-chain.md
 	$(BIN)/python benchmarks/forward_dynamics.py --write docs/forward-dynamics.md
+	$(BIN)/python benchmarks/simulation.py --write docs/simulation-speed.md
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt

@@ -149,7 +149,7 @@ def _looped(group: str, way: str, states: States, evaluate: Callable[..., None])
 def pinocchio(system: mt.System, states: States, loops: Loops) -> list[Contestant]:
     """As many as have room: each has a pinocchio.Data of its own, with four tensors of nv x nv x nv numbers."""
     links, gravity = links_of(system.mechanism), np.array([*system.mechanism.gravity], dtype=float)
-    model = _pinocchio_model(links, gravity)
+    model = pinocchio_model(links, gravity)
     makers = [lambda: _pinocchio_calls(model, states)]
     for way, library in loops.pinocchio.items():
         makers.append(lambda way=way, library=library: _pinocchio_loops(way, library, links, gravity, states))
@@ -163,7 +163,7 @@ def pinocchio_bytes(nv: int) -> int:
     return 4 * 8 * nv**3
 
 
-def _pinocchio_model(links: list[Link], gravity: Array) -> Any:
+def pinocchio_model(links: list[Link], gravity: Array) -> Any:
     import pinocchio as pin
 
     kinds = {"x": pin.JointModelRX, "y": pin.JointModelRY, "z": pin.JointModelRZ, "free": pin.JointModelFreeFlyer}
@@ -253,7 +253,7 @@ def _pinocchio_loops(
 # --- MuJoCo ---
 
 
-class _MuJoCo:
+class MuJoCoModel:
     """The model in MuJoCo, with all switched off that is not forward dynamics of a tree, and how states go over."""
 
     def __init__(self, system: mt.System):
@@ -335,7 +335,7 @@ def _real_first(R: Array) -> Array:
 def mujoco(system: mt.System, states: States, loops: Loops) -> list[Contestant]:
     import mujoco as mj
 
-    peer = _MuJoCo(system)
+    peer = MuJoCoModel(system)
     over, model, data = peer.over(states), peer.model, peer.data
     qpos, qvel, applied, qacc, forward = data.qpos, data.qvel, data.qfrc_applied, data.qacc, mj.mj_forward
     rows = over.rows(min(CYCLED, len(states.q)))
@@ -359,7 +359,7 @@ def mujoco(system: mt.System, states: States, loops: Loops) -> list[Contestant]:
     return [single, *([_mujoco_loop(peer, over, states, loops.mujoco)] if loops.mujoco else [])]
 
 
-def _mujoco_loop(peer: _MuJoCo, over: States, states: States, library: ctypes.CDLL) -> Contestant:
+def _mujoco_loop(peer: MuJoCoModel, over: States, states: States, library: ctypes.CDLL) -> Contestant:
     """The library of the wheel is in the process; its mj_forward is handed over."""
     from mujoco import _functions
 

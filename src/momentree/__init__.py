@@ -1,5 +1,7 @@
 """Momentree: dynamics of systems of rigid bodies, trees and closed kinematic loops."""
 
+from typing import TYPE_CHECKING, Any
+
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, MomentreeError
 from momentree.files import load, loads
 from momentree.model import (
@@ -43,6 +45,10 @@ from momentree.spatial.scalar import (
 from momentree.structure import Graph
 from momentree.system import System
 
+if TYPE_CHECKING:
+    from momentree.simulate.recorder import resume_run
+    from momentree.simulate.run import Run, RunError, RunWarning, load_run
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -60,6 +66,9 @@ __all__ = [
     "Planar",
     "Prismatic",
     "Revolute",
+    "Run",
+    "RunError",
+    "RunWarning",
     "Screw",
     "Spherical",
     "System",
@@ -75,10 +84,12 @@ __all__ = [
     "cylinder",
     "exp",
     "load",
+    "load_run",
     "loads",
     "log",
     "maximum",
     "minimum",
+    "resume_run",
     "rod",
     "select",
     "sign",
@@ -90,3 +101,14 @@ __all__ = [
     "tanh",
     "turn",
 ]
+
+# names that are found when they are first used
+_LATER = {"Run": "run", "RunError": "run", "RunWarning": "run", "load_run": "run", "resume_run": "recorder"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'momentree' has no attribute '{name}'")
+    from importlib import import_module
+
+    return globals().setdefault(name, getattr(import_module(f"momentree.simulate.{_LATER[name]}"), name))

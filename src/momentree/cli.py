@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from momentree.errors import AssemblyError, MomentreeError
 
 if TYPE_CHECKING:
+    from momentree.simulate.run import Run
     from momentree.system import System
 
 app = typer.Typer(
@@ -85,6 +89,129 @@ def equations(
         print(json.dumps(found.data(), indent=2))
     else:
         found.show()
+
+
+@app.command()
+def run(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A model file (TOML); not needed with --resume.")
+    ] = None,
+    t_end: Annotated[float | None, typer.Option("--t-end", help="How long, in seconds; 10 if not given.")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
+    ] = None,
+    rate: Annotated[
+        list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
+    ] = None,
+    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default) or lagrange.")] = None,
+    closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
+    integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau (stiff) or rk4.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
+    every: Annotated[float | None, typer.Option(help="Seconds between samples; each step is one if not given.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the run to this NetCDF file.")] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with what an interrupted command left at --out; begin if it left none."),
+    ] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this .svg, .png or .pdf file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a model from a start that closes every loop, and say how far the result can be trusted.
+
+    With --out, what was computed survives whatever happens: the same command with --resume goes on, and the file is
+    the same as if nothing had happened. Exit status 1 if the simulation failed, 130 if it was interrupted.
+    """
+    chosen: dict[str, Any] = {
+        **{"t_end": t_end, "formulation": formulation, "closure": closure, "integrator": integrator},
+        **{"rtol": rtol, "atol": atol, "step": step, "every": every},
+    }
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    start = (_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    if resume and out is None:
+        raise typer.BadParameter("--resume needs --out: the file whose run is to go on.")
+    if file is None and not resume:
+        raise typer.BadParameter("give a model file, or --resume and --out.")
+    if plot is not None:
+        from momentree.look.run_picture import check_picture
+
+        check_picture(plot)
+    with _told_plainly():
+        found = _resumed(out, file, start, chosen) if resume and out is not None else None
+        if found is None:
+            if file is None:
+                raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
+            system = _build(file)
+            found = system.simulate(system.assemble(*start), **{"t_end": 10.0, **chosen}, path=out)
+    _show_run(found, out, plot, as_json)
+
+
+def _resumed(out: Path, file: Path | None, start: Any, chosen: dict[str, Any]) -> Run | None:
+    """The run at `out`, finished; None if there is nothing. What the words say must be what it was begun with."""
+    from momentree.simulate.recorder import begun, resume_run
+    from momentree.simulate.run import text_of
+
+    before = begun(out)
+    if before is None:
+        return None
+    settings = {name: before.settings.get(name) for name in chosen}
+    changed = [f"{name} = {value}" for name, value in settings.items() if value != chosen[name]]
+    if file is not None:
+        system = _build(file)
+        if before.model != text_of(system):
+            changed.append(f"another model than {file}")
+        elif any(start) and not before.starts_at(system.assemble(*start)):
+            changed.append("another start")
+    if changed:
+        raise MomentreeError(
+            f"{out}: was begun with {', '.join(changed)}. Leave out what differs, or choose another --out."
+        )
+    return resume_run(out)
+
+
+def _show_run(found: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
+    from momentree.look.run_tables import run_data
+    from momentree.simulate.recorder import how_to_continue
+
+    print(json.dumps(run_data(found), indent=2) if as_json else found)
+    if plot is not None:
+        found.plot(plot)
+        print(f"picture written to {plot}", file=sys.stderr)
+    if found.end.reason == "interrupted":
+        way_on = f"continue with {how_to_continue(out)}" if out else "nothing is kept: give --out to be able to go on"
+        print(f"interrupted at t = {found.end.t:g} s; {way_on}", file=sys.stderr)
+        raise typer.Exit(130)
+    if out is not None:
+        print(f"run written to {out}", file=sys.stderr)
+    if found.end.reason == "failed":
+        print(f"failed at t = {found.end.t:g} s: {found.end.message}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _numbers(entries: list[str], option: str) -> dict[str, float | list[float]]:
+    """ "A=1.0" and "hull=0,0,1" by name."""
+    found: dict[str, float | list[float]] = {}
+    for entry in entries:
+        name, _, text = entry.rpartition("=")
+        try:
+            numbers = [float(number) for number in text.split(",")]
+        except ValueError:
+            numbers = []
+        if not name or not numbers:
+            raise typer.BadParameter(f"{option} {entry}: write NAME=VALUE, such as A=1.0 or hull=0,0,1.")
+        found[name.strip()] = numbers[0] if len(numbers) == 1 else numbers
+    return found
+
+
+@contextlib.contextmanager
+def _told_plainly() -> Iterator[None]:
+    """Warnings as a line on standard error, without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *where, **how: print(f"warning: {message}", file=sys.stderr)
+        yield
 
 
 @app.command()

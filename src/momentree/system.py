@@ -185,11 +185,13 @@ class System:
         atol: float | None = None,
         step: float | None = None,
         every: float | None = None,
+        events: Mapping[str, Any] | None = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
     ) -> Run:
         """The motion from a start to t_end (s); see `Settings` for what can be chosen.
 
+        `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
         With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
@@ -197,9 +199,9 @@ class System:
         from momentree.simulate.recorder import record
         from momentree.simulate.simulate import simulation
 
-        chosen = {"formulation": formulation, "closure": closure, "integrator": integrator}
-        lengths = {"rtol": rtol, "atol": atol, "step": step, "every": every}
-        return record(simulation(self, start, t_end=t_end, **chosen, **lengths), path, progress)
+        chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator}
+        chosen |= {"t_end": t_end, "rtol": rtol, "atol": atol, "step": step, "every": every}
+        return record(simulation(self, start, events, **chosen), path, progress)
 
     def simulate_many(
         self,
@@ -216,7 +218,7 @@ class System:
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
         """
         from momentree.simulate.many import simulate_many
-        from momentree.simulate.simulate import settings_of
+        from momentree.simulate.settings import settings_of
 
         return simulate_many(self, q, v, settings_of(t_end=t_end, **settings), parameters, t, threads)
 

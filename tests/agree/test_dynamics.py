@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def near(found, expected, tolerance=TIGHT):
 
 
 def loaded(seed):
-    """A random tree with every joint type, springs, dampers, laws, forces, a moving ground and prescribed joints."""
+    """A random tree of every joint type: springs, dampers, stops, laws, forces, contacts; a ground that moves."""
     random = np.random.default_rng(seed)
     m = mt.Model("loaded", gravity=tuple(random.uniform(-5, 5, 3)))
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
@@ -38,7 +40,8 @@ def loaded(seed):
     m.joint("swivel", mt.Spherical(motion=("t", "-2*t", "0.5*t + 0.1*t^2")), carrier.at((1, 0, 0)), arm)
     m = random_tree(random, list(random.permutation(EVERY_JOINT)), m)
     wheel = m.body("wheel", mt.cylinder(mass=1.0, radius=0.2, length=0.1))
-    m.joint("hinge", mt.Revolute("y", spring=3.0, rest=0.2, damping=0.5), arm.at((0, 0.2, 0)), wheel)
+    hinge = mt.Revolute("y", spring=3.0, rest=0.2, damping=0.5, limits=(-0.1, 0.1), stops=(20.0, 2.0))
+    m.joint("hinge", hinge, arm.at((0, 0.2, 0)), wheel)
     m.torque(
         "hinge", "sin(t) - 2*hinge + hinge'*j1.wx" if m.joints[2].joint.kind == "Spherical" else "sin(t) - 2*hinge"
     )
@@ -46,6 +49,9 @@ def loaded(seed):
     m.force(random_frame(random, m.bodies[3]), (1, "cos(t)", -2), moment=(0, 0.3, 0))
     m.spring(random_frame(random, wheel), random_frame(random, m.bodies[5]), 20.0, damping=2.0, rest=0.1)
     m.spring(m.ground.at((0, 0, 5)), random_frame(random, m.bodies[4]), 10.0, rest=0.5, tension_only=True)
+    for i, kind in enumerate(({}, {"disc": "x"}, {"ball": 2.0}, {"ball": 2.0, "disc": "y"}, {"law": "hunt-crossley"})):
+        ends = random_frame(random, m.bodies[3 + i]), random_frame(random, [m.ground, wheel][i % 2])
+        m.contact(*ends, radius=5.0, stiffness=3.0, damping=0.2, friction=0.5, slip=1.0, **kind)
     system = m.build()
     q = random_configuration(random, system)
     return system, q, random.standard_normal(system.nv), random.standard_normal(system.nv), 0.7
@@ -191,13 +197,13 @@ def test_what_is_not_computed_yet_is_refused_not_left_out():
     m.joint("E", mt.Revolute("y"), m.ground, "idle")
     m.joint("F", mt.Revolute("y"), m.ground, "idle")
     m.torque("F", "sin(t)")
-    with pytest.raises(mt.MomentreeError, match="joint 'F': closes a loop; springs, damping and torques"):
+    with pytest.raises(mt.MomentreeError, match="joint 'F': closes a loop; springs, damping, limits and torques"):
         m.build().bias(np.zeros(4), np.zeros(4))
-    m = mt.Model("ball on the ground")
-    m.joint("base", mt.Free(), m.ground, m.body("ball", mt.sphere(mass=1.0, radius=0.1)))
-    m.contact("ball", stiffness=1e4, radius=0.1)
-    with pytest.raises(mt.MomentreeError, match="contact 1 of 'ball': contact forces are not computed yet"):
-        m.build().bias([0, 0, 0, 0, 0, 0, 1], np.zeros(6))
+    m = four_bar()
+    m.joints[-1] = dataclasses.replace(m.joints[-1], joint=mt.Revolute("y", limits=(-1, 1)))
+    m.cut("C")
+    with pytest.raises(mt.MomentreeError, match="joint 'C': closes a loop"):
+        m.build().bias(np.zeros(3), np.zeros(3))
 
 
 # --- other frames ---

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -47,13 +49,16 @@ def loaded_tree(seed, times, wheels=10):
     m = random_tree(random, list(random.permutation(EVERY_JOINT * times)), m)
     for i in range(wheels):
         wheel = m.body(f"wheel{i}", mt.cylinder(mass=f"0.1*k + {i}", radius=0.2, length=0.1))
-        hinge = mt.Revolute("y", spring=3.0 + i, rest=0.2, damping="0.1*k")
+        limits = (-0.1 * i, "0.02*k") if i % 3 else (-math.inf, 0.1 * i)
+        hinge = mt.Revolute("y", spring=3.0 + i, rest=0.2, damping="0.1*k", limits=limits, stops=(20.0 + i, "0.3*k"))
         m.joint(f"hinge{i}", hinge, m.bodies[random.integers(len(m.bodies))].at((0, f"0.01*k*{i}", 0)), wheel)
     m.torque("hinge1", "sin(t) - 2*hinge1 + hinge2'*k")
     m.force(random_frame(random, m.bodies[5]), ("t", "1 + hinge3", 2), moment=(0.1, "hinge4'", 0), axes="body")
     m.force(random_frame(random, m.bodies[3]), (1, "cos(t)", -2), moment=(0, 0.3, 0))
     m.spring(random_frame(random, m.bodies[8]), random_frame(random, m.bodies[5]), "k", damping=2.0, rest=0.1)
     m.spring(m.ground.at((0, 0, 5)), random_frame(random, m.bodies[4]), 10.0, rest=0.5, tension_only=True)
+    m.contact(random_frame(random, m.bodies[7]), stiffness="k", radius=6.0, damping=0.3, friction=0.5, slip="0.1*k")
+    m.contact(m.bodies[6], random_frame(random, m.bodies[-1]), stiffness=2.0, law="hunt-crossley", radius=5.0, ball="k")
     return m, random
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import momentree as mt
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 
@@ -23,3 +26,18 @@ def test_the_example_runs(folder, tmp_path):
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_the_example_has_its_files(folder):
     assert {path.name for path in folder.iterdir()} >= {"README.md", "model.toml", "run.py"}
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_the_pictures_of_its_story_are_there(folder):
+    shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
+    assert shown
+    for name in shown:
+        assert "<svg" in (folder / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", sorted(path for folder in EXAMPLES for path in folder.glob("*.toml")), ids=str)
+def test_a_file_of_an_example_loads_as_it_was_saved(file, tmp_path):
+    model = mt.load(file)
+    model.save(tmp_path / "again.toml")
+    assert mt.load(tmp_path / "again.toml") == model

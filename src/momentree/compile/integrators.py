@@ -57,7 +57,7 @@ class Layout:
 
     def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool):
         self.chunk = width if width > 1 else lanes
-        self.size = -(-n * width // self.chunk) * self.chunk  # numbers of y, filled up to whole chunks
+        self.size = max(-(-n * width // self.chunk), 1) * self.chunk  # numbers of y, filled up to whole chunks
         self.stages = tableau.stages + tableau.adaptive + (len(tableau.extra) if dense else 0)
         self.record = HEAD + self.size * (1 + (self.stages if dense else 0))
         self.work = self.size * (self.stages + 2) + max(width, 8)

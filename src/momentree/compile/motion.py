@@ -1,7 +1,7 @@
 """How a state changes, as code for columns of lanes: what integrators call.
 
-The state y is the coordinates q, then the momenta or rates of a formulation, one column each; other arguments are t and
-the free parameters. The mechanism is told in joint frames: the state does not notice.
+The state y is the coordinates q, then the momenta or rates of a formulation, then accounts of work, one column each;
+other arguments are t and the free parameters. The mechanism is told in joint frames: the state does not notice.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from momentree.compile.choice import LONG, MANY
+from momentree.compile.differentiated import Differentiated
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
@@ -16,38 +17,67 @@ from momentree.compile.rolled import RolledRecords
 from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments
-from momentree.equations import hamiltonian, lagrange
-from momentree.equations.forces import Names, along_rates
+from momentree.equations import hamiltonian
+from momentree.equations.articulated import forward_dynamics
+from momentree.equations.forces import Names, along_rates, names_of
+from momentree.equations.formulations import Formulation
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.kinematics import Rates
-from momentree.equations.sweeps import Record, Records, Runner
+from momentree.equations.kinematics import coordinate_rates, move
+from momentree.equations.powers import meters, motion_powers, movers, powers
+from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Expression, Reference
-from momentree.spatial import Scalar
-from momentree.structure.mechanism import Mechanism
+from momentree.spatial import Scalar, Vector
+from momentree.structure.mechanism import Mechanism, Reversed
 
-Formula = Callable[..., Rates]
 Traced = StraightLine | Rolled
 _OfState = Callable[[Mechanism, Sequence[Scalar], Scalar, Names, Runner], list[Scalar]]
-FORMULATIONS: dict[str, Formula] = {"hamiltonian": hamiltonian.rates, "lagrange": lagrange.rates}
 
 
-def arguments_of(mechanism: Mechanism) -> Arguments:
-    """The state, time, and free parameters."""
-    y = (*(f"q{i}" for i in range(mechanism.nq)), *(f"p{i}" for i in range(mechanism.nv)))
-    found = [("y", y), ("t", ("t",))]
+def arguments_of(mechanism: Mechanism, accounts: int = 0) -> Arguments:
+    """The state, with so many accounts of work behind it; time, and free parameters."""
+    names = (("q", mechanism.nq), ("p", mechanism.nv), ("w", accounts))
+    found = [("y", tuple(f"{name}{i}" for name, count in names for i in range(count))), ("t", ("t",))]
     if mechanism.free:
         found.append(("parameters", tuple(f"parameter{i}" for i in range(len(mechanism.free)))))
     return tuple(found)
 
 
-def rates_code(mechanism: Mechanism, formula: Formula, code: str | None = None) -> Traced:
-    """The code of the derivatives of a state; `code` is "straight-line" or "rolled", unless given what suits."""
+def accounts_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+    """Name and kind of everything whose work is accounted for.
+
+    What prescribed motions do takes the accelerations too, which are not traced for systems of many bodies.
+    """
+    return (*meters(mechanism), *(movers(mechanism) if len(mechanism.bodies) <= MANY else ()))
+
+
+def rates_code(
+    mechanism: Mechanism, formulation: Formulation, code: str | None = None, accounts: bool = True,
+    differentiated: bool = False,
+) -> Traced:  # fmt: skip
+    """The code of the derivatives of a state; `code` is "straight-line" or "rolled", unless given what suits.
+
+    Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
+    """
+    count = len(accounts_of(mechanism)) if accounts else 0
 
     def rates(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        found = formula(told, y[: told.nq], y[told.nq :], t, parameters, run)
-        return [entry for part in found for entry in part]
+        q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
+        moving = formulation.bodies(told, q, p, t, parameters, run)
+        found = [*coordinate_rates(told, moving), *along_rates(told, moving, formulation.change)]
+        return found + (_powers(told, moving, q, t, parameters) if count else [])
 
-    return _code(mechanism, rates, arguments_of(mechanism), code)
+    straight = Differentiated if differentiated else StraightLine
+    return _code(mechanism, rates, arguments_of(mechanism, count), code, straight)
+
+
+def _powers(told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, parameters: Names) -> list[Scalar]:
+    """Of each account."""
+    found = powers(told, moving, names_of(told, moving, t, parameters))
+    if len(found) < len(accounts_of(told)):
+        u = along_rates(told, moving, "u")
+        du = forward_dynamics(told, q, u, [0] * told.nv, t, parameters)
+        found += motion_powers(told, q, u, du, t, parameters)
+    return found
 
 
 def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
@@ -71,14 +101,70 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
 
 
-def _code(mechanism: Mechanism, formula: _OfState, arguments: Arguments, code: str | None) -> Traced:
+def rates_of_group(body: Record) -> Fields:
+    """How a joint's coordinates change on their group: a rotation by w in axes of M, others by their derivatives."""
+    return {"r": (*body.dq[:-4], *body.u[-3:]) if len(body.q) != len(body.u) else tuple(body.dq)}
+
+
+def forces_on_group(body: Record) -> Fields:
+    """F = p' - p x w of momenta that a rotation w carries along, p' of all others: structure-preserving.md (3)."""
+    if not body.free or len(body.q) == len(body.u):
+        return {"F": body.dp}
+    w = Vector(*body.u[-3:])
+    if isinstance(body.joint, Reversed):
+        triples = [(Vector(*body.dp[i : i + 3]), Vector(*body.p[i : i + 3])) for i in range(0, len(body.p), 3)]
+        return {"F": tuple(e for dp, p in triples for e in dp - p.cross(w))}
+    # p x w and what the joint's own rates make of Omega mu cancel: they are not computed
+    F = body.F - (body.v - body.A @ body.u).cross_force(body.mu)
+    moment = F.angular - Vector(*body.u[:3]).cross(Vector(*body.p[:3])) if len(body.u) > 3 else F.angular
+    found = (*F.linear, *moment)[-len(body.u) :]
+    return {"F": tuple(f + given for f, given in zip(found, body.along, strict=True))}
+
+
+def drift(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
+    """The rates on the group: one for each momentum."""
+    moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    moving.locally(move)
+    moving.locally(rates_of_group)
+    return list(along_rates(told, moving, "r"))
+
+
+def kick(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
+    """The rates on the group, then the forces that change the momenta."""
+    return _kick(told, y, t, parameters, run)[0]
+
+
+def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> tuple[Traced, Traced]:
+    """The codes of `kick`, powers of accounts behind it, and of `drift`: for compile/symplectic.py."""
+    arguments, working = arguments_of(mechanism), accounts and bool(accounts_of(mechanism))
+
+    def kicked(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        found, moving = _kick(told, y, t, parameters, run)
+        return found + (_powers(told, moving, y[: told.nq], t, parameters) if working else [])
+
+    return _code(mechanism, kicked, arguments, code), _code(mechanism, drift, arguments, code)
+
+
+def _kick(
+    told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner
+) -> tuple[list[Scalar], Records]:
+    moving = hamiltonian.changing_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    moving.locally(rates_of_group)
+    moving.locally(forces_on_group)
+    return [*along_rates(told, moving, "r"), *along_rates(told, moving, "F")], moving
+
+
+def _code(
+    mechanism: Mechanism, formula: _OfState, arguments: Arguments, code: str | None,
+    straight: type[StraightLine] = StraightLine,
+) -> Traced:  # fmt: skip
     if code == "rolled" or (code is None and len(mechanism.bodies) > MANY):
         return _rolled(mechanism, formula, arguments)
     tape = Tape()
     tape.outputs(_traced(tape, mechanism, formula, arguments, Records))
     if code is None and len(tape.online()) > LONG and len(mechanism.bodies) > 1:
         return _rolled(mechanism, formula, arguments)
-    return StraightLine.of(tape, arguments, Target.host())
+    return straight.of(tape, arguments, Target.host())
 
 
 def _rolled(mechanism: Mechanism, formula: _OfState, arguments: Arguments) -> Rolled:

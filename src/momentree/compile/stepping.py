@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.compile.integrators import HEAD, LanesCode, Layout, Status, advance_text
+from momentree.compile import integrators, radau
+from momentree.compile.integrators import HEAD, LanesCode, Status
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
-from momentree.compile.tableaux import Tableau
+from momentree.compile.tableaux import TABLEAUX, Tableau
 
 Array = NDArray[np.float64]
+INTEGRATORS = {**TABLEAUX, radau.RADAU.name: radau.RADAU}
+_WRITERS = {radau.RADAU.name: radau}  # modules with a Layout and an advance_text of their own
 _ADVANCE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
 
 
@@ -37,8 +40,9 @@ class Stepper:
         self.n, self.width, self.tableau, self.dense = len(floor), width, tableau, dense
         controlled = int(np.isfinite(floor).sum())
         lanes = target.lanes(0)
-        self.layout = Layout(self.n, width, lanes, tableau, dense)
-        text = advance_text(code, tableau, self.n, controlled, quaternions, parameters > 0, width, lanes, dense)
+        writer: Any = _WRITERS.get(tableau.name, integrators)
+        self.layout = writer.Layout(self.n, width, lanes, tableau, dense)
+        text = writer.advance_text(code, tableau, self.n, controlled, quaternions, parameters > 0, width, lanes, dense)
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
         self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
@@ -64,7 +68,8 @@ class Motion:
     ):
         self._stepper, layout = stepper, stepper.layout
         self.y = stepper.columns(y)
-        self.control = np.array([t, h, t, rtol, atol, np.inf])
+        memory = np.zeros(getattr(layout, "memory", 0))  # of methods that look back at steps before
+        self.control = np.concatenate([[t, h, t, rtol, atol, np.inf], memory])
         self.counts = np.zeros(8, dtype=np.int64)
         self._parameters = aligned(1 if parameters is None else parameters.size)
         self._parameters[:] = 0 if parameters is None else parameters.reshape(-1)
@@ -87,7 +92,7 @@ class Motion:
 
     def advance(self, stop: float, room: int, each: int = 1, longest: float = np.inf) -> tuple[Status, Array]:
         """Go on until `stop`, but for at most so many records; one record for `each` so many steps."""
-        layout = self._stepper.layout
+        layout, y_before, t_before = self._stepper.layout, self.y.copy(), self.t
         records = aligned(room * layout.record)
         self.control[2], self.control[5] = stop, longest
         self.counts[3:7] = 0, room, 0, each
@@ -95,11 +100,20 @@ class Motion:
         arrays += [self._work, records, self._scratch]
         self._stepper._function(*(array.ctypes.data for array in arrays))
         made = int(self.counts[5])
-        return Status(int(self.counts[3])), records[: made * layout.record].reshape(made, layout.record)
+        records = records[: made * layout.record].reshape(made, layout.record)
+        if not self.tableau.adaptive:
+            _, _, y, _ = self.unpacked(records)
+            good = int(np.cumprod(np.isfinite(y).all(axis=(1, 2))).sum())
+            if good < made:  # steps of a fixed length go on whatever they find: back to the last finite record
+                self.control[0] = records[good - 1, 0] if good else t_before
+                self.y[:] = records[good - 1, HEAD : HEAD + layout.size] if good else y_before
+                return Status.NOT_FINITE, records[:good]
+        return Status(int(self.counts[3])), records
 
     def unpacked(self, records: Array) -> tuple[Array, Array, Array, Array | None]:
         """t, h, y (records, n, W) and, for dense output, the stages (records, stages, n, W)."""
         stepper, size = self._stepper, self._stepper.layout.size
         n, W = stepper.n, stepper.width
-        body = records[:, HEAD:].reshape(len(records), -1, size)[:, :, : n * W].reshape(len(records), -1, n, W)
+        parts = (stepper.layout.record - HEAD) // size
+        body = records[:, HEAD:].reshape(len(records), parts, size)[:, :, : n * W].reshape(len(records), parts, n, W)
         return records[:, 0], records[:, 1], body[:, 0], body[:, 1:] if stepper.dense else None

@@ -26,7 +26,7 @@ class Energy(NamedTuple):
 def energy(
     mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
 ) -> Energy:
-    """T = sum v' M v / 2, and the potential of gravity and springs."""
+    """T = sum v' M v / 2, and the potential of gravity, springs, stops and contacts."""
     moving = records(mechanism, q, u, t=t, parameters=parameters)
     kinetic: Scalar = 0
     for record in moving[1:]:

@@ -1,19 +1,20 @@
-"""What drives and hinders the bodies: applied forces, joint springs and dampers, laws; and their potential energy.
+"""What drives and hinders the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
 
-Contact forces belong to the simulation, and elements on joints that close loops to the equations of loops: a mechanism
-that has them is refused here rather than computed without them. Joint limits are bounds, not forces: nothing here acts
-when they are passed.
+Elements on joints that close loops belong to the equations of loops: a mechanism that has them is refused here rather
+than computed without them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from momentree.equations.contact import contact_forces, elastic_energy, meet
 from momentree.equations.kinematics import frame_placement, records
+from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.errors import MomentreeError
 from momentree.model.expressions import Reference
-from momentree.model.joint import Coordinates
+from momentree.model.joint import Coordinates, Joint
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
@@ -50,24 +51,28 @@ def loaded(
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
-    """The force on each body from pushes and springs, at its own frame; entry 0 is the ground's. No gravity."""
-    _refuse_what_is_missing(mechanism)
+    """On each body, at its own frame, from pushes, springs and contacts, not gravity; entry 0 is the ground's."""
+    refuse_what_is_missing(mechanism)
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
     for push in mechanism.pushes:
-        total[push.frame.body] = total[push.frame.body] + _push(push, moving, names)
+        total[push.frame.body] = total[push.frame.body] + push_force(push, moving, names)
     for link in mechanism.links:
         pull = link_force(link, moving)
         for end, force in ((link.first, pull), (link.second, -pull)):
             total[end.body] = total[end.body] + _at_point(end, moving, force)
+    for touch in mechanism.contacts:
+        for end, wrench in zip((touch.frame, touch.against), contact_forces(touch, moving), strict=True):
+            total[end.body] = total[end.body] + wrench
     return total
 
 
 def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
-    """What acts `along` the rates of each body: torque laws, joint springs and dampers."""
+    """What acts `along` the rates of each body: torque laws, joint springs, dampers and stops."""
     for body in mechanism.bodies:
         record, joint = moving[body.number], body.connection.joint
         record.driven = (0,) * len(joint.rates)
         record.spring, record.rest, record.damping = joint.spring, joint.rest, joint.damping
+        record.stops = stops_of(joint)
     for torque in mechanism.drives:
         record = moving[torque.body]
         laws = (law.evaluate(names) for law in torque.laws)
@@ -76,13 +81,15 @@ def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
 
 
 def resist(body: Record) -> Fields:
-    """Along each rate: what drives it, -k (q - rest) of its spring, -c u of its damper."""
+    """Along each rate: what drives it, -k (q - rest) of its spring, -c u of its damper, and its stops."""
     along = list(body.driven)
     for i in range(len(along)):
         if body.spring:
             along[i] = along[i] - body.spring[i] * (body.q[i] - (body.rest[i] if body.rest else 0))
         if body.damping:
             along[i] = along[i] - body.damping[i] * body.u[i]
+        if body.stops:
+            along[i] = along[i] + stop_force(body.stops[i], body.q[i], body.u[i])
     return {"along": tuple(along)}
 
 
@@ -93,39 +100,65 @@ def along_rates(mechanism: Mechanism, moving: Sequence[Record], field: str) -> t
 
 
 def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
-    """Of gravity (zero at the inertial origin), of joint springs and of springs between points. J"""
+    """Of gravity (zero at the inertial origin), of joint springs and stops, springs between points, contacts. J"""
     energy: Scalar = 0
     for body in mechanism.bodies:
         record = placed[body.number]
         moment = record.X_0.rotation @ body.inertia.h + record.X_0.offset * body.inertia.mass
-        energy = energy - mechanism.gravity @ moment
-        joint = body.connection.joint
-        for i, k in enumerate(joint.spring or ()):
-            stretch = record.q[i] - (joint.rest[i] if joint.rest else 0)
-            energy = energy + k * stretch * stretch / 2
+        energy = energy - mechanism.gravity @ moment + _joint_energy(body.connection.joint, record.q)
     for link in mechanism.links:
-        stretch = _length(link, placed) - link.rest
-        stretch = maximum(stretch, 0) if link.tension_only else stretch
-        energy = energy + link.stiffness * stretch * stretch / 2
+        length = _between(link, placed).norm
+        energy = energy + elastic_tension(link, length) * (length - link.rest) / 2
+    for touch in mechanism.contacts:
+        energy = energy + elastic_energy(touch, meet(touch, placed).depth)
+    return energy
+
+
+def _joint_energy(joint: Joint, q: Coordinates) -> Scalar:
+    """Of its springs and stops."""
+    energy: Scalar = 0
+    for i, k in enumerate(joint.spring or ()):
+        turned = q[i] - (joint.rest[i] if joint.rest else 0)
+        energy = energy + k * turned * turned / 2
+    for i, stop in enumerate(stops_of(joint) or ()):
+        energy = energy + stop_energy(stop, q[i])
     return energy
 
 
 def link_force(link: Link, moving: Sequence[Record]) -> Vector:
     """The force on the first end, in inertial axes: (k (l - l0) + c l') e, along e to the second end."""
-    along = _between(link, moving)
     if link.rest == 0 and link.damping == 0:
-        return along * link.stiffness  # regular also where the ends meet
+        return _between(link, moving) * link.stiffness  # regular also where the ends meet
+    e, length, rate = stretch(link, moving)
+    return e * tension(link, length, rate)
+
+
+def stretch(link: Link, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:
+    """The direction e from the first end to the second, the length l, and l' (0 where nothing damps it)."""
+    along = _between(link, moving)
     length = sqrt(along @ along)
     e = along / length
-    tension = link.stiffness * (length - link.rest)
+    if link.damping == 0:
+        return e, length, 0
+    return e, length, e @ (_velocity(link.second, moving) - _velocity(link.first, moving))
+
+
+def tension(link: Link, length: Scalar, rate: Scalar) -> Scalar:
+    """k (l - l0) + c l'; a thread is slack while it is shorter than l0, and never pushes."""
+    pull = link.stiffness * (length - link.rest)
     if link.damping != 0:
-        tension = tension + link.damping * (e @ (_velocity(link.second, moving) - _velocity(link.first, moving)))
-    if link.tension_only:
-        tension = select(length - link.rest, maximum(tension, 0), 0)
-    return e * tension
+        pull = pull + link.damping * rate
+    return select(length - link.rest, maximum(pull, 0), 0) if link.tension_only else pull
 
 
-def _push(push: Push, moving: Sequence[Record], names: Names) -> Force:
+def elastic_tension(link: Link, length: Scalar) -> Scalar:
+    """The part of the tension that has a potential."""
+    stretched = length - link.rest
+    return link.stiffness * (maximum(stretched, 0) if link.tension_only else stretched)
+
+
+def push_force(push: Push, moving: Sequence[Record], names: Names) -> Force:
+    """What a push does to its body, at the body's frame."""
     force, moment = (Vector(*(law.evaluate(names) for law in laws)) for laws in (push.force, push.moment))
     if not push.carried:
         R = frame_placement(moving, push.frame).rotation.T @ moving[0].X_0.rotation
@@ -144,22 +177,17 @@ def _between(link: Link, placed: Sequence[Record]) -> Vector:
     return second - first
 
 
-def _length(link: Link, placed: Sequence[Record]) -> Scalar:
-    return _between(link, placed).norm
-
-
 def _velocity(end: Attached, moving: Sequence[Record]) -> Vector:
     """Of the origin of a frame, in inertial axes."""
     record = moving[end.body]
     return record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
 
 
-def _refuse_what_is_missing(mechanism: Mechanism) -> None:
-    if mechanism.contacts:
-        raise MomentreeError(f"{mechanism.contacts[0]}: contact forces are not computed yet. Leave contacts out.")
+def refuse_what_is_missing(mechanism: Mechanism) -> None:
+    """Forces that are not computed: those on joints that close loops."""
     for loop in mechanism.loops:
         joint = loop.joint
         driven = loop.connection is not None and loop.name in [drive.joint for drive in mechanism.drives]
-        if driven or joint.spring or joint.damping:
-            message = "closes a loop; springs, damping and torques on it are not computed yet. Cut another joint."
-            raise MomentreeError(f"joint '{loop.name}': {message}")
+        if driven or joint.spring or joint.damping or stops_of(joint):
+            what = "springs, damping, limits and torques on it are not computed yet"
+            raise MomentreeError(f"joint '{loop.name}': closes a loop; {what}. Cut another joint.")

@@ -20,7 +20,6 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 from momentree.structure.mechanism import Mechanism
 
-
 # --- the steps ---
 
 
@@ -95,15 +94,15 @@ def moving_bodies(
     return moving
 
 
-def rates(
+def changing_bodies(
     mechanism: Mechanism,
     q: Coordinates,
     p: Coordinates,
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
-) -> Rates:
-    """The derivatives of q and p under the forces of the model."""
+) -> Records:
+    """The moving bodies with the derivatives dq of their coordinates and dp of their momenta."""
     moving = moving_bodies(mechanism, q, p, t, parameters, run)
     moving.locally(move)
     names = names_of(mechanism, moving, t, parameters)
@@ -114,6 +113,19 @@ def rates(
     moving.outward(carry_gravity)
     moving.locally(load)
     moving.inward(change)
+    return moving
+
+
+def rates(
+    mechanism: Mechanism,
+    q: Coordinates,
+    p: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> Rates:
+    """The derivatives of q and p under the forces of the model."""
+    moving = changing_bodies(mechanism, q, p, t, parameters, run)
     return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "dp"))
 
 

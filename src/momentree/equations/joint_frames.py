@@ -52,6 +52,9 @@ def in_joint_frames(mechanism: Mechanism) -> Mechanism:
         loops=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.loops),
         pushes=tuple(dataclasses.replace(push, frame=moved(push.frame)) for push in mechanism.pushes),
         links=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.links),
+        contacts=tuple(
+            dataclasses.replace(x, frame=moved(x.frame), against=moved(x.against)) for x in mechanism.contacts
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
-from momentree.model.elements import Connection, Constraint, Contact, PointForce, Split, Spring, Torque
+from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joints import JOINTS
 from momentree.model.values import plain
@@ -29,6 +29,7 @@ FRAME_KEYS: dict[str, dict[str, str]] = {
 }
 ELEMENTS: dict[str, tuple[str, type]] = {
     "torque": ("torques", Torque),
+    "latch": ("latches", Latch),
     "force": ("forces", PointForce),
     "spring": ("springs", Spring),
     "contact": ("contacts", Contact),

@@ -159,6 +159,15 @@ class _Check:
 
     def elements(self) -> None:
         model = self.model
+        for i, latch in enumerate(model.latches):
+            where, connection = f"latch of {latch.joint!r}", None
+            with self.at(where, "latch", i, "joint"):
+                connection = self._connection(latch.joint)
+                if [other.joint for other in model.latches].index(latch.joint) < i:
+                    raise Mistake(f"joint '{latch.joint}' has a latch already. Leave one of them out.")
+            with self.at(where, "latch", i, "at"):
+                if connection is not None:
+                    latch.place(connection, self.values)
         for i, torque in enumerate(model.torques):
             where, connection = f"torque on {torque.joint!r}", None
             with self.at(where, "torque", i, "joint"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint import Joint
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
+from momentree.spatial import Scalar
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,23 @@ class Torque(_Element):
 
 
 @dataclass(frozen=True)
+class Latch(_Element):
+    """A joint of one freedom that locks, for good, when its coordinate arrives `at` a value (m or rad)."""
+
+    joint: str
+    at: Raw
+
+    def place(self, connection: Connection, values: Values) -> Scalar:
+        """Where it locks."""
+        joint = connection.joint
+        if len(joint.rates) != 1:
+            raise Mistake(f"joint '{self.joint}' has {len(joint.rates)} freedoms; a latch locks one of one.", "joint")
+        if joint.motion is not None:
+            raise Mistake(f"joint '{self.joint}' moves as prescribed, so there is nothing to lock.", "joint")
+        return values.scalar(self.at, "at")
+
+
+@dataclass(frozen=True)
 class PointForce(_Element):
     """A force (N) at the origin of a frame and a moment (N m), in axes of the ground or of the frame ("body")."""
 
@@ -102,20 +120,25 @@ class Spring(_Element):
 class Contact(_Element):
     """A point, ball or disc carried by `frame` against a plane (z axis of `against` is its normal) or a ball.
 
-    | field      | meaning                                                                                    |
-    |------------|--------------------------------------------------------------------------------------------|
-    | radius     | m, of the ball or disc about the frame's origin; 0 is a point                              |
-    | disc       | axis of the disc, in the frame; None is a ball                                             |
-    | ball       | m, radius of a ball at `against` instead of its plane; None is the plane                   |
-    | law        | "linear": N = k d - c d' min(1, d / ramp);  "hunt-crossley": N = k d^1.5 (1 - c d'); N >= 0 |
-    | stiffness  | k: N/m, or N/m^1.5                                                                         |
-    | damping    | c: N s/m, or s/m                                                                           |
-    | ramp       | m, depth over which linear damping sets in, so that nothing jumps                          |
-    | friction   | Coulomb coefficient; the force is -friction N tanh(speed / slip)                            |
-    | slip       | m/s, speed at which friction has 76 % of its strength                                      |
+    d is how deep one is in the other (m), d' how fast it gets deeper; N is the normal force, which never pulls.
+
+    | field     | meaning                                                                                       |
+    |-----------|-----------------------------------------------------------------------------------------------|
+    | radius    | m, of the ball or disc about the frame's origin; 0 is a point                                 |
+    | disc      | axis of the disc, in the frame: its rim touches, the nearest point of it; None is a ball      |
+    | ball      | m, radius of a ball at `against` instead of its plane; None is the plane                      |
+    | law       | "linear": N = k d + c d' min(1, d / ramp); "hunt-crossley": N = k d^exponent (1 + 1.5 c d')   |
+    | stiffness | k: N/m, or N/m^exponent                                                                       |
+    | damping   | c: N s/m; or s/m, and a blow at the speed v comes back with about (1 - c v) v                  |
+    | ramp      | m, depth over which linear damping sets in, so that nothing jumps; 1e-3 unless given          |
+    | exponent  | of "hunt-crossley", at least 1; 1.5 (balls, Hertz) unless given                               |
+    | friction  | Coulomb coefficient; the force is friction N tanh(speed / slip) against the sliding           |
+    | slip      | m/s, speed at which friction has 76 % of its strength                                         |
     """
 
     LAWS: ClassVar[tuple[str, ...]] = ("linear", "hunt-crossley")
+    RAMP: ClassVar[float] = 1e-3
+    EXPONENT: ClassVar[float] = 1.5
 
     frame: Frame
     against: Frame
@@ -125,18 +148,36 @@ class Contact(_Element):
     law: str = "linear"
     stiffness: Raw = None
     damping: Raw = 0
-    ramp: Raw = 1e-3
+    ramp: Raw = None
+    exponent: Raw = None
     friction: Raw = 0
     slip: Raw = 0.01
 
-    def numbers(self, values: Values) -> tuple[Raw, ...]:
+    def numbers(self, values: Values) -> dict[str, Any]:
+        """Its fields in numbers: what the law does not use is None, and "linear" has the exponent 1."""
         if self.law not in self.LAWS:
             raise Mistake(f"law is {self.law!r}; use one of {', '.join(repr(law) for law in self.LAWS)}.", "law")
-        if self.disc is not None:
-            values.axis(self.disc, "disc")
-        for name in ("stiffness", "ramp", "slip", *(("ball",) if self.ball is not None else ())):
-            positive(values.scalar(getattr(self, name), name), name)
-        return _not_negative(self, ("radius", "damping", "friction"), values)
+        known: dict[str, Any] = {"disc": None if self.disc is None else values.axis(self.disc, "disc")}
+        for name in ("stiffness", "slip"):
+            known[name] = positive(values.scalar(getattr(self, name), name), name)
+        known["ball"] = None if self.ball is None else positive(values.scalar(self.ball, "ball"), "ball")
+        names = ("radius", "damping", "friction")
+        known.update(zip(names, _not_negative(self, names, values), strict=True))
+        if known["disc"] is not None and known["radius"] == 0:
+            raise Mistake("a disc needs a radius; without disc= it is a point.", "disc")
+        return known | self._of_law(values)
+
+    def _of_law(self, values: Values) -> dict[str, Any]:
+        linear = self.law == "linear"
+        unused = "exponent" if linear else "ramp"
+        if getattr(self, unused) is not None:
+            other = next(law for law in self.LAWS if law != self.law)
+            raise Mistake(f"law '{self.law}' has no {unused}. Leave it out, or use law '{other}'.", unused)
+        if linear:
+            ramp = self.RAMP if self.ramp is None else self.ramp
+            return {"ramp": positive(values.scalar(ramp, "ramp"), "ramp"), "exponent": 1}
+        exponent = values.scalar(self.EXPONENT if self.exponent is None else self.exponent, "exponent")
+        return {"ramp": None, "exponent": checked(exponent, lambda v: v >= 1, "exponent", "", "it must be at least 1")}
 
 
 @dataclass(frozen=True)

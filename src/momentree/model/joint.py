@@ -17,12 +17,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 from numpy.typing import NDArray
 
 from momentree.model.expressions import Expression
-from momentree.model.values import Mistake, Raw, Values, not_negative, plain
+from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain
 from momentree.spatial import REST, ZERO, Axes, Force, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name
 
 Coordinates = Sequence[Scalar] | NDArray[Any]
+# of stops: N/m or N m/rad, and N s/m or N m s/rad; a blow of 1 kg or 1 kg m2 keeps about 0.3 of its speed
+STOPS = (1e4, 100.0)
 
 
 class Prescribed(NamedTuple):
@@ -50,6 +52,7 @@ class Joint:
     | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
     | damping | N s/m or N m s/rad                                                                            |
     | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
+    | stops   | (stiffness, damping) of what holds it there, one pair or one for each rate; `STOPS` unless given |
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
@@ -62,6 +65,7 @@ class Joint:
     damping: Raw = dataclasses.field(default=None, kw_only=True)
     rest: Raw = dataclasses.field(default=None, kw_only=True)
     limits: Raw = dataclasses.field(default=None, kw_only=True)
+    stops: Raw = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -126,7 +130,8 @@ class Joint:
         motion = None
         if self.motion is not None:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
-        if motion is not None and any(getattr(self, name) is not None for name in ("spring", "damping", "limits")):
+        hindered = (self.spring, self.damping, self.limits, self.stops)
+        if motion is not None and any(option is not None for option in hindered):
             raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.", "motion")
         return self.with_fields(**axes, motion=motion, **self._options(values))
 
@@ -139,7 +144,7 @@ class Joint:
 
     def _options(self, values: Values) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        for name in ("spring", "damping", "rest", "limits"):
+        for name in ("spring", "damping", "rest", "limits", "stops"):
             raw = getattr(self, name)
             if raw is None:
                 continue
@@ -149,6 +154,8 @@ class Joint:
             if name == "limits":
                 pairs = (raw,) if len(self.rates) == 1 else self._each(raw, name)
                 options[name] = tuple(_limits(pair, values) for pair in pairs)
+            elif name == "stops":
+                options[name] = tuple(_stop(pair, values) for pair in self._each_stop(raw))
             else:
                 options[name] = tuple(values.scalar(one, name) for one in self._each(raw, name))
         for name in ("spring", "damping"):
@@ -156,7 +163,16 @@ class Joint:
                 not_negative(value, name)
         if "rest" in options and "spring" not in options:
             raise Mistake("has a rest position but no spring. Give spring=.", "rest")
+        if "stops" in options and "limits" not in options:
+            raise Mistake("has stops but no limits to stop at. Give limits=.", "stops")
+        if "limits" in options:
+            options.setdefault("stops", (STOPS,) * len(self.rates))
         return options
+
+    def _each_stop(self, raw: Raw) -> tuple[Raw, ...]:
+        """A pair for each rate: one for all of them, or one for each."""
+        one = not isinstance(raw, tuple) or not any(isinstance(entry, tuple) for entry in raw)
+        return self._each((raw,) * len(self.rates) if one else raw, "stops")
 
     def _each(self, raw: Raw, what: str) -> tuple[Raw, ...]:
         count = len(self.rates)
@@ -192,3 +208,11 @@ def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
     if not isinstance(low, Expression) and not isinstance(high, Expression) and low >= high:
         raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.", "limits")
     return low, high
+
+
+def _stop(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise Mistake("stops are a pair (stiffness, damping), or one pair for each rate.", "stops")
+    stiffness, damping = (values.scalar(one, "stops") for one in pair)
+    checked(stiffness, lambda v: v > 0, "stops", "", "the stiffness must be positive")
+    return stiffness, checked(damping, lambda v: v >= 0, "stops", "", "the damping may not be negative")

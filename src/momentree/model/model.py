@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ModelError, Problem
 from momentree.model.bodies import Body, Shape
-from momentree.model.elements import Connection, Constraint, Contact, PointForce, Split, Spring, Torque
+from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint import Joint
@@ -60,6 +60,7 @@ class Model:
     bodies: list[Body] = field(default_factory=list, init=False)
     joints: list[Connection] = field(default_factory=list, init=False)
     torques: list[Torque] = field(default_factory=list, init=False)
+    latches: list[Latch] = field(default_factory=list, init=False)
     forces: list[PointForce] = field(default_factory=list, init=False)
     springs: list[Spring] = field(default_factory=list, init=False)
     contacts: list[Contact] = field(default_factory=list, init=False)
@@ -107,6 +108,11 @@ class Model:
         """A force or torque along the rates of a joint: one law, or one for each rate."""
         self.torques.append(Torque(_name(joint), law))
         return self.torques[-1]
+
+    def latch(self, joint: Connection | str, at: Any) -> Latch:
+        """A joint that locks when its coordinate arrives at a value (m or rad), as the hinges of a solar array do."""
+        self.latches.append(Latch(_name(joint), at))
+        return self.latches[-1]
 
     def force(self, frame: Any, law: Any = (0, 0, 0), moment: Any = (0, 0, 0), axes: str = GROUND) -> PointForce:
         """A force (N) at the origin of a frame, and a moment (N m); in axes of the ground or of the frame ("body")."""

@@ -1,6 +1,7 @@
 """Dense output: the solution within a step, from the stages of that step.
 
-    dopri5    y(x) = y0 + h sum_j x^(j+1) sum_i d_ji k_i                        Shampine 1986
+    rk4       y(x) = y0 + h sum_j x^(j+1) sum_i d_ji k_i                        of order 3
+    dopri5    the same                                                          Shampine 1986
     dop853    y(x) = y0 + x (F0 + (1 - x) (F1 + x (F2 + (1 - x) (F3 + ...))))   Hairer, Norsett and Wanner 1993, II.6
 
 with x = (t - t0) / h, F0 = y1 - y0, F1 = h k_0 - F0, F2 = 2 F0 - h (k_0 + f(y1)), F3 ... = h sum_i d_ji k_i.
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentree.compile.stepping import Array, Motion
 from momentree.compile.tableaux import Row, Tableau
@@ -25,9 +27,19 @@ def sampled(motion: Motion, records: Array, times: Array, y_before: Array, quate
     if stages is None or not len(t):
         return y
     due = times[: np.searchsorted(times, t[-1], side="right")]
+    if not len(due):
+        return y[:0]
     step = np.minimum(np.searchsorted(t, due), len(t) - 1)
+    return at_part(motion, records, y_before, step, 1 - (t[step] - due) / h[step], quaternions)
+
+
+def at_part(
+    motion: Motion, records: Array, y_before: Array, step: NDArray[np.intp], x: Array, quaternions: Sequence[int]
+) -> Array:
+    """The states (k, n, W) at parts x of steps of the records; y_before (n, W) is where they begin."""
+    _, h, y, stages = motion.unpacked(records)
+    assert stages is not None
     begin = np.concatenate([y_before[None], y[:-1]])[step]
-    x = 1 - (t[step] - due) / h[step]
     flat = [part.reshape(*part.shape[:-2], -1) for part in (begin, y[step], stages[step])]
     found = within(motion.tableau, x, h[step], *flat).reshape(begin.shape)
     for place in quaternions:

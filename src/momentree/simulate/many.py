@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.compile import threads as cores
+from momentree.compile.integration import ALONE, FIXED, AnyStepper, error_floor, new_stepper
 from momentree.compile.integrators import Status
 from momentree.compile.machine_code import Target
-from momentree.compile.motion import FORMULATIONS, momentum_kernel, rates_code, velocity_kernel
-from momentree.compile.stepping import Array, Stepper
-from momentree.compile.tableaux import TABLEAUX
+from momentree.compile.motion import momentum_kernel, velocity_kernel
+from momentree.compile.stepping import Array
 from momentree.equations.batches import coordinate_array, numbers
+from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.dense import sampled
-from momentree.simulate.simulate import FIRST, ROOM, Settings, error_floor, sample_times
+from momentree.simulate.settings import Settings, is_number
+from momentree.simulate.simulate import FIRST, ROOM, check_states, refuse_loops, sample_times
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -54,23 +56,35 @@ def simulate_many(
     t_start: float = 0.0,
     threads: int | None = None,
 ) -> Motions:
-    """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both."""
+    """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both.
+
+    Lanes share their steps. Where one fails, those of its group are computed again, each alone.
+    """
+    refuse_loops(system.mechanism)
+    if system.mechanism.latches:
+        raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
+    if not is_number(t_start):
+        raise MomentreeError(f"the start has t = {t_start}; give a finite time.")
     settings.check(t_start)
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     y, given = _starts(system, q, v, settings, parameters, t_start)
     plan = _Plan(system, settings, t_start)
-    width = Target.host().lanes(0) if len(y) > 1 else 1
+    width = Target.host().lanes(0) if len(y) > 1 and settings.integrator not in ALONE else 1
     stepper = plan.stepper(width)
     groups = [range(begin, min(begin + width, len(y))) for begin in range(0, len(y), width)]
 
-    def compute(group: range) -> tuple[Array, float]:
+    def compute(group: Sequence[int]) -> tuple[Array, Array]:
         lanes = [*group, *[group[-1]] * (width - len(group))]  # the last one fills the lanes that are left
-        return plan.integrated(stepper, y[lanes].T, given[lanes].T if given.size else None)
+        states, failed = plan.integrated(stepper, y[lanes].T, given[lanes].T if given.size else None)
+        if failed == np.inf or len(group) == 1:
+            return states[:, :, : len(group)], np.full(len(group), failed)
+        alone = [compute([lane]) for lane in group]
+        return np.concatenate([part for part, _ in alone], axis=2), np.concatenate([t for _, t in alone])
 
     with ThreadPoolExecutor(max(1, min(cores.available(threads), len(groups)))) as pool:
         found = list(pool.map(compute, groups))
-    return plan.motions(groups, found, given)
+    return plan.motions(found, given)
 
 
 def _starts(
@@ -79,6 +93,7 @@ def _starts(
     """States (m, nq + nv) and parameters (m, count), each start with its own."""
     m = system.mechanism
     at, rates = coordinate_array(q, m.nq, "q"), coordinate_array(v, m.nv, "v")
+    check_states(system._numeric, at, rates)
     chosen = dict(parameters or {})
     for name in chosen:
         if name not in m.free:
@@ -92,16 +107,16 @@ def _starts(
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
         message = f"starts and parameters do not fit together: {shapes}."
         raise MomentreeError(f"{message} Give one or as many of each.") from None
-    at, rates = np.broadcast_to(at, (count, m.nq)), np.broadcast_to(rates, (count, m.nv))
+    starts = np.empty((count, m.nq + m.nv))
+    starts[:, : m.nq], starts[:, m.nq :] = at, rates
     given = np.zeros((count, len(columns)))
     for i, column in enumerate(columns):
         given[:, i] = column
-    if settings.formulation == "lagrange":
-        return np.hstack([at, rates]), given
-    kernel = momentum_kernel(m, system.code)
-    starts = np.hstack([at, rates])
-    p = [kernel([y, np.array([t]), *([x] if m.free else [])]) for y, x in zip(starts, given, strict=True)]
-    return np.hstack([at, np.array(p).reshape(count, m.nv)]), given
+    if settings.formulation != "lagrange":
+        kernel = momentum_kernel(m, system.code)
+        for start, x in zip(starts, given, strict=True):
+            start[m.nq :] = kernel([start, np.array([t]), *([x] if m.free else [])])
+    return starts, given
 
 
 class _Plan:
@@ -110,19 +125,18 @@ class _Plan:
     def __init__(self, system: System, settings: Settings, t_start: float):
         self.system, self.settings, self.t_start = system, settings, t_start
         self.every = float(settings.every or 1)
-        self.t = sample_times(t_start, settings.t_end, self.every)
+        self.t = sample_times(t_start, settings)
 
-    def stepper(self, width: int) -> Stepper:
-        m, settings = self.system.mechanism, self.settings
-        code = rates_code(m, FORMULATIONS[settings.formulation], self.system.code)
-        tableau = TABLEAUX[settings.integrator]
-        floor, starts = error_floor(m)
-        return Stepper(code, tableau, floor, starts, len(m.free), width, dense=tableau.adaptive)
+    def stepper(self, width: int) -> AnyStepper:
+        """What takes the steps of so many motions at a time."""
+        settings, formulation = self.settings, FORMULATIONS[self.settings.formulation]
+        system, dense = self.system, settings.integrator not in FIXED
+        return new_stepper(system.mechanism, formulation, settings.integrator, system.code, False, width, dense)
 
-    def integrated(self, stepper: Stepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
+    def integrated(self, stepper: AnyStepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
         """The samples (k, n, W) of one group, and the time at which it failed."""
         settings, n = self.settings, len(y)
-        fixed = not stepper.tableau.adaptive
+        fixed = settings.integrator in FIXED
         h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
         each = round(self.every / h) if fixed else 1
         longest = np.inf if fixed or settings.step is None else settings.step
@@ -136,14 +150,14 @@ class _Plan:
             found[done : done + len(states)] = states
             done += len(states)
             if status != Status.FULL:
-                return found, np.inf if status == Status.ARRIVED else motion.t
+                return found, np.inf if status == Status.ARRIVED else max(motion.t, float(self.t[done - 1]))
 
-    def motions(self, groups: Sequence[range], found: Sequence[tuple[Array, float]], given: Array) -> Motions:
+    def motions(self, found: Sequence[tuple[Array, Array]], given: Array) -> Motions:
         """All groups together, momenta turned into rates."""
         m = self.system.mechanism
-        each = [(len(group), states, t) for group, (states, t) in zip(groups, found, strict=True)]
-        y = np.moveaxis(np.concatenate([states[:, :, :count] for count, states, _ in each], axis=2), 2, 0)
-        failed = np.concatenate([np.full(count, t) for count, _, t in each])
+        none = np.zeros((len(self.t), m.nq + m.nv, 0)), np.zeros(0)
+        y = np.moveaxis(np.concatenate([states for states, _ in (none, *found)], axis=2), 2, 0)
+        failed = np.concatenate([t for _, t in (none, *found)])
         q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
         if self.settings.formulation == "hamiltonian" and m.nv:
             kernel = velocity_kernel(m, self.system.code)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.compile.integration import FIXED
 from momentree.compile.integrators import Status
-from momentree.compile.motion import FORMULATIONS, rates_code, velocity_kernel
-from momentree.compile.stepping import Array, Motion, Stepper
-from momentree.compile.tableaux import TABLEAUX
-from momentree.equations.batches import coordinates, quaternions, scalars
+from momentree.compile.motion import accounts_of
+from momentree.compile.stepping import Array
+from momentree.compile.symplectic import SymplecticMotion
+from momentree.equations.articulated import forward_dynamics
+from momentree.equations.batches import coordinates, scalars
 from momentree.equations.forces import names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError
+from momentree.model.values import TIME
+from momentree.simulate.assemble import integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
-from momentree.simulate.dense import sampled
+from momentree.simulate.dense import at_part, sampled
+from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
+from momentree.simulate.phase import Phase
+from momentree.simulate.settings import Settings, is_number, settings_of
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
@@ -27,138 +35,66 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 ROOM = 512  # records of one call of the integrator
-CLOSURES = ("none", "baumgarte", "leak", "project")
 FIRST = 1e-6  # of the duration: the first step, from which the length is adapted
 
 
-@dataclasses.dataclass(frozen=True)
-class Settings:
-    """How to simulate.
-
-    | field       | meaning                                                                                   |
-    |-------------|-------------------------------------------------------------------------------------------|
-    | t_end       | s                                                                                         |
-    | formulation | "hamiltonian" (q, p) or "lagrange" (q, v)                                                 |
-    | closure     | how loops are kept closed: "project", "leak", "baumgarte", "none"; trees have none          |
-    | integrator  | "dop853", "dopri5" (adaptive) or "rk4" (fixed step)                                       |
-    | rtol, atol  | tolerances of adaptive integrators; atol is rtol / 100 unless given                       |
-    | step        | s: the step of "rk4"; of the others, the longest                                          |
-    | every       | s between samples; None: a sample at every step                                           |
-    """
-
-    t_end: float
-    formulation: str = "hamiltonian"
-    closure: str = "project"
-    integrator: str = "dop853"
-    rtol: float = 1e-8
-    atol: float | None = None
-    step: float | None = None
-    every: float | None = None
-
-    def check(self, t_start: float) -> None:
-        """One error with everything that is wrong."""
-        choices = {"formulation": FORMULATIONS, "closure": CLOSURES, "integrator": TABLEAUX}
-        problems = [
-            f"{name} '{getattr(self, name)}' is not known: choose {', '.join(known)}."
-            + suggestion(str(getattr(self, name)), known)
-            for name, known in choices.items()
-            if getattr(self, name) not in known
-        ]
-        if not _is_number(self.t_end) or self.t_end <= t_start:
-            problems.append(f"t_end is {self.t_end}; give a time after the start, {t_start:g} s.")
-        if not _is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
-            problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
-        if self.atol is not None and (not _is_number(self.atol) or self.atol <= 0):
-            problems.append(f"atol is {self.atol}; give a positive number, or None for rtol / 100.")
-        for name in ("step", "every"):
-            value = getattr(self, name)
-            if value is not None and (not _is_number(value) or value <= 0):
-                problems.append(f"{name} is {value}; give a positive number of seconds.")
-        if self.integrator == "rk4" and not problems:
-            problems += self._fixed_step()
-        if problems:
-            raise MomentreeError("\n".join(problems))
-
-    def _fixed_step(self) -> list[str]:
-        if self.step is None:
-            return ["rk4 takes steps of a fixed length. Give step=, in seconds."]
-        if self.every is not None and abs(self.every / self.step - round(self.every / self.step)) > 1e-6:
-            return [f"every is {self.every:g}, which is no multiple of the step of rk4, {self.step:g}."]
-        return []
-
-    @property
-    def absolute(self) -> float:
-        return self.rtol / 100 if self.atol is None else self.atol
-
-
-def simulation(system: System, start: State, **settings: Any) -> Simulation:
-    """A simulation at its start; everything that can be wrong with start and settings is told now."""
-    return Simulation(system, start, settings_of(**settings))
-
-
-def settings_of(**settings: Any) -> Settings:
-    """The settings by their names."""
-    names = [field.name for field in dataclasses.fields(Settings)]
-    for name in settings:
-        if name not in names:
-            raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
-    return Settings(**settings)
+def simulation(system: System, start: State, events: Mapping[str, Any] | None = None, **settings: Any) -> Simulation:
+    """A simulation at its start; everything that can be wrong with start, settings and events is told now."""
+    return Simulation(system, start, settings_of(**settings), events or {})
 
 
 class Simulation:
     """A motion in progress: `advance` gives the next block of samples, None when it has ended."""
 
-    def __init__(self, system: System, start: State, settings: Settings):
-        self.system, self.start = system, start
-        self._settings, self._mechanism = settings, system._numeric
+    def __init__(self, system: System, start: State, settings: Settings, events: Mapping[str, Any]):
+        start = checked_start(system._numeric, start)
+        self.system, self.start, self._settings, self._asked = system, start, settings, asked(events)
         settings.check(start.t)
-        check_start(system._numeric, start)
         self.t_start, self.t_end = float(start.t), float(settings.t_end)
         self.end: End | None = None
+        self._watched = [*watched(system._numeric, self._asked), *latched(system._numeric)]
+        self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
-        self._samples = 0  # given so far
-        self._motion = self._begin()
+        self._samples, self._due = 0, 1  # given so far, and the next of the times at which samples are due
+        self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
+        self._worked = np.zeros(len(self.meters))
+        self._phase = self._new_phase({})
+        p = self._phase.momenta(start.q, start.v, start.t)
+        self._motion = self._phase.motion(self.t_start, start.q, p, self._first)
 
     @property
     def settings(self) -> dict[str, Any]:
-        return dataclasses.asdict(self._settings)
+        """What it was made with."""
+        events = {name: dataclasses.asdict(event) for name, event in self._asked.items()}
+        return {**dataclasses.asdict(self._settings), **({"events": events} if events else {})}
 
-    @property
+    @cached_property
     def meters(self) -> tuple[Meter, ...]:
-        return ()
+        """Whose work is counted."""
+        mechanism = self.system._numeric
+        found = [Meter(name, kind) for name, kind in accounts_of(mechanism)]
+        return (*found, *(Meter(event.name, "latch") for event in latched(mechanism)))
 
     @property
     def statistics(self) -> Statistics:
-        accepted, rejected, evaluations = (int(x) for x in self._motion.counts[:3])
+        """Steps and evaluations so far."""
+        accepted, rejected, evaluations = (int(x) for x in self._counts + self._motion.counts[:3])
         return Statistics(accepted, rejected, evaluations, self._shortest, self._longest)
 
-    # --- making the code ---
+    @property
+    def _first(self) -> float:
+        """The length of the first step."""
+        fixed = self._settings.integrator in FIXED
+        return float(self._settings.step or 1) if fixed else FIRST * (self.t_end - self.t_start)
 
-    def _begin(self) -> Motion:
-        settings, duration = self._settings, self.t_end - self.t_start
-        h = settings.step if settings.integrator == "rk4" else FIRST * duration
-        y = np.concatenate([self.start.q, self._momenta(self.start)])
-        assert h is not None
-        return self._stepper.motion(y[:, None], self.t_start, h, settings.rtol, settings.absolute, self._parameters)
-
-    def _momenta(self, state: State) -> Array:
-        if self._settings.formulation == "lagrange":
-            return np.asarray(state.v, dtype=float)
-        return np.array(momenta(self._mechanism, state.q.tolist(), state.v.tolist(), state.t), dtype=float)
+    def _new_phase(self, held: Mapping[int, float]) -> Phase:
+        names = [meter.name for meter in self.meters]
+        return Phase(self.system, self._settings, held, names, self._dense)
 
     @cached_property
-    def _parameters(self) -> Array | None:
-        m = self.system.mechanism
-        return np.array([[m.values.scalar(name)] for name in m.free], dtype=float) if m.free else None
-
-    @cached_property
-    def _stepper(self) -> Stepper:
-        m = self.system.mechanism
-        floor, starts = error_floor(m)
-        code = rates_code(m, FORMULATIONS[self._settings.formulation], self.system.code)
-        tableau = TABLEAUX[self._settings.integrator]
-        dense = self._settings.every is not None and tableau.adaptive
-        return Stepper(code, tableau, floor, starts, len(m.free), dense=dense)
+    def _dense(self) -> bool:
+        """Whether states within steps are needed."""
+        return bool(self._watched) or (self._settings.every is not None and self._settings.integrator not in FIXED)
 
     # --- going on ---
 
@@ -167,141 +103,255 @@ class Simulation:
         if self.end is not None:
             return None
         each, longest = 1, math.inf
-        if self._settings.integrator == "rk4" and self._settings.every is not None:
+        if self._settings.every is not None and not self._dense:
             each = round(self._settings.every / float(self._settings.step or 1))
-        elif self._settings.step is not None:
+        elif self._settings.step is not None and self._settings.integrator not in FIXED:
             longest = self._settings.step
-        y_before = self._motion.state
-        status, found = self._motion.advance(self.t_end, ROOM, each, longest)
-        t, h, _, stages = self._motion.unpacked(found)
-        if len(t):
-            self._shortest, self._longest = min(self._shortest, h.min()), max(self._longest, h.max())
-        due = self._times[max(self._samples, 1) :]
-        states = sampled(self._motion, found, due, y_before, error_floor(self._mechanism)[1])
-        times = t if stages is None else due[: len(states)]
-        if self._samples == 0:
-            times, states = np.append(self.t_start, times), np.concatenate([y_before[None], states])
-        self._samples += len(times)
+        phase, motion, y_before = self._phase, self._motion, self._motion.state
+        status, found = motion.advance(self.t_end, ROOM, each, longest)
+        passed = self._look(found, y_before)
+        if passed is not None:
+            found = found[: passed.step + 1]
+        t, y = self._sampled(found, y_before, passed)
+        self._samples += len(t)
+        q, v = phase.moves(t, y)
+        block = Block(np.array(t), q, v, phase.work(y, self._worked))
+        if passed is not None:
+            return self._acted(passed, block)
         if status in (Status.TOO_SHORT, Status.NOT_FINITE):
-            self.end = End("failed", self._motion.t, self._why(status), ())
+            self._finish("failed", self._why(status), max([motion.t, *map(float, t[-1:])]))
         elif status == Status.ARRIVED:
-            self.end = End("arrived", self._motion.t, "", ())
-        return self._block(times, states[..., 0])
+            self._finish("arrived")
+        return block
+
+    def _finish(self, reason: str, message: str = "", t: float | None = None) -> None:
+        self.end = End(reason, self._motion.t if t is None else t, message, tuple(self._happened))
+
+    def _sampled(self, found: Array, y_before: Array, passed: Passage | None) -> tuple[Array, Array]:
+        """Times and states of the samples that these records give, up to a passage; at first, the start too."""
+        t, h, y, _ = self._motion.unpacked(found)
+        if len(t):
+            self._shortest, self._longest = min(self._shortest, float(h.min())), max(self._longest, float(h.max()))
+        times, states = t, y[..., 0]
+        if self._settings.every is not None:
+            due = self._times[self._due :]
+            states = sampled(self._motion, found, due, y_before, self._phase.quaternions)[..., 0]
+            times = due[: len(states)]
+        if passed is not None:
+            kept = times < passed.t
+            self._due += int(kept.sum())
+            state = self._within(found, y_before, np.array([passed.step]), np.array([passed.x]))
+            times, states = np.append(times[kept], passed.t), np.concatenate([states[kept], state])
+        else:
+            self._due += len(times)
+        if self._samples == 0:
+            times, states = np.append(self.t_start, times), np.concatenate([y_before[None, :, 0], states])
+        return times, states
+
+    def _within(self, found: Array, y_before: Array, step: Any, x: Array) -> Array:
+        return at_part(self._motion, found, y_before, step, x, self._phase.quaternions)[..., 0]
 
     @cached_property
     def _times(self) -> Array:
         """When samples are due; none where every step is one."""
-        every = self._settings.every
-        return np.zeros(0) if every is None else sample_times(self.t_start, self.t_end, every)
+        return np.zeros(0) if self._settings.every is None else sample_times(self.t_start, self._settings)
 
-    def _block(self, t: Array, y: Array) -> Block:
-        nq = self.system.nq
-        q, p = np.ascontiguousarray(y[:, :nq]), np.ascontiguousarray(y[:, nq : nq + self.system.nv])
-        v = p if self._settings.formulation == "lagrange" else self._velocities(q, p, t)
-        return Block(np.array(t), q, v, np.zeros((len(t), len(self.meters))))
+    # --- events ---
 
-    def _velocities(self, q: Array, p: Array, t: Array) -> Array:
-        if not len(t) or not self.system.nv:
-            return p
-        return self._velocity_kernel([np.hstack([q, p]), np.ascontiguousarray(t)[:, None], *self._constants])
+    def _look(self, found: Array, y_before: Array) -> Passage | None:
+        """Note what happened in these records; give the first passage that ends the simulation or locks a joint."""
+        events = [event for event in self._watched if event.latch not in self._phase.held]
+        if not events or not len(found):
+            return None
+        t, h, _, _ = self._motion.unpacked(found)
 
-    @cached_property
-    def _velocity_kernel(self) -> Any:
-        return velocity_kernel(self.system.mechanism, self.system.code)
+        def value(event: Watched, step: Any, x: Array) -> Array:
+            states = self._within(found, y_before, step, x)
+            times = t[step] - (1 - x) * h[step]
+            q, v = self._phase.moves(times, states)
+            g = event.expression.evaluate(names_at(self.system._numeric, times, q, v))
+            return np.broadcast_to(np.asarray(g, dtype=float), times.shape)
 
-    @property
-    def _constants(self) -> list[Array]:
-        return [] if self._parameters is None else [np.ascontiguousarray(self._parameters[:, 0])]
+        for passage in passages(events, len(t), value):
+            at = float(t[passage.step] - (1 - passage.x) * h[passage.step])
+            self._happened.append((passage.event.name, at))
+            if passage.event.stop or passage.event.latch:
+                return passage._replace(t=at)
+        return None
+
+    def _acted(self, passed: Passage, block: Block) -> Block:
+        """Do what an event asks for: end, or go on with a joint locked."""
+        if not passed.event.latch:
+            self._finish("event", f"'{passed.event.name}' happened", passed.t)
+            return block
+        before = self.system.energy(block.q[-1], block.v[-1], passed.t).total
+        self._lock(passed, block)
+        times = np.array([passed.t])
+        q, v = self._phase.moves(times, self._motion.state[None, :, 0])
+        lost = self.system.energy(q[0], v[0], passed.t).total - before
+        self._worked[[meter.name for meter in self.meters].index(passed.event.name)] += lost
+        after = Block(times, q, v, self._worked[None].copy())
+        return Block.joined([block, after], self.system.nq, self.system.nv, len(self.meters))
+
+    def _lock(self, passed: Passage, block: Block) -> None:
+        """Begin the next phase, with one more joint held.
+
+        The blow acts along the locked rate alone, so the momenta along all others stay as they are.
+        """
+        old, q, number = self._phase, block.q[-1].copy(), passed.event.latch
+        body = self.system.mechanism.bodies[number - 1]
+        p = np.array(momenta(old.mechanism, q[old.q].tolist(), block.v[-1][old.v].tolist(), passed.t), dtype=float)
+        p = p[~np.isin(old.v, np.arange(body.v.start, body.v.stop))]
+        q[body.q] = passed.event.at
+        self._counts += self._motion.counts[:3]
+        self._worked = block.work[-1].copy()
+        self._phase = self._new_phase({**old.held, number: passed.event.at})
+        if self._settings.formulation == "lagrange":
+            p = self._phase.rates_from_momenta(q, p, passed.t)
+        h = min(self._first, float(self._motion.control[1]))
+        self._motion = self._phase.motion(passed.t, q, p, h)
 
     # --- stopping and continuing ---
 
     def checkpoint(self) -> dict[str, Array]:
         """All that is needed to continue: the same numbers follow."""
-        motion = self._motion
-        seen = np.array([self._samples, self._shortest, self._longest], dtype=float)
-        return {"y": motion.y.copy(), "control": motion.control.copy(), "counts": motion.counts.copy(), "seen": seen}
+        motion, names = self._motion, [event.name for event in self._watched]
+        return {
+            "y": motion.y.copy(),
+            "control": motion.control.copy(),
+            "counts": motion.counts.copy(),
+            "counted": self._counts.copy(),
+            "worked": self._worked.copy(),
+            "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
+            "held": np.array([[number, value] for number, value in self._phase.held.items()]).reshape(-1, 2),
+            "happened": np.array([[names.index(name), t] for name, t in self._happened]).reshape(-1, 2),
+        }
 
     def restore(self, checkpoint: dict[str, Array]) -> None:
         """Go on from there."""
+        held = {int(number): float(value) for number, value in checkpoint["held"]}
+        if held != self._phase.held:
+            self._phase = self._new_phase(held)
+            rest = np.zeros(len(self._phase.v))
+            self._motion = self._phase.motion(self.t_start, np.asarray(self.start.q), rest, self._first)
         motion = self._motion
-        motion.y[:], motion.control[:] = checkpoint["y"], checkpoint["control"]
-        motion.counts[:] = checkpoint["counts"]
-        samples, self._shortest, self._longest = (float(x) for x in checkpoint["seen"])
-        self._samples, self.end = int(samples), None
+        motion.y[:], motion.control[:], motion.counts[:] = (checkpoint[name] for name in ("y", "control", "counts"))
+        self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()
+        samples, due, self._shortest, self._longest = (float(x) for x in checkpoint["seen"])
+        self._samples, self._due, self.end = int(samples), int(due), None
+        self._happened = [(self._watched[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
         if motion.t >= self.t_end:
-            self.end = End("arrived", motion.t, "", ())
+            self._finish("arrived")
 
     def _why(self, status: Status) -> str:
         """What went wrong, and the way out."""
-        t = self._motion.t
+        motion, t, tiny = self._motion, self._motion.t, np.finfo(float).eps * max(abs(self._motion.t), 1.0)
+        q, v = (x[0] for x in self._phase.moves(np.array([t]), motion.state[None, :, 0]))
+        if isinstance(motion, SymplecticMotion):
+            return f"at t = {t:.9g} s: {motion.reason(status)}"
         if status == Status.TOO_SHORT:
+            steep = steep_laws(self.system._numeric, q, v, t)
             return (
-                f"at t = {t:.9g} s the tolerance asks for steps shorter than time can be told apart: something changes "
-                "too quickly there. Allow a larger rtol, or look at the forces of the model."
+                f"at t = {t:.9g} s the tolerance asks for steps shorter than time can be told apart: "
+                f"{'; '.join(steep) or 'something changes too quickly there'}. "
+                "Allow a larger rtol, or look at the forces of the model."
             )
-        culprits = broken_laws(self._mechanism, self._motion.y, t + 64 * np.finfo(float).eps * max(abs(t), 1.0))
+        # a step of a fixed length, and what lies between two records, reaches farther than one that was shortened
+        reach = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
+        found = (broken_laws(self.system._numeric, q, v, t, reach * part / 8) for part in range(9))
+        culprits = next((laws for laws in found if laws), [])
         told = f": {'; '.join(culprits)}" if culprits else ". Look at the forces and the state there"
         return f"at t = {t:.9g} s the derivatives are no longer finite numbers{told}."
+
+
+# --- samples ---
+
+
+def sample_times(t_start: float, settings: Settings) -> Array:
+    """The start, multiples of `every` after it, and the end, with which one that is very near to it coincides."""
+    every, t_end = float(settings.every or 1), float(settings.t_end)
+    near = 1e-6 * float(settings.step or 1) if settings.integrator in FIXED else 1e-9 * every
+    count = math.floor((t_end - t_start) / every * (1 + 1e-12) + 1e-9)
+    times = t_start + every * np.arange(count + 1)
+    return np.append(times[times < t_end - near], t_end)
 
 
 # --- what can be wrong ---
 
 
-def check_start(mechanism: Mechanism, start: State) -> None:
-    """The start must be one of this system, finite, with unit quaternions, within the limits of the joints."""
-    if mechanism.loops or mechanism.closures:
-        raise MomentreeError("simulate: this system has loops or constraints, whose motion is not computed yet.")
+def checked_start(mechanism: Mechanism, start: State) -> State:
+    """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints."""
+    refuse_loops(mechanism)
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Make it by system.assemble(...).")
-    coordinates(mechanism, start.q)
-    scalars(start.v, mechanism.nv, "v")
-    if not _is_number(start.t):
+    check_states(mechanism, start.q, start.v)
+    if np.ndim(start.q) != 1 or np.ndim(start.v) != 1:
+        raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")
+    if not is_number(start.t):
         raise MomentreeError(f"the start has t = {start.t}; give a finite time.")
+    return State(start.mechanism, np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t))
+
+
+def refuse_loops(mechanism: Mechanism) -> None:
+    """Only trees can be simulated yet."""
+    if mechanism.loops or mechanism.closures:
+        raise MomentreeError("simulate: this system has loops or constraints, whose motion is not computed yet.")
+
+
+def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
+    """Coordinates and rates (batches too) must be finite, quaternions of unit length, all within limits."""
+    coordinates(mechanism, q)
+    scalars(v, mechanism.nv, "v")
     for body in mechanism.bodies:
         joint = body.connection.joint
-        for name, x, (low, high) in zip(joint.coordinates, start.q[body.q], joint.limits or (), strict=False):
-            if not body.laws and not low <= x <= high:
-                message = f"joint '{body.connection.name}': the start has {name} = {x:g}, outside its limits"
+        limits = () if body.laws else joint.limits or ()
+        columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
+        for name, column, (low, high) in zip(joint.coordinates, columns, limits, strict=False):
+            outside = np.extract(~((low <= column) & (column <= high)), column)
+            if len(outside):
+                message = f"joint '{body.connection.name}': the start has {name} = {outside[0]:g}, outside its limits"
                 raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
 
 
-def broken_laws(mechanism: Mechanism, y: Array, t: float) -> list[str]:
-    """Laws of torque, force and motion that have no finite value there, as the user knows them."""
-    found = []
-    with np.errstate(all="ignore"):
-        moving = records(mechanism, y[: mechanism.nq].tolist(), [0.0] * mechanism.nv, t=t)
-        names = names_of(mechanism, moving, t)
-        laws = [(f"the torque on {drive.joint}", drive.laws) for drive in mechanism.drives]
-        laws += [("a force", (*push.force, *push.moment)) for push in mechanism.pushes]
-        for what, each in laws:
-            for law in each:
-                try:
-                    value = float(law.evaluate(names))
-                except (ArithmeticError, ValueError):
-                    value = math.nan
-                if not math.isfinite(value):
-                    found.append(f"{what}, {law}, has no finite value")
-    return found
+def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:
+    """Laws of motion, torque and force that have no finite value a little ahead, as the user knows them."""
+    if ahead:
+        a = np.array(forward_dynamics(mechanism, q.tolist(), v.tolist(), [0.0] * len(v), t), dtype=float)
+        q, v = integrate(mechanism, q, ahead * v), v + ahead * a
+    values = _law_values(mechanism, q, v, t + ahead)
+    return [f"{what} has no finite value" for what, value in values.items() if not math.isfinite(value)]
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.number)) and not isinstance(x, bool) and math.isfinite(x)
+def steep_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
+    """Laws that are many times what they were the billionth part of a second, or of the time, before."""
+    before = _law_values(mechanism, q, v, t - 1e-9 * max(abs(t), 1.0))
+    now = _law_values(mechanism, q, v, t)
+    return [f"{what} grows without bound" for what in now if abs(now[what]) > 10 * (1 + abs(before.get(what, 0.0)))]
 
 
-# --- samples and errors ---
+def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
+    """The value of each law by what it is called; of a motion, the largest of the law and its derivatives."""
+    motions = [(f"the motion of {body.connection.name}", body.laws) for body in mechanism.bodies if body.laws]
+    motions += [("the motion of the ground", mechanism.ground)] if mechanism.ground else []
+    found = dict[str, float]()
+    for what, levels in motions:
+        for each in zip(*levels, strict=True):
+            values = [_value(law, {TIME: t}) for law in each]
+            found[f"{what}, {each[0]}, or a derivative of it"] = max(values, key=_size)
+    if not all(map(math.isfinite, found.values())):
+        return found  # then nothing else has a value
+    names = names_of(mechanism, records(mechanism, q.tolist(), v.tolist(), t=t), t)
+    laws = [(f"the torque on {drive.joint}", law) for drive in mechanism.drives for law in drive.laws]
+    laws += [("a force", law) for push in mechanism.pushes for law in (*push.force, *push.moment)]
+    return found | {f"{what}, {law},": _value(law, names) for what, law in laws}
 
 
-def sample_times(t_start: float, t_end: float, every: float) -> Array:
-    """The start, multiples of `every` after it, and the end."""
-    count = math.floor((t_end - t_start) / every * (1 + 1e-12) + 1e-9)
-    times = t_start + every * np.arange(count + 1)
-    return np.append(times[times < t_end - 1e-9 * every], t_end)
+def _value(law: Any, names: Mapping[Any, Any]) -> float:
+    try:
+        return float(law.evaluate(names))
+    except (ArithmeticError, ValueError, MomentreeError):
+        return math.nan
 
 
-def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:
-    """The least size of each entry of a state for its error, and where quaternions start: their whole counts as 1."""
-    starts = [place.start for place in quaternions(mechanism)]
-    floor = np.zeros(mechanism.nq + mechanism.nv)
-    for place in starts:
-        floor[place : place + 4] = 1.0
-    return floor, starts
+def _size(value: float) -> float:
+    return abs(value) if math.isfinite(value) else math.inf

@@ -19,7 +19,19 @@ from momentree.model.values import TIME, Mistake, Values
 from momentree.spatial import RigidInertia, Transform
 from momentree.structure.determinacy import undetermined
 from momentree.structure.graph import Graph
-from momentree.structure.mechanism import Attached, Closure, Drive, Laws, Link, Loop, Mechanism, Push, TreeBody
+from momentree.structure.mechanism import (
+    Attached,
+    Closure,
+    Drive,
+    Latch,
+    Laws,
+    Link,
+    Loop,
+    Mechanism,
+    Push,
+    Touch,
+    TreeBody,
+)
 
 
 def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
@@ -76,9 +88,10 @@ class _Freezer:
                 for e in [c.resolved(self.values, known)]
             ),
             drives=self.drives(bodies, known),
+            latches=self.latches(bodies),
             pushes=self.pushes(known),
             links=self.links(),
-            contacts=tuple(f"contact {i} of '{c.frame.body}'" for i, c in enumerate(self.model.contacts, 1)),
+            contacts=self.contacts(),
             graph=graph,
             added=tuple(self.added),
             free=self.free,
@@ -231,6 +244,17 @@ class _Freezer:
             for torque in self.model.torques
         )
 
+    def latches(self, bodies: Sequence[TreeBody]) -> tuple[Latch, ...]:
+        preceded = {body.connection.name: body.number for body in bodies}
+        by_name = {c.name: c for c in self.connections}
+        for latch in self.model.latches:
+            if latch.joint not in preceded:
+                message = "closes a loop, and a joint with a latch must not. Cut another joint of the loop."
+                raise ModelError([Problem(f"joint '{latch.joint}'", message)])
+        return tuple(
+            Latch(preceded[latch.joint], latch.place(by_name[latch.joint], self.values)) for latch in self.model.latches
+        )
+
     def pushes(self, known: dict[Reference, str]) -> tuple[Push, ...]:
         found = []
         for force in self.model.forces:
@@ -244,6 +268,14 @@ class _Freezer:
             stiffness, damping, rest = s.numbers(self.values)
             ends = self.attached(s.first), self.attached(s.second)
             found.append(Link(*ends, stiffness, damping, rest, s.tension_only))
+        return tuple(found)
+
+    def contacts(self) -> tuple[Touch, ...]:
+        found = []
+        for i, contact in enumerate(self.model.contacts, 1):
+            ends = self.attached(contact.frame), self.attached(contact.against)
+            name = f"contact {i} of {contact.frame.body}"
+            found.append(Touch(name, *ends, contact.law, **contact.numbers(self.values)))
         return tuple(found)
 
     def attached(self, frame: Frame) -> Attached:

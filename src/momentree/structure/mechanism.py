@@ -129,6 +129,14 @@ class Drive:
 
 
 @dataclass(frozen=True)
+class Latch:
+    """The joint before a body locks when its coordinate arrives there."""
+
+    body: int
+    at: Scalar
+
+
+@dataclass(frozen=True)
 class Push:
     """A force and a moment (three laws each) at a frame, in its axes (`carried`) or in those of the ground."""
 
@@ -183,6 +191,7 @@ class Mechanism:
     loops: tuple[Loop, ...]
     closures: tuple[Closure, ...]
     drives: tuple[Drive, ...]
+    latches: tuple[Latch, ...]
     pushes: tuple[Push, ...]
     links: tuple[Link, ...]
     contacts: tuple[Touch, ...]
@@ -233,6 +242,7 @@ class Mechanism:
             gravity=_mapped(self.gravity, f),
             bodies=tuple(_mapped(body, f) for body in self.bodies),
             loops=tuple(_mapped(loop, f) for loop in self.loops),
+            latches=tuple(_mapped(latch, f) for latch in self.latches),
             pushes=tuple(dataclasses.replace(push, frame=_mapped(push.frame, f)) for push in self.pushes),
             links=tuple(_mapped(link, f) for link in self.links),
             contacts=tuple(_mapped(touch, f) for touch in self.contacts),

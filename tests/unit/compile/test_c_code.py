@@ -314,13 +314,6 @@ def test_only_what_is_wanted_is_written(tmp_path):
     assert [what for what in QUANTITIES if f"linkage_{what}(" in written] == ["mass_matrix"]
 
 
-def with_contact():
-    m = mt.Model("ball on the ground")
-    m.joint("base", mt.Free(), m.ground, m.body("ball", mt.sphere(mass=1.0, radius=0.1)))
-    m.contact("ball", stiffness=1e4, radius=0.1)
-    return m.build()
-
-
 def constrained():
     m = arm(2)
     m.constrain("hinge0 - hinge1")
@@ -339,7 +332,6 @@ def constrained():
         (prescribed, "arm.c", [], "what is empty"),
         (lambda: four_bar().build(), "bar.c", QUANTITIES, "forward_dynamics: this system has loops or constraints"),
         (constrained, "bar.c", "forward_dynamics", "forward_dynamics: this system has loops or constraints"),
-        (with_contact, "ball.c", QUANTITIES, "contact 1 of 'ball': contact forces are not computed yet"),
     ],
 )
 def test_refusals_name_the_culprit_and_leave_no_file(tmp_path, build, file, what, words):

@@ -54,6 +54,9 @@ def joints(draw):
         fields["damping"] = each(numbers)
     elif option == "limits" and plain:
         fields["limits"] = each(st.sampled_from([(-1.0, 1), (-math.inf, 0.5), ("-k", math.inf)]))
+        if draw(st.booleans()):
+            pairs = st.sampled_from([(1e3, 0), ("k", 2.5), (5, "k")])
+            fields["stops"] = draw(st.one_of(pairs, st.just(each(pairs))))
     return cls(**fields)
 
 
@@ -89,7 +92,10 @@ def models(draw):
     if "spring" in elements:
         m.spring(m.ground, last, draw(numbers), draw(numbers), rest=0.5, tension_only=draw(st.booleans()))
     if "contact" in elements:
-        m.contact(last, stiffness=1e5, radius="k", law=draw(st.sampled_from(["linear", "hunt-crossley"])), disc="x")
+        hunt_crossley = {"law": "hunt-crossley"}
+        law = draw(st.sampled_from([{}, {"ramp": 2e-3}, hunt_crossley, {**hunt_crossley, "exponent": 2}]))
+        shape = draw(st.sampled_from([{}, {"radius": "k"}, {"radius": "k", "disc": "x"}, {"ball": 0.5}]))
+        m.contact(last, stiffness=1e5, damping="k", friction=0.3, slip=0.02, **law, **shape)
     return m
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import momentree.spatial.rotation as rotations
 from momentree.errors import ExpressionError
 from momentree.model.expressions import Expression, Reference, parse
+from momentree.model.joint import STOPS
 from momentree.model.joints import (
     JOINTS,
     Cylindrical,
@@ -487,6 +488,8 @@ def test_options_are_resolved_to_one_value_for_each_rate():
     hinge = Revolute("z", spring="k", damping=0.5, rest="-a/12", limits=(-math.inf, "a")).resolved(values)
     assert (hinge.spring, hinge.damping, hinge.rest) == ((3.0,), (0.5,), (-0.5,))
     assert hinge.limits == ((-math.inf, 6.0),)
+    assert hinge.stops == (STOPS,)
+    assert Revolute("z").resolved(values).stops is None
     plane = Planar("z", spring=(1, 2, "k"), limits=((-1, 1), (0, "k"), (-math.inf, math.inf))).resolved(values)
     assert plane.spring == (1.0, 2.0, 3.0)
     assert plane.limits == ((-1.0, 1.0), (0.0, 3.0), (-math.inf, math.inf))
@@ -549,6 +552,19 @@ MISTAKES = {
     "limits not a number": (Revolute(limits=(NAN, 1)), "limits is nan"),
     "limits not pairs": (Cylindrical(limits=(-1, 1)), "limits are a pair"),
     "limits of one rate of two": (Cylindrical(limits=((-1, 1),)), "limits has 1 value; a Cylindrical joint takes 2"),
+    "stops without limits": (Revolute(stops=(1e4, 1)), "stops but no limits"),
+    "stops one number": (Revolute(limits=(0, 1), stops=1e4), "stops are a pair"),
+    "stops three numbers": (Revolute(limits=(0, 1), stops=(1, 2, 3)), "stops are a pair"),
+    "stops of two rates of three": (
+        Planar("z", limits=((0, 1),) * 3, stops=((1, 2), (1, 2))),
+        "stops has 2 values; .* takes 3: x', y', angle'",
+    ),
+    "stops without stiffness": (Revolute(limits=(0, 1), stops=(0, 1)), "stops is 0; the stiffness must be positive"),
+    "stops that push on": (Revolute(limits=(0, 1), stops=(1, -1)), "stops is -1; the damping may not be negative"),
+    "stops not a number": (Revolute(limits=(0, 1), stops=(NAN, 1)), "stops is nan"),
+    "stops of a ball": (Spherical(stops=(1, 1)), "a Spherical joint takes no stops"),
+    "stops of a weld": (Fixed(stops=(1, 1)), "a Fixed joint does not move and takes no stops"),
+    "motion and stops": (Revolute(motion="t", stops=(1, 1)), "prescribed motion"),
     "spring of one rate of two": (Cylindrical(spring=1), "spring has 1 value; a Cylindrical joint takes 2: slide'"),
     "two springs at one rate": (Revolute(spring=(1, 2)), "spring has 2 values; a Revolute joint takes 1: angle'"),
     "damping of two rates of three": (Planar("z", damping=(1, 1)), "damping has 2 values; .* takes 3: x', y', angle'"),

@@ -1,0 +1,57 @@
+"""The integrators by name, and the machine code of each for one mechanism.
+
+| name    | what it is                                            | step     | variables            |
+|---------|-------------------------------------------------------|----------|----------------------|
+| dop853  | Runge-Kutta of order 8, dense output of order 7       | adaptive | any                  |
+| dopri5  | Runge-Kutta of order 5, dense output of order 4       | adaptive | any                  |
+| radau   | Radau IIA of order 5, implicit: for stiff systems      | adaptive | any                  |
+| rk4     | Runge-Kutta of order 4                                | fixed    | any                  |
+| verlet  | structure-preserving, of order 2: for long runs        | fixed    | Hamiltonian          |
+| verlet4 | the same, composed to order 4                          | fixed    | Hamiltonian          |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from momentree.compile import stepping, symplectic
+from momentree.compile.motion import accounts_of, rates_code
+from momentree.compile.stepping import Array, Stepper
+from momentree.compile.symplectic import SymplecticStepper
+from momentree.equations.batches import quaternions
+from momentree.equations.formulations import Formulation
+from momentree.structure.mechanism import Mechanism
+
+INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)
+FIXED = ("rk4", *symplectic.INTEGRATORS)  # with steps of a fixed length
+HAMILTONIAN = tuple(symplectic.INTEGRATORS)  # in Hamiltonian variables only
+ALONE = ("radau",)  # one motion at a time
+AnyStepper = Stepper | SymplecticStepper
+
+
+def new_stepper(
+    mechanism: Mechanism,
+    formulation: Formulation,
+    integrator: str,
+    code: str | None = None,
+    accounts: bool = True,
+    width: int = 1,
+    dense: bool = False,
+) -> AnyStepper:
+    """What takes steps of a mechanism by one of the integrators."""
+    if integrator in symplectic.INTEGRATORS:
+        return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
+    floor, starts = error_floor(mechanism)
+    count = len(accounts_of(mechanism)) if accounts else 0
+    floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
+    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau")
+    return Stepper(found, stepping.INTEGRATORS[integrator], floor, starts, len(mechanism.free), width, dense)
+
+
+def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:
+    """The least size of each entry of a state for its error, and where quaternions start: their whole counts as 1."""
+    starts = [place.start for place in quaternions(mechanism)]
+    floor = np.zeros(mechanism.nq + mechanism.nv)
+    for place in starts:
+        floor[place : place + 4] = 1.0
+    return floor, starts

@@ -1,0 +1,36 @@
+"""The formalisms that can be integrated, by name: a new one is one file and one line here.
+
+A state is the coordinates q of the tree and, for each rate, a momentum or the rate itself. What a formulation offers:
+
+| field    | meaning                                                                                                  |
+|----------|----------------------------------------------------------------------------------------------------------|
+| bodies   | (mechanism, q, p, t, parameters, run) -> records that hold dq, u, v and the derivative of p               |
+| change   | the field that holds it                                                                                  |
+| momenta  | (mechanism, q, u, t, parameters, run) -> p from rates; None where p is the rates themselves              |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from momentree.equations import hamiltonian, lagrange
+from momentree.equations.sweeps import Records
+
+
+class Formulation(NamedTuple):
+    """A formalism that can be integrated."""
+
+    name: str
+    bodies: Callable[..., Records]
+    change: str
+    momenta: Callable[..., tuple[Any, ...]] | None
+
+
+FORMULATIONS = {
+    found.name: found
+    for found in (
+        Formulation("hamiltonian", hamiltonian.changing_bodies, "dp", hamiltonian.momenta),
+        Formulation("lagrange", lagrange.changing_bodies, "du", None),
+    )
+}

@@ -1,0 +1,125 @@
+"""The picture of a run: the coordinates of each joint, and the account of energy with its balance on its own axis."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.errors import MomentreeError
+from momentree.look.graph_layout import GREY, INK
+from momentree.look.graph_picture import LOOPS, METADATA
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from momentree.simulate.run import Run
+
+MOST_JOINTS, MOST_METERS = 8, 6  # that are drawn unless named
+FINEST = 2000  # columns into which a long run is drawn
+COLOURS = LOOPS
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse what no picture can be written to, before anything is computed."""
+    if Path(path).suffix.lower() not in METADATA:
+        raise MomentreeError(f"{os.fspath(path)}: not a kind of picture. End the name in {', '.join(METADATA)}.")
+
+
+def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None) -> Figure:
+    """The run as a figure, saved if a path is given; the same run gives the same bytes.
+
+    Without `joints` the first 8 that move are drawn, in the order of the model's tree, then those that close loops.
+    """
+    from matplotlib.figure import Figure
+
+    if path is not None:
+        check_picture(path)
+    named = list(joints) if joints is not None else _moving(run)
+    shown = named if joints is not None else named[:MOST_JOINTS]
+    rows = max(len(shown), 2)
+    figure = Figure(figsize=(11, 1.2 + 1.5 * rows), layout="constrained")
+    halves: Any = figure.subfigures(1, 2)
+    _draw_joints(run, halves[0], shown)
+    _draw_energy(run, halves[1])
+    more = f"; {len(shown)} of {len(named)} joints" if len(named) > len(shown) else ""
+    figure.suptitle(f"{run.mechanism.name}{more}", color=INK, fontsize=11)
+    if path is not None:
+        _save(figure, Path(path))
+    return figure
+
+
+def _moving(run: Run) -> list[str]:
+    places = run.mechanism.by_joint.items()
+    return [name for name, place in places if place.connection is not None and place.connection.joint.coordinates]
+
+
+def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
+    if not joints:
+        return
+    for axes, name in zip(figure.subplots(len(joints), sharex=True, squeeze=False)[:, 0], joints, strict=True):
+        values = run[name].reshape(len(run.t), -1)
+        connection = run.mechanism.by_joint[name].connection
+        kinds = list(connection.joint.coordinates) if connection else []
+        units = list(connection.joint.units) if connection else []
+        for i in range(values.shape[1]):
+            label = f"{kinds[i]}, {units[i]}" if units[i] != "1" else kinds[i]
+            _line(axes, run.t, values[:, i], COLOURS[i % len(COLOURS)], label)
+        _dress(axes, f"{name}, {units[0]}" if values.shape[1] == 1 else name, legend=values.shape[1] > 1)
+    axes.set_xlabel("t, s")
+
+
+def _draw_energy(run: Run, figure: Any) -> None:
+    account, balance = figure.subplots(2, sharex=True, height_ratios=(2, 1))
+    energy = run.energy
+    drawn = {"kinetic": energy.kinetic, "potential": energy.potential, "total": energy.total}
+    largest = sorted(energy.work, key=lambda name: -float(np.abs(energy.work[name]).max(initial=0.0)))
+    drawn.update({f"work of {name}": energy.work[name] for name in largest[:MOST_METERS]})
+    for i, (name, values) in enumerate(drawn.items()):
+        _line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], name)
+    _dress(account, "energy, J", legend=True)
+    _line(balance, run.t, energy.balance, COLOURS[1], "")
+    _dress(balance, "balance, J")
+    balance.set_xlabel("t, s")
+
+
+def _line(axes: Axes, t: NDArray[np.float64], values: NDArray[np.float64], colour: str, label: str) -> None:
+    axes.plot(*thinned(t, values), color=colour, linewidth=1.1, label=label)
+
+
+def _dress(axes: Axes, name: str, legend: bool = False) -> None:
+    axes.set_ylabel(name, color=INK)
+    axes.grid(color=GREY, alpha=0.25, linewidth=0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    if legend:
+        axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=4)
+
+
+def thinned(t: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of a long run, the lowest and the highest sample of each of 2000 columns: it looks the same."""
+    if len(t) <= 4 * FINEST:
+        return t, values
+    kept = {0, len(t) - 1}
+    for part in np.array_split(np.arange(len(t)), FINEST):
+        kept |= {int(part[values[part].argmin()]), int(part[values[part].argmax()])}
+    places = np.array(sorted(kept))
+    return t[places], values[places]
+
+
+def _save(figure: Figure, path: Path) -> None:
+    from matplotlib import rc_context
+
+    sheet = io.BytesIO()
+    fixed: Any = {"svg.hashsalt": "momentree", "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.bbox": None}
+    with rc_context(fixed):
+        figure.savefig(sheet, format=path.suffix.lower()[1:], dpi=150, metadata=METADATA[path.suffix.lower()])
+    try:
+        path.write_bytes(sheet.getvalue())
+    except OSError as error:
+        raise MomentreeError(f"{path}: cannot be written: {error.strerror or error}.") from None

@@ -1,0 +1,93 @@
+"""What a run is, in text and as plain data: what `print(run)` and the command line show."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.simulate.samples import Samples
+
+if TYPE_CHECKING:
+    from momentree.simulate.run import Run
+
+ENDS = {"arrived": "arrived", "event": "ended by an event", "interrupted": "interrupted", "failed": "failed"}
+
+
+def run_summary(run: Run) -> str:
+    """Duration, samples, steps, evaluations, closure, balance of energy, and everything that is wrong."""
+    s, account = run.statistics, run.energy
+    first, last = (run.t[0], run.t[-1]) if len(run.t) else (run.end.t, run.end.t)
+    rows = [
+        ("time", f"{first:g} to {last:g} s, {ENDS.get(run.end.reason, run.end.reason)}"),
+        ("samples", f"{len(run.t)}"),
+        ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_lengths(s.shortest, s.longest)}"),
+        ("evaluations", f"{s.evaluations}"),
+        ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
+        ("largest gap", f"{run.closure.max(initial=0.0):.2e} (m, rad)" if _closes(run) else "no loops, no constraints"),
+        ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J went through"),
+    ]
+    rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
+    lines = [f"{run.mechanism.name}: run"] + [f"  {name:<12} {text}" for name, text in rows if text]
+    return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """The same as plain data, for --json, with the last coordinates and rates."""
+    account = run.energy
+    found: dict[str, Any] = _finite(
+        {
+            "name": run.mechanism.name,
+            "momentree": run.version,
+            "settings": dict(run.settings),
+            "end": dataclasses.asdict(run.end),
+            "samples": len(run.t),
+            "statistics": dataclasses.asdict(run.statistics),
+            "closure": {"largest_gap": run.closure.max(initial=0.0), "largest_rate": run.closure_rate.max(initial=0.0)},
+            "energy_J": {"largest_imbalance": account.error, "went_through": account.through},
+            "last": _last(run) if len(run.t) else None,
+            "warnings": list(run.warnings),
+        }
+    )
+    return found
+
+
+def _last(run: Run) -> dict[str, Any]:
+    """Where it came to."""
+    account, joints = run.energy, run.mechanism.by_joint
+    with np.errstate(all="ignore"):
+        at = Samples(run.mechanism, run.q[-1:], run.v[-1:], run.t[-1:])
+        q, v = ({name: f(name)[0].tolist() for name in joints} for f in (at.coordinates_of, at.rates_of))
+    return {
+        "t": run.t[-1],
+        "coordinates": {name: _single(values) for name, values in q.items()},
+        "rates": {name: _single(values) for name, values in v.items()},
+        "kinetic_J": account.kinetic[-1],
+        "potential_J": account.potential[-1],
+        "work_J": {name: work[-1] for name, work in account.work.items()},
+    }
+
+
+def _closes(run: Run) -> bool:
+    return bool(run.mechanism.loops or run.mechanism.closures)
+
+
+def _lengths(shortest: float, longest: float) -> str:
+    return f"{shortest:.2g} to {longest:.2g} s long" if math.isfinite(shortest) and longest > 0 else "none yet"
+
+
+def _single(values: list[float]) -> float | list[float]:
+    return values[0] if len(values) == 1 else values
+
+
+def _finite(value: Any) -> Any:
+    """What JSON can say: no NaN, no infinity."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,145 @@
+"""Events: when an expression of time, coordinates and rates passes through zero."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from momentree.equations.closure import Array
+from momentree.errors import MomentreeError, suggestion
+from momentree.model.check import known_references
+from momentree.model.expressions import Expression, Reference
+from momentree.model.values import TIME, Mistake
+from momentree.structure.mechanism import Mechanism
+
+WITHIN = 4  # parts of a step in which a passage is looked for
+_DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
+
+
+@dataclass(frozen=True)
+class Event:
+    """What to look for: `Event("A - 1", stop=True, direction="rising")`.
+
+    | field     | meaning                                                                    |
+    |-----------|----------------------------------------------------------------------------|
+    | when      | an expression of t, parameters, coordinates and rates: its passage through 0 |
+    | stop      | whether the simulation ends there                                          |
+    | direction | "rising", "falling" or "either"                                            |
+    """
+
+    when: str
+    stop: bool = False
+    direction: str = "either"
+
+
+class Watched(NamedTuple):
+    """An event of one mechanism: its expression, the sign of its passage (0: either), and what then happens."""
+
+    name: str
+    expression: Expression
+    sign: int
+    stop: bool
+    latch: int = 0  # the body whose joint is locked, if one is
+    at: float = 0.0  # and where
+
+
+class Passage(NamedTuple):
+    """An event that happened: which, in which step, and at which part of it."""
+
+    event: Watched
+    step: int
+    x: float
+    t: float
+
+
+def asked(events: Mapping[str, Any]) -> dict[str, Event]:
+    """Events by name, as a user may give them: an expression, an Event, or the fields of one."""
+    found: dict[str, Event] = {}
+    for name, event in events.items():
+        if isinstance(event, str):
+            event = Event(event)
+        elif isinstance(event, Mapping) and set(event) <= {"when", "stop", "direction"} and "when" in event:
+            event = Event(**event)
+        if not isinstance(event, Event):
+            raise MomentreeError(f"event '{name}': give an expression, or Event(when, stop, direction), not {event!r}.")
+        if event.direction not in _DIRECTIONS:
+            choices = f"choose {', '.join(_DIRECTIONS)}.{suggestion(str(event.direction), _DIRECTIONS)}"
+            raise MomentreeError(f"event '{name}': direction is {event.direction!r}; {choices}")
+        found[name] = event
+    return found
+
+
+def latched(mechanism: Mechanism) -> list[Watched]:
+    """The latches of a mechanism as events: a joint's coordinate arrives."""
+    found = []
+    for latch in mechanism.latches:
+        body = mechanism.bodies[latch.body - 1]
+        distance = Expression("reference", (body.connection.coordinates[0],)) - latch.at
+        found.append(Watched(f"latch of {body.connection.name}", distance, 0, False, latch.body, float(latch.at)))
+    return found
+
+
+def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
+    """The events that a user asks for, in numbers; everything that is wrong with them is told at once."""
+    known = known_references([body.connection for body in mechanism.bodies])
+    found, problems = [], []
+    for name, event in events.items():
+        try:
+            expression = mechanism.values.law(event.when, known, "when")
+        except Mistake as mistake:
+            problems.append(f"event '{name}': {mistake}")
+            continue
+        found.append(Watched(name, expression, _DIRECTIONS[event.direction], event.stop))
+    if problems:
+        raise MomentreeError("\n".join(problems))
+    return found
+
+
+def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Reference, Any]:
+    """What expressions may call, for many samples: arrays along the first axis."""
+    names: dict[Reference, Any] = {TIME: t}
+    names.update({name: q[:, i] for i, name in enumerate(mechanism.coordinates)})
+    names.update({name: v[:, i] for i, name in enumerate(mechanism.rates)})
+    for body in mechanism.bodies:
+        if body.laws:
+            levels = (tuple(law.evaluate({TIME: t}) for law in level) for level in body.laws)
+            at = body.connection.joint.prescribed(*levels)
+            names.update(zip(body.connection.coordinates, at.q, strict=True))
+            names.update(zip(body.connection.rates, at.u, strict=True))
+    return names
+
+
+def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, Any, Array], Array]) -> list[Passage]:
+    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps."""
+    found: list[Passage] = []
+    if not steps:
+        return found
+    parts = np.linspace(0, 1, WITHIN + 1)
+    step, x = np.repeat(np.arange(steps), WITHIN + 1), np.tile(parts, steps)
+    for event in events:
+        g = value(event, step, x).reshape(steps, WITHIN + 1)
+        rising, falling = (g[:, :-1] < 0) & (g[:, 1:] >= 0), (g[:, :-1] > 0) & (g[:, 1:] <= 0)
+        hit = {1: rising, -1: falling, 0: rising | falling}[event.sign]
+        for i, part in np.argwhere(hit):
+            within = functools.partial(_single, value, event, i)
+            found.append(Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0))
+    return sorted(found, key=lambda passage: (passage.step, passage.x))
+
+
+def _single(value: Callable[[Watched, Any, Array], Array], event: Watched, step: int, x: float) -> float:
+    return float(value(event, np.array([step]), np.array([x]))[0])
+
+
+def _located(g: Callable[[float], float], low: float, high: float) -> float:
+    """Where g passes through 0, by bisection to round-off."""
+    sign = np.sign(g(low))
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if np.sign(g(middle)) == sign else (low, middle)
+    return float(high)

@@ -1,0 +1,96 @@
+"""A phase of a motion: one mechanism from beginning to end, some of its joints perhaps held by latches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.compile.integration import error_floor, new_stepper
+from momentree.compile.motion import accounts_of, velocity_kernel
+from momentree.compile.stepping import Array, Motion
+from momentree.equations.formulations import FORMULATIONS
+from momentree.simulate.settings import Settings
+from momentree.structure.locking import locked
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+
+class Phase:
+    """The mechanism while so many joints are held, its code, and where its numbers belong in the whole system.
+
+    | attribute | meaning                                                             |
+    |-----------|---------------------------------------------------------------------|
+    | mechanism | in floats, the held joints prescribed                               |
+    | q, v      | which coordinates and rates of the system its state holds           |
+    | accounts  | of each of its accounts of work, its place among the meters         |
+    """
+
+    def __init__(
+        self, system: System, settings: Settings, held: Mapping[int, float], meters: Sequence[str], dense: bool
+    ):
+        self._system, self._settings, self.held = system, settings, dict(held)
+        self._symbolic = locked(system.mechanism, held) if held else system.mechanism
+        self.mechanism = locked(system._numeric, held) if held else system._numeric
+        free = [body for body in system.mechanism.bodies if body.number not in held and not body.laws]
+        self.q = np.array([i for body in free for i in range(body.q.start, body.q.stop)], dtype=int)
+        self.v = np.array([i for body in free for i in range(body.v.start, body.v.stop)], dtype=int)
+        names = [name for name, _ in accounts_of(self.mechanism)]
+        self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
+        self.quaternions = error_floor(self.mechanism)[1]
+        formulation = FORMULATIONS[settings.formulation]
+        self.stepper = new_stepper(self._symbolic, formulation, settings.integrator, system.code, dense=dense)
+
+    def motion(self, t: float, q: Array, p: Array, h: float) -> Motion:
+        """From coordinates of the system, and momenta or rates of this phase."""
+        y = np.concatenate([q[self.q], p, np.zeros(len(self.accounts))])
+        return self.stepper.motion(y[:, None], t, h, self._settings.rtol, self._settings.absolute, self.parameters)
+
+    def momenta(self, q: Array, v: Array, t: float) -> Array:
+        """From rates of the system, momenta of this phase, or the rates themselves."""
+        momenta = FORMULATIONS[self._settings.formulation].momenta
+        if momenta is None:
+            return np.asarray(v[self.v], dtype=float)
+        return np.array(momenta(self.mechanism, q[self.q].tolist(), v[self.v].tolist(), t), dtype=float)
+
+    def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
+        """All coordinates and rates of the system, from states (k, n) of this phase."""
+        system, count = self._system, len(self.q)
+        q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
+        q[:, self.q] = y[:, :count]
+        for number, value in self.held.items():
+            q[:, system.mechanism.bodies[number - 1].q] = value
+        p = y[:, count : count + len(self.v)]
+        v[:, self.v] = p if self._settings.formulation == "lagrange" else self._velocities(t, y)
+        return q, v
+
+    def work(self, y: Array, before: Array) -> Array:
+        """What each meter has counted, from states (k, n), where `before` was counted in earlier phases."""
+        work = np.repeat(before[None], len(y), axis=0)
+        known = self.accounts >= 0
+        work[:, self.accounts[known]] += y[:, len(self.q) + len(self.v) :][:, known]
+        return work
+
+    def rates_from_momenta(self, q: Array, p: Array, t: float) -> Array:
+        """Rates of this phase, from coordinates of the system and momenta of this phase."""
+        return self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
+
+    def _velocities(self, t: Array, y: Array) -> Array:
+        count = len(self.q) + len(self.v)
+        if not len(t) or not len(self.v):
+            return np.zeros((len(t), len(self.v)))
+        constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
+        return self._kernel([np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants])
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return velocity_kernel(self._symbolic, self._system.code)
+
+    @cached_property
+    def parameters(self) -> Array | None:
+        """Free parameters, at the values that the model gives them."""
+        m = self._system.mechanism
+        return np.array([[m.values.scalar(name)] for name in m.free], dtype=float) if m.free else None

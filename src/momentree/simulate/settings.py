@@ -1,0 +1,93 @@
+"""How to simulate: what can be chosen, and what is wrong with a choice."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from momentree.compile.integration import FIXED, HAMILTONIAN, INTEGRATORS
+from momentree.equations.formulations import FORMULATIONS
+from momentree.errors import MomentreeError, suggestion
+
+CLOSURES = ("none", "baumgarte", "leak", "project")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How to simulate.
+
+    | field       | meaning                                                                                   |
+    |-------------|-------------------------------------------------------------------------------------------|
+    | t_end       | s                                                                                         |
+    | formulation | "hamiltonian" (q, p) or "lagrange" (q, v)                                                 |
+    | closure     | how loops are kept closed: "project", "leak", "baumgarte", "none"; trees have none          |
+    | integrator  | "dop853", "dopri5" (adaptive), "radau" (for stiff systems), "rk4" (fixed step),           |
+    |             | "verlet", "verlet4" (fixed step, structure-preserving: for long runs)                     |
+    | rtol, atol  | tolerances of adaptive integrators; atol is rtol / 100 unless given                       |
+    | step        | s: the fixed step; of adaptive integrators, the longest                                   |
+    | every       | s between samples; None: a sample at every step                                           |
+    """
+
+    t_end: float
+    formulation: str = "hamiltonian"
+    closure: str = "project"
+    integrator: str = "dop853"
+    rtol: float = 1e-8
+    atol: float | None = None
+    step: float | None = None
+    every: float | None = None
+
+    def check(self, t_start: float) -> None:
+        """One error with everything that is wrong."""
+        choices = {"formulation": FORMULATIONS, "closure": CLOSURES, "integrator": INTEGRATORS}
+        problems = [
+            f"{name} '{getattr(self, name)}' is not known: choose {', '.join(known)}."
+            + suggestion(str(getattr(self, name)), known)
+            for name, known in choices.items()
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in known
+        ]
+        if not is_number(self.t_end) or self.t_end <= t_start:
+            problems.append(f"t_end is {self.t_end}; give a time after the start, {t_start:g} s.")
+        if not is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
+            problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
+        if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
+            problems.append(f"atol is {self.atol}; give a positive number, or None for rtol / 100.")
+        for name in ("step", "every"):
+            value = getattr(self, name)
+            if value is not None and (not is_number(value) or value <= 0):
+                problems.append(f"{name} is {value}; give a positive number of seconds.")
+        if self.integrator in FIXED and not problems:
+            problems += self._fixed_step()
+        if self.integrator in HAMILTONIAN and self.formulation != "hamiltonian":
+            problems.append(f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'.")
+        if problems:
+            raise MomentreeError("\n".join(problems))
+
+    def _fixed_step(self) -> list[str]:
+        if self.step is None:
+            return [f"{self.integrator} takes steps of a fixed length. Give step=, in seconds."]
+        steps = 1.0 if self.every is None else self.every / self.step
+        if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
+            return [f"every is {self.every:g}, which is no multiple of the step of {self.integrator}, {self.step:g}."]
+        return []
+
+    @property
+    def absolute(self) -> float:
+        return self.rtol / 100 if self.atol is None else self.atol
+
+
+def settings_of(**settings: Any) -> Settings:
+    """The settings by their names."""
+    names = [field.name for field in dataclasses.fields(Settings)]
+    for name in settings:
+        if name not in names:
+            raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
+    return Settings(**settings)
+
+
+def is_number(x: Any) -> bool:
+    """A finite real number."""
+    return isinstance(x, (int, float, np.number)) and not isinstance(x, bool) and math.isfinite(x)

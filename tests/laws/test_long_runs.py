@@ -1,0 +1,97 @@
+"""What a structure-preserving integrator keeps, however long it runs: momenta to round-off, energy on average."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from mechanisms import random_body, random_configuration, random_frame
+from momentree.compile.integrators import Status
+from momentree.compile.motion import velocity_kernel
+from momentree.compile.symplectic import INTEGRATORS, SymplecticStepper
+from momentree.equations.hamiltonian import momenta
+
+LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
+EACH = 97  # steps between samples: so many that they do not fall in with the motion
+
+
+def run(system, integrator, q, v, h, count):
+    """Samples (t, q, v) of a motion, its start first."""
+    p = momenta(system._numeric, list(q), list(v))
+    start = np.array([*q, *p], dtype=float)
+    motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(start[:, None], 0.0, h)
+    status, records = motion.advance(count * h, count // EACH + 2, EACH)
+    assert status == Status.ARRIVED
+    t, _, y, _ = motion.unpacked(records)
+    t, y = np.append(0.0, t), np.concatenate([start[None], y[:, :, 0]])
+    return t, y[:, : system.nq].copy(), velocity_kernel(system.mechanism)([y, t[:, None].copy()])
+
+
+def slope(t, x):
+    """Of the straight line through x, by least squares, and its standard error."""
+    t = t - t.mean()
+    found = t @ x / (t @ t)
+    left = x - x.mean() - found * t
+    return found, np.sqrt(left @ left / (len(t) - 2) / (t @ t))
+
+
+def stands_still(t, energy, off):
+    """Energy errors are bounded, and no slope is found in them."""
+    energy = energy - energy[0]
+    found, error = slope(t, energy)
+    assert np.abs(energy).max() < off
+    assert abs(found) < 3 * error
+    return True
+
+
+@pytest.mark.parametrize("count", LENGTHS)
+@pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 0.02), ("verlet4", 0.02, 1e-4)])
+def test_a_double_pendulum_neither_gains_nor_loses_energy(integrator, h, off, count):
+    m = mt.Model("double pendulum")
+    a, b = (m.body(name, mt.rod(mass=1.0, length=1.0)) for name in "ab")
+    m.joint("A", mt.Revolute("y"), m.ground, a)
+    m.joint("B", mt.Revolute("y"), a.at((1, 0, 0)), b)
+    system = m.build()
+    t, q, v = run(system, integrator, (0.3, 0.4), (0.5, -0.2), h, count)
+    assert np.ptp(q, axis=0).min() > 1
+    assert stands_still(t, system.energy(q, v).total, off)
+
+
+@pytest.mark.parametrize("count", LENGTHS)
+@pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 1e-5), ("verlet4", 0.02, 1e-9)])
+@pytest.mark.parametrize("joint", [mt.Spherical(), mt.Free()], ids=lambda joint: joint.kind)
+def test_a_body_that_nothing_turns_keeps_its_angular_momentum(joint, integrator, h, off, count):
+    m = mt.Model("asymmetric body", gravity=(0, 0, 0))
+    body = m.body("body", mass=1.3, inertia=(1.0, 1.6, 2.1))
+    m.joint("J", joint, m.ground, body)
+    system = m.build()
+    v = np.array([0.5, -0.2, 0.1, 0.3, 1.1, -0.2])[-system.nv :]
+    q = np.array([0, 0, 0, 0, 0, 0, 1.0])[-system.nq :]
+    t, q, v = run(system, integrator, q, v, h, count)
+    kept = system.momentum(q, v)
+    linear, angular = kept[:, :3], kept[:, 3:]
+    if joint.kind == "Free":
+        assert np.abs(linear - linear[0]).max() < 1e-12 * np.linalg.norm(linear[0])
+    assert np.abs(angular - angular[0]).max() < 1e-10 * np.linalg.norm(angular[0])
+    assert np.abs(np.linalg.norm(q[:, -4:], axis=1) - 1).max() < 1e-15 * 4
+    assert stands_still(t, system.energy(q, v).total, off)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_that_floats_keeps_its_momentum(seed, integrator):
+    random = np.random.default_rng(seed)
+    m = mt.Model("satellite", gravity=(0, 0, 0))
+    bodies = [random_body(random, m, name) for name in "abcd"]
+    m.joint("base", mt.Free(), m.ground, bodies[0])
+    for name, joint, i, j in (("B", mt.Spherical(), 0, 1), ("C", mt.Universal(), 2, 0), ("D", mt.Revolute(), 2, 3)):
+        m.joint(name, joint, random_frame(random, bodies[i]), random_frame(random, bodies[j]))
+    system = m.build()
+    q, v = random_configuration(random, system), 0.5 * random.standard_normal(system.nv)
+    _, q, v = run(system, integrator, q, v, 0.01, 20_000)
+    kept = system.momentum(q, v)
+    assert np.abs(kept - kept[0]).max() < 1e-10 * np.linalg.norm(kept[0])
+    assert np.abs(v - v[0]).max() > 0.1
+    energy = system.energy(q, v).total
+    assert np.abs(energy - energy[0]).max() < (5e-3 if integrator == "verlet" else 1e-5)

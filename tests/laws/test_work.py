@@ -1,0 +1,108 @@
+"""The account of work: what all forces do, and what moves the ground and prescribed joints, is the change of energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from agree.test_dynamics import loaded
+from mechanisms import four_bar, random_configuration
+from momentree.compile.llvm import compile_tape
+from momentree.compile.tape import Tape
+from momentree.equations.articulated import forward_dynamics
+from momentree.equations.balance import energy
+from momentree.equations.forces import names_of
+from momentree.equations.kinematics import records
+from momentree.equations.powers import meters, motion_powers, movers, powers
+from momentree.simulate.assemble import integrate
+from momentree.spatial import Force, Vector
+
+SEEDS = range(8)
+
+
+def all_powers(mechanism, q, v, t):
+    moving = records(mechanism, q, v, t=t)
+    return powers(mechanism, moving, names_of(mechanism, moving, t))
+
+
+def rate_of_energy(mechanism, q, v, a, t):
+    """Central differences along the motion, with the error of second order taken off (Richardson)."""
+
+    def slope(h):
+        ahead, behind = (
+            energy(mechanism, integrate(mechanism, q, k * v + k * k / 2 * a), v + k * a, t + k).total for k in (h, -h)
+        )
+        return (ahead - behind) / (2 * h)
+
+    return (4 * slope(5e-5) - slope(1e-4)) / 3
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_sum_of_all_powers_is_the_rate_of_energy(seed):
+    system, q, v, tau, t = loaded(seed)
+    m = system.mechanism
+    a = np.array(forward_dynamics(m, q, v, tau, t))
+    parts = [*all_powers(m, q, v, t), *motion_powers(m, q, v, a, t), tau @ v]
+    assert sum(parts) == pytest.approx(rate_of_energy(m, q, v, a, t), abs=1e-7 * np.abs(parts).max())
+
+
+def test_that_account_has_every_kind_of_power_in_it():
+    kinds = {}
+    for seed in SEEDS:
+        system, q, v, tau, t = loaded(seed)
+        m = system.mechanism
+        a = forward_dynamics(m, q, v, tau, t)
+        parts = [*all_powers(m, q, v, t), *motion_powers(m, q, v, a, t)]
+        for (_, kind), power in zip((*meters(m), *movers(m)), parts, strict=True):
+            kinds[kind] = max(kinds.get(kind, 0.0), abs(power))
+    expected = {"drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground"}
+    assert set(kinds) == expected
+    assert min(kinds.values()) > 1e-3
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_resists_never_gives_energy(seed):
+    system, q, _, _, t = loaded(seed)
+    passive = ("damper", "stop", "spring damping", "contact", "friction")
+    random = np.random.default_rng(seed)
+    for _ in range(20):
+        parts = all_powers(system.mechanism, q, 3 * random.standard_normal(system.nv), t)
+        for (name, kind), power in zip(meters(system.mechanism), parts, strict=True):
+            assert kind not in passive or power <= 1e-12, name
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_powers_in_machine_code_are_those_on_floats(seed):
+    system, q, v, _, t = loaded(seed)
+    tape = Tape()
+    inputs = {"q": [f"q{i}" for i in range(len(q))], "v": [f"v{i}" for i in range(len(v))], "t": ["t"]}
+    on_tape = {name: tape.inputs(*names) for name, names in inputs.items()}
+    tape.outputs(all_powers(system.mechanism, on_tape["q"], on_tape["v"], on_tape["t"][0]))
+    compiled = compile_tape(tape, tuple((name, tuple(names)) for name, names in inputs.items()))
+    expected = all_powers(system.mechanism, q, v, t)
+    np.testing.assert_allclose(compiled([q, v, np.array([t])]), expected, rtol=1e-11, atol=1e-12)
+
+
+def test_a_prescribed_crank_of_a_loop_works_against_what_closes_it():
+    # a four-bar without gravity: cut at C, where equal and opposite forces on coupler and rocker close it
+    m = four_bar()
+    m.gravity = (0, 0, 0)
+    m.joints[0] = type(m.joints[0])("A", mt.Revolute("y", motion="1 + 2*t"), m.joints[0].first, m.joints[0].second)
+    m.cut("C")
+    system = m.build()
+    mechanism = system.mechanism
+    random = np.random.default_rng(0)
+    q, v, a = random_configuration(random, system), *random.standard_normal((2, system.nv))
+    loop = mechanism.loops[0]
+    force = random.standard_normal(3)
+    placed = records(mechanism, q, v, t=0.3)
+    reactions = [Force.zero() for _ in placed]
+    for end, sign in ((loop.first, 1), (loop.second, -1)):
+        f = placed[end.body].X_0.rotation.T @ Vector(*(sign * force))
+        reactions[end.body] = Force(f, end.placement.offset.cross(f))
+    with_loop, without = (motion_powers(mechanism, q, v, a, 0.3, reactions=given) for given in (reactions, None))
+    # what the crank must bear more is the force at C on the coupler, by the part of its velocity that is the crank's
+    frame, h = m.bodies[1].at((2.0, 0, 0)), 1e-6
+    velocity = (system.position(q, frame, 0.3 + h) - system.position(q, frame, 0.3 - h)) / (2 * h)
+    assert with_loop[0] - without[0] == pytest.approx(-velocity @ force, rel=1e-8)

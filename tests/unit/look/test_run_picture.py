@@ -1,0 +1,98 @@
+"""The picture of a run, the bar, and what is drawn of long runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from momentree.errors import MomentreeError
+from momentree.look import progress
+from momentree.look.run_picture import thinned
+from momentree.simulate.recorder import record
+from slider import falling
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_same_run_gives_the_same_bytes(tmp_path, suffix):
+    run = record(falling())
+    for name in ("a", "b"):
+        run.plot(tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+
+
+def test_coordinates_energy_and_balance_are_drawn():
+    run = record(falling())
+    axes = run.plot().get_axes()
+    assert [one.get_ylabel() for one in axes] == ["z, m", "energy, J", "balance, J"]
+    assert np.array_equal(axes[0].lines[0].get_ydata(), run["z"])
+    labels = [line.get_label() for line in axes[1].lines]
+    assert labels == ["kinetic", "potential", "total", "work of torque on z"]
+    assert np.array_equal(axes[2].lines[0].get_ydata(), run.energy.balance)
+
+
+def test_pictures_that_cannot_be_are_told(tmp_path):
+    run = record(falling())
+    with pytest.raises(MomentreeError, match="not a kind of picture"):
+        run.plot(tmp_path / "run.gif")
+    with pytest.raises(MomentreeError, match="cannot be written"):
+        run.plot(tmp_path / "no" / "run.svg")
+    with pytest.raises(MomentreeError, match="there is no joint 'y'"):
+        run.plot(joints=["y"])
+
+
+def test_joints_can_be_named_and_many_are_cut_short():
+    m = mt.Model("chain")
+    body = m.ground
+    for i in range(12):
+        link = m.body(f"link{i}", mt.rod(mass=1.0, length=1.0))
+        m.joint(f"j{i}", mt.Revolute("y"), body if i == 0 else body.at((1, 0, 0)), link)
+        body = link
+    system = m.build()
+    run = system.simulate(system.assemble({"j3": 0.5}), t_end=0.1)
+    assert len(run.plot().get_axes()) == 8 + 2
+    assert [axes.get_ylabel() for axes in run.plot(joints=["j11", "j3"]).get_axes()[:2]] == ["j11, rad", "j3, rad"]
+
+
+def test_a_long_run_is_thinned_to_its_envelope():
+    t = np.linspace(0, 1, 100_000)
+    values = np.sin(1e4 * t)
+    values[54_321] = 7.0
+    few, drawn = thinned(t, values)
+    assert len(few) < 5000
+    assert drawn.max() == 7.0
+    assert drawn.min() == values.min()
+    assert (few[0], few[-1]) == (0, 1)
+    assert np.all(np.diff(few) > 0)
+
+
+# --- the bar ---
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def shown(monkeypatch, stream, patience, wanted=None):
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", stream)
+    record(falling(pause=0.02), progress=wanted)
+    return stream.getvalue()
+
+
+def test_a_bar_on_a_terminal_tells_time_speed_and_gap(monkeypatch):
+    told = shown(monkeypatch, Terminal(), 0.0)
+    for words in ("of 1 s", "s/s", "gap 0.0e+00"):
+        assert words in told
+
+
+def test_no_bar_where_nobody_looks_or_waits(monkeypatch):
+    assert shown(monkeypatch, io.StringIO(), 0.0) == ""
+    assert shown(monkeypatch, Terminal(), 100.0) == ""
+    assert shown(monkeypatch, Terminal(), 0.0, wanted=False) == ""

@@ -1,0 +1,182 @@
+"""Events are found where they happen; latches lock joints as blows do: momentum stays, lost energy is accounted for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from momentree.errors import ModelError, MomentreeError
+from momentree.simulate.events import Event
+from momentree.simulate.simulate import simulation
+
+PERIOD = 2.367841947576237449  # s: of the pendulum of IFToMM benchmark A01, from the horizontal (Jacobi)
+
+
+def pendulum():
+    m = mt.Model("A01", gravity=(0, -9.81, 0))
+    bob = m.body("bob", mass=1.0, com=(-1, 0, 0))
+    m.joint("A", mt.Revolute("z"), m.ground, bob)
+    return m
+
+
+def blocks(simulation):
+    found = []
+    while (block := simulation.advance()) is not None:
+        found.append(block)
+    return found
+
+
+def started(m, **given):
+    system = m.build()
+    return system, system.assemble(given)
+
+
+@pytest.mark.parametrize(("integrator", "step"), [("dop853", None), ("dopri5", None), ("rk4", 1e-3)])
+def test_a_pendulum_passes_its_lowest_point_twice_in_a_period(integrator, step):
+    system, start = started(pendulum(), A=0.0)
+    events = {"lowest": "A - pi/2"}
+    run = system.simulate(start, 10.0, integrator=integrator, step=step, rtol=1e-12, every=0.5, events=events)
+    times = np.array([t for _, t in run.end.events])
+    np.testing.assert_allclose(np.diff(times), PERIOD / 2, rtol=1e-11)
+    assert times[0] == pytest.approx(PERIOD / 4, rel=1e-11)
+    assert run.end.reason == "arrived"
+    assert len(run.t) == 21
+
+
+@pytest.mark.parametrize(
+    ("direction", "quarters"), [("rising", (1, 5, 9)), ("falling", (3, 7, 11)), ("either", range(1, 12, 2))]
+)
+def test_the_direction_of_a_passage_counts(direction, quarters):
+    system, start = started(pendulum(), A=0.0)
+    run = system.simulate(start, 3 * PERIOD, rtol=1e-11, events={"lowest": Event("A - pi/2", direction=direction)})
+    np.testing.assert_allclose([t for _, t in run.end.events], PERIOD / 4 * np.array([*quarters]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("every", [None, 0.1])
+def test_an_event_can_end_the_motion_and_the_last_sample_stands_there(every):
+    system, start = started(pendulum(), A=0.0)
+    run = system.simulate(
+        start, 10.0, rtol=1e-12, every=every, events={"turns": Event("A'", stop=True, direction="falling")}
+    )
+    assert run.end.reason == "event"
+    assert "'turns' happened" in run.end.message
+    assert run.t[-1] == run.end.t == pytest.approx(PERIOD / 2, rel=1e-11)
+    assert run.q[-1, 0] == pytest.approx(np.pi, abs=1e-10)
+    assert run.v[-1, 0] == pytest.approx(0, abs=1e-9)
+    assert (np.diff(run.t) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ({"x": "B - 1"}, "event 'x': .*'B'"),
+        ({"x": "A +"}, "event 'x'"),
+        ({"x": 3.0}, "event 'x': give an expression"),
+        ({"x": {"when": "A", "halt": True}}, "event 'x': give an expression"),
+        ({"x": Event("A", direction="risng")}, "event 'x': direction is 'risng'.*Did you mean 'rising'"),
+    ],
+)
+def test_events_that_cannot_be_meant_are_refused(events, words):
+    system, start = started(pendulum(), A=0.0)
+    with pytest.raises(MomentreeError, match=words):
+        system.simulate(start, 1.0, events=events)
+
+
+# --- latches ---
+
+
+def two_discs():
+    """On one axis; the second turns on the first and is locked to it after one radian."""
+    m = mt.Model("discs", gravity=(0, 0, 0))
+    first, second = (
+        m.body(name, mt.cylinder(mass=1.0, radius=r, length=0.1)) for name, r in (("a", 2.0), ("b", 1.0))
+    )
+    m.joint("A", mt.Revolute("z"), m.ground, first)
+    m.joint("B", mt.Revolute("z"), first, second)
+    m.latch("B", at=1.0)
+    return m
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+def test_two_discs_that_lock_turn_on_with_their_common_momentum(formulation):
+    system = two_discs().build()
+    start = system.assemble({"A": 0.0, "B": 0.0}, rates={"A": 0.0, "B": 3.0})
+    run = system.simulate(start, 2.0, formulation=formulation, every=0.25, rtol=1e-11)
+    I1, I2 = 1.0 * 2.0**2 / 2, 1.0 / 2
+    together = I2 * 3.0 / (I1 + I2)
+    ((name, t),) = run.end.events
+    assert (name, t) == ("latch of B", pytest.approx(1 / 3, rel=1e-10))
+    after = run.t > t
+    np.testing.assert_allclose(run.v[after], [[together, 0]] * after.sum(), atol=1e-12)
+    np.testing.assert_allclose(run.q[after, 1], 1.0, rtol=1e-14)
+    np.testing.assert_allclose(run.q[-1, 0], together * (2 - 1 / 3), rtol=1e-10)
+    # before and after the blow, both at its time
+    assert (run.t == t).sum() == 2
+    lost = I2 * 3.0**2 / 2 - (I1 + I2) * together**2 / 2
+    assert run.energy.work["latch of B"][-1] == pytest.approx(-lost, rel=1e-10)
+    assert np.abs(run.energy.balance).max() < 1e-10
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+def test_latches_in_a_free_flight_change_no_momentum(formulation):
+    m = mt.Model("array", gravity=(0, 0, 0))
+    body = m.body("hub", mt.box(mass=20.0, size=(1, 1, 1)))
+    m.joint("flight", mt.Free(), m.ground, body)
+    for i, (rest, at) in enumerate([(2.0, np.pi / 2), (-1.0, 0.0)]):
+        panel = m.body(f"panel{i}", mt.rod(mass=4.0, length=1.0, radius=0.2))
+        m.joint(
+            f"h{i}", mt.Revolute("z", spring=2.0, rest=rest, damping=0.1), body.at((0.5 + i / 2, 0, 0.1 * i)), panel
+        )
+        m.latch(f"h{i}", at=at)
+        body = panel
+    system = m.build()
+    start = system.assemble({"h0": 0.0, "h1": np.pi}, rates={"flight": (0.1, 0, 0.2, 0.3, -0.2, 0.1)})
+    run = system.simulate(start, 5.0, formulation=formulation, rtol=1e-11)
+    assert [name for name, _ in run.end.events] == ["latch of h0", "latch of h1"]
+    momentum = system.momentum(run.q, run.v)
+    np.testing.assert_allclose(momentum, np.repeat(momentum[:1], len(momentum), axis=0), atol=1e-8)
+    assert np.abs(run.energy.balance).max() < 1e-8
+
+
+def test_a_latch_is_part_of_a_checkpoint():
+    system = two_discs().build()
+    start = system.assemble({"A": 0.0, "B": 0.0}, rates={"A": 0.0, "B": 3.0})
+    whole = simulation(system, start, t_end=2.0, every=0.01)
+    first = whole.advance()
+    kept = whole.checkpoint()
+    rest = blocks(whole)
+    again = simulation(system, start, t_end=2.0, every=0.01)
+    again.restore(kept)
+    found = blocks(again)
+    assert first.t[-1] > 1 / 3
+    for name in ("t", "q", "v", "work"):
+        theirs, ours = (np.concatenate([getattr(block, name) for block in each]) for each in (rest, found))
+        np.testing.assert_array_equal(ours, theirs)
+    assert again.end == whole.end
+    assert again.statistics == whole.statistics
+
+
+def test_a_model_with_latches_loads_as_it_was_saved(tmp_path):
+    m = two_discs()
+    m.save(tmp_path / "discs.toml")
+    assert mt.load(tmp_path / "discs.toml") == m
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.latch("C", at=1.0), "latch of 'C'.*joint 'C'"),
+        (lambda m: m.latch("B", at=2.0), "'B' has a latch already"),
+        (lambda m: m.latch("A", at="x"), "latch of 'A'.*'x'"),
+        (
+            lambda m: m.joint("S", mt.Spherical(), m.ground, m.body("c", mt.sphere(1.0, 0.1))) and m.latch("S", at=0.0),
+            "3 freedoms",
+        ),
+    ],
+)
+def test_latches_that_cannot_be_meant_are_refused(change, words):
+    m = two_discs()
+    change(m)
+    with pytest.raises(ModelError, match=words):
+        m.build()

@@ -1,0 +1,171 @@
+"""`momentree run` as a user meets it: real processes, exit statuses, what goes where."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import momentree as mt
+
+PENDULUM = Path(__file__).parents[2] / "examples" / "01_pendulum" / "model.toml"
+START = ("--from", "phi=1", "--rate", "phi=0.5")
+# one that takes a while, with a chunk after every block
+SLOW = ("--integrator", "rk4", "--step", "2e-6", "--every", "2e-3", "--t-end", "100")
+OFTEN = "import sys, momentree.simulate.recorder as r; r.SECONDS = 0.0; from momentree.cli import main; main()"
+
+
+def run(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "momentree", "run", *map(str, words)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+def test_the_summary_and_the_file(tmp_path):
+    told = run(PENDULUM, *START, "--t-end", 2, "-o", "run.nc", "--plot", "run.svg", cwd=tmp_path)
+    assert told.returncode == 0
+    assert "0 to 2 s, arrived" in told.stdout
+    assert "evaluations" in told.stdout
+    assert "run written to run.nc" in told.stderr
+    assert (tmp_path / "run.svg").read_text().count("<path") > 10
+    found = mt.load_run(tmp_path / "run.nc")
+    assert found["phi"][0] == 1
+    assert found.rate("phi")[0] == pytest.approx(0.5, abs=1e-12)
+    assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
+
+
+def test_json_is_one_object():
+    told = run(PENDULUM, *START, "--t-end", 1, "--formulation", "lagrange", "--rtol", 1e-10, "--every", 0.5, "--json")
+    data = json.loads(told.stdout)
+    assert data["end"]["reason"] == "arrived"
+    assert data["samples"] == 3
+    assert data["settings"]["formulation"] == "lagrange"
+    assert data["settings"]["rtol"] == 1e-10
+    assert data["energy_J"]["largest_imbalance"] < 1e-7
+    assert data["warnings"] == []
+    assert set(data["last"]["coordinates"]) == {"phi"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        (PENDULUM, "--resume"),
+        (PENDULUM, "--from", "phi"),
+        (PENDULUM, "--from", "=1"),
+        (PENDULUM, "--rate", "phi=fast"),
+        (PENDULUM, "--t-end", "soon"),
+        (PENDULUM, "--wrong"),
+    ],
+)
+def test_wrong_command_lines_have_status_2(words, tmp_path):
+    told = run(*words, cwd=tmp_path)
+    assert told.returncode == 2
+    assert "Traceback" not in told.stderr
+    assert told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("none.toml",), "none.toml"),
+        ((PENDULUM, "--from", "psi=1"), "there is no joint 'psi'"),
+        ((PENDULUM, "--formulation", "newton"), "formulation 'newton' is not known"),
+        ((PENDULUM, "--plot", "run.gif"), "run.gif: not a kind of picture"),
+        ((PENDULUM, "-o", "no/run.nc"), "there is no folder no"),
+        (("--resume", "-o", "run.nc"), "run.nc: there is nothing to continue. Give a model file to begin."),
+    ],
+)
+def test_mistakes_have_status_1_and_a_message(words, message, tmp_path):
+    told = run(*words, cwd=tmp_path)
+    assert told.returncode == 1
+    assert message in told.stderr
+    assert "Traceback" not in told.stderr
+    assert told.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_simulation_has_status_1_and_its_file(tmp_path):
+    m = mt.load(PENDULUM)
+    m.torque("phi", "1/(1 - t)")
+    m.save(tmp_path / "singular.toml")
+    told = run("singular.toml", "--t-end", 2, "-o", "run.nc", cwd=tmp_path)
+    assert told.returncode == 1
+    assert "failed at t = " in told.stderr
+    assert "WARNING: the simulation failed at t = " in told.stdout
+    found = mt.load_run(tmp_path / "run.nc")
+    assert found.end.reason == "failed"
+    assert found.t[-1] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_run_out_of_balance_warns_in_one_line(tmp_path):
+    told = run(PENDULUM, *START, "--t-end", 20, "--integrator", "rk4", "--step", 0.2)
+    assert told.returncode == 0
+    assert "WARNING: energy is out of balance" in told.stdout
+    assert "warning: pendulum: energy is out of balance" in told.stderr
+    assert ".py" not in told.stderr
+
+
+def test_help_helps():
+    told = run("--help").stdout
+    for words in ("--from", "--resume", "--every", "NAME=VALUE", "hull=0,0,1", "survives whatever happens"):
+        assert words in told
+
+
+def wait_for(condition, process):
+    for _ in range(6000):
+        if condition():
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path):
+    command = [sys.executable, "-c", OFTEN, "run", str(PENDULUM), *START, *SLOW, "-o", "run.nc"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=tmp_path, **pipes)
+    wait_for(lambda: list(tmp_path.glob("run.nc.parts/chunk-*.npz")), process)
+    process.send_signal(signal.SIGINT)
+    out, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted at t = " in told
+    assert "continue with momentree.resume_run" in told
+    assert "momentree run --resume -o run.nc" in told
+    assert "Traceback" not in told
+    assert "interrupted" in out
+    refused = run(PENDULUM, *START, *SLOW, "-o", "run.nc", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "holds an unfinished run" in refused.stderr
+
+
+def test_resuming_with_other_words_is_refused_and_a_finished_run_is_shown(tmp_path):
+    words = (PENDULUM, *START, "--t-end", 2, "-o", "run.nc", "--resume")
+    first = run(*words, cwd=tmp_path)  # there is nothing yet: it begins
+    assert first.returncode == 0
+    content = (tmp_path / "run.nc").read_bytes()
+    assert run(*words, cwd=tmp_path).stdout == first.stdout
+    assert run("--resume", "-o", "run.nc", cwd=tmp_path).stdout == first.stdout
+    assert (tmp_path / "run.nc").read_bytes() == content
+    other = PENDULUM.parents[1] / "08_four_bar" / "model.toml"
+    for changed, message in (
+        ((PENDULUM, "--t-end", 3), "was begun with t_end = 2.0"),
+        ((PENDULUM, "--from", "phi=2"), "another start"),
+        ((other,), f"another model than {other}"),
+    ):
+        told = run(*changed, "--resume", "-o", "run.nc", cwd=tmp_path)
+        assert told.returncode == 1
+        assert message in told.stderr
+
+
+def test_a_run_from_python_is_the_run_of_the_command(tmp_path):
+    run(PENDULUM, *START, "--t-end", 2, "-o", "run.nc", cwd=tmp_path)
+    system = mt.load(PENDULUM).build()
+    mine = system.simulate(system.assemble({"phi": 1.0}, rates={"phi": 0.5}), t_end=2.0)
+    assert np.array_equal(mine.q, mt.load_run(tmp_path / "run.nc").q)
