@@ -171,7 +171,7 @@ class System:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without machine code, which is of this process."""
-        made = {"_quantities", *vars(self).get("_quantities", ())}
+        made = {"_quantities", "_code_of_phases", *vars(self).get("_quantities", ())}
         return {name: value for name, value in vars(self).items() if name not in made}
 
     def simulate(

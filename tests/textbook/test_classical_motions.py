@@ -3,7 +3,8 @@
 The pendulum is A01 of the IFToMM benchmark library (González, Dopico, Lugrís and Cuadrado 2006), the heavy top that of
 Brüls and Cardona 2010. Pendulum and free body have closed forms in Jacobi's functions (Landau and Lifshitz, Mechanics,
 11 and 37). Stored numbers: for the pendulum the closed form in 25 digits; for the others extrapolation (Gragg, Bulirsch
-and Stoer) by a program written apart from this library, at two tolerances that agree to 4e-11 (double pendulum at 10 s), 2e-14 (top) and 3e-16 (free body).
+and Stoer) by a program written apart from this library, at two tolerances that agree to 4e-11 (double
+pendulum at 10 s), 2e-14 (top) and 3e-16 (free body).
 """
 
 from __future__ import annotations

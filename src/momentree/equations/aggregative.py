@@ -126,6 +126,21 @@ def inertia_product(
     return along_rates(mechanism, moving, "b")
 
 
+def carried_forces(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> Records:
+    """The bodies with Z, the wrench that each takes from its joint to move as it does, at its own frame.
+
+    All of it: what holds it, what drives it, what springs and dampers of the joint do.
+    """
+    return _gathered(loaded(mechanism, q, u, du, t, parameters))
+
+
 def _gathered(moving: Records) -> Records:
     """The bodies with every force carried to the ground."""
     moving.locally(inertial_force)

@@ -98,7 +98,10 @@ def _dress(axes: Axes, name: str, legend: bool = False) -> None:
     axes.grid(color=GREY, alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     if legend:
-        axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=4)
+        # as many columns as the longest name leaves room for
+        longest = max((len(text) for text in axes.get_legend_handles_labels()[1]), default=1)
+        columns = max(1, min(4, 90 // (longest + 6)))
+        axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=columns)
 
 
 def thinned(t: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.compile.integration import error_floor, new_stepper
+from momentree.compile.integration import AnyStepper, error_floor, new_stepper
 from momentree.compile.motion import accounts_of, velocity_kernel
 from momentree.compile.stepping import Array, Motion
 from momentree.equations.formulations import FORMULATIONS
@@ -41,8 +41,19 @@ class Phase:
         names = [name for name, _ in accounts_of(self.mechanism)]
         self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
         self.quaternions = error_floor(self.mechanism)[1]
-        formulation = FORMULATIONS[settings.formulation]
-        self.stepper = new_stepper(self._symbolic, formulation, settings.integrator, system.code, dense=dense)
+        self.stepper = self._kept(f"{settings.integrator} {settings.formulation} {dense}", lambda: self._stepper(dense))
+
+    def _kept(self, what: str, make: Callable[[], Any]) -> Any:
+        """Machine code that was made for this system before, or is made now."""
+        made = vars(self._system).setdefault("_code_of_phases", {})
+        key = what, tuple(sorted(self.held.items()))
+        if key not in made:
+            made[key] = make()
+        return made[key]
+
+    def _stepper(self, dense: bool) -> AnyStepper:
+        formulation = FORMULATIONS[self._settings.formulation]
+        return new_stepper(self._symbolic, formulation, self._settings.integrator, self._system.code, dense=dense)
 
     def motion(self, t: float, q: Array, p: Array, h: float) -> Motion:
         """From coordinates of the system, and momenta or rates of this phase."""
@@ -87,7 +98,7 @@ class Phase:
 
     @cached_property
     def _kernel(self) -> Any:
-        return velocity_kernel(self._symbolic, self._system.code)
+        return self._kept("velocities", lambda: velocity_kernel(self._symbolic, self._system.code))
 
     @cached_property
     def parameters(self) -> Array | None:

@@ -18,6 +18,7 @@ from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
 from momentree.simulate.samples import Samples, in_batches
 from momentree.simulate.state import State
+from momentree.structure.mechanism import TreeBody
 
 if TYPE_CHECKING:
     import xarray
@@ -162,8 +163,20 @@ class Run:
         return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
     def reactions(self, joint: str) -> Array:
-        """The forces that hold a joint together; not computed yet."""
-        raise MomentreeError(f"joint '{self._known(joint)}': reactions are not computed yet.")
+        """What a joint does to its second body, k x 6: force (N) and moment (N m), in inertial axes.
+
+        All that passes through it: what holds the body, drives it, and acts by springs and dampers of the joint. The
+        moment is about the origin of the joint's frame on the side that is farther from the ground.
+        """
+        known = self._known(joint)
+        body = self.mechanism.by_joint[known]
+        if self.mechanism.loops or self.mechanism.closures:
+            raise MomentreeError(f"joint '{known}': reactions are not computed yet where there are loops, constraints.")
+        if any(name.startswith("latch of ") for name, _ in self.end.events):
+            raise MomentreeError(f"joint '{known}': reactions are not computed yet where latches have locked joints.")
+        assert isinstance(body, TreeBody)
+        found = self._each(lambda samples: samples.wrench(body))
+        return -found if body.reverse else found
 
     # --- how far it can be trusted ---
 

@@ -150,7 +150,7 @@ def test_a_constraint_on_rates_that_is_violated_is_told():
 
 def test_reactions_are_refused_and_names_are_suggested():
     run, _ = turning(four_bar(), count=3)
-    with pytest.raises(MomentreeError, match="joint 'C': reactions are not computed yet"):
+    with pytest.raises(MomentreeError, match="joint 'C': reactions are not computed yet where there are loops"):
         run.reactions("C")
     with pytest.raises(MomentreeError, match="there is no joint 'E'"):
         run["E"]
@@ -300,3 +300,49 @@ def test_the_documented_example_runs(tmp_path, monkeypatch):
     exec(compile(code.replace("examples/", f"{root}/examples/"), "results.md", "exec"), names)  # our own text
     assert names["again"].q.tobytes() == names["run"].q.tobytes()
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
+
+
+# --- reactions ---
+
+
+def test_a_pivot_holds_a_pendulum_as_newton_says():
+    # m a = R + m g, and the moment about the pivot is what turns the bob about the hinge's normals: none in the plane
+    m = mt.Model("pendulum", gravity=(0, -9.81, 0))
+    m.joint("A", mt.Revolute("z"), m.ground, m.body("bob", mass=2.0, com=(-1.5, 0, 0)))
+    system = m.build()
+    run = system.simulate(system.assemble({"A": 0.3}), 3.0, rtol=1e-11, every=0.1)
+    angle, rate = run["A"], run.rate("A")
+    turning = system.forward_dynamics(run.q, run.v)[:, 0]
+    out = -np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    across = np.stack([np.sin(angle), -np.cos(angle)], axis=1)
+    expected = 2.0 * 1.5 * (across * turning[:, None] - out * rate[:, None] ** 2) + [0, 2.0 * 9.81]
+    found = run.reactions("A")
+    np.testing.assert_allclose(found[:, :2], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found[:, 2:], 0, atol=1e-9)
+
+
+def test_reactions_are_the_same_whichever_way_the_joint_points():
+    def pair(turned):
+        m = mt.Model("pair")
+        a, b = (m.body(name, mt.box(mass=1.0, size=(0.3, 0.2, 0.1), centre=(0.2, 0.1, 0))) for name in "ab")
+        m.joint("A", mt.Spherical(), m.ground, a)
+        ends = a.at((0.4, 0, 0)), b
+        m.joint("B", mt.Revolute("y", spring=2.0), *(ends[::-1] if turned else ends))
+        system = m.build()
+        run = system.simulate(system.assemble({"B": -0.2 if turned else 0.2}), 0.5, rtol=1e-11, every=0.1)
+        return run.reactions("B")
+
+    np.testing.assert_allclose(pair(True), -pair(False), rtol=0, atol=1e-8)
+
+
+def test_what_holds_a_free_pair_is_what_changes_its_momentum():
+    m = mt.Model("hanging")
+    a, b = (m.body(name, mt.box(mass=1.0, size=(0.3, 0.2, 0.1), centre=(0.2, 0.1, 0))) for name in "ab")
+    m.joint("A", mt.Universal("x", "y", damping=(0.1, 0.2)), m.ground, a)
+    m.joint("B", mt.Spherical(), a.at((0.4, 0, 0)), b)
+    system = m.build()
+    run = system.simulate(system.assemble({"A": (0.3, -0.4)}), 0.2, rtol=1e-12, every=1e-4)
+    momentum = system.momentum(run.q, run.v)
+    change = (momentum[2:] - momentum[:-2]) / (run.t[2:] - run.t[:-2])[:, None]
+    weight = np.array([0, 0, -2 * 9.81])
+    np.testing.assert_allclose(run.reactions("A")[1:-1, :3], change[:, :3] - weight, rtol=0, atol=2e-4)
