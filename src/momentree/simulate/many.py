@@ -19,6 +19,7 @@ from momentree.equations.batches import coordinate_array, numbers
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.dense import sampled
+from momentree.simulate.phase import kept
 from momentree.simulate.settings import Settings, is_number
 from momentree.simulate.simulate import FIRST, ROOM, check_states, refuse_loops, sample_times
 
@@ -113,7 +114,7 @@ def _starts(
     for i, column in enumerate(columns):
         given[:, i] = column
     if settings.formulation != "lagrange":
-        kernel = momentum_kernel(m, system.code)
+        kernel = kept(system, "momenta", lambda: momentum_kernel(m, system.code))
         for start, x in zip(starts, given, strict=True):
             start[m.nq :] = kernel([start, np.array([t]), *([x] if m.free else [])])
     return starts, given
@@ -130,8 +131,12 @@ class _Plan:
     def stepper(self, width: int) -> AnyStepper:
         """What takes the steps of so many motions at a time."""
         settings, formulation = self.settings, FORMULATIONS[self.settings.formulation]
-        system, dense = self.system, settings.integrator not in FIXED
-        return new_stepper(system.mechanism, formulation, settings.integrator, system.code, False, width, dense)
+        system, dense, name = self.system, settings.integrator not in FIXED, settings.integrator
+
+        def make() -> AnyStepper:
+            return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense)
+
+        return kept(system, f"{name} {settings.formulation} {dense}, {width} at a time, no accounts", make)
 
     def integrated(self, stepper: AnyStepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
         """The samples (k, n, W) of one group, and the time at which it failed."""
@@ -160,7 +165,7 @@ class _Plan:
         failed = np.concatenate([t for _, t in (none, *found)])
         q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
         if self.settings.formulation == "hamiltonian" and m.nv:
-            kernel = velocity_kernel(m, self.system.code)
+            kernel = kept(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
             for i in range(len(y)):
                 constants = [np.ascontiguousarray(given[i])] if given.size else []
                 v[i] = kernel([np.ascontiguousarray(y[i]), self.t[:, None].copy(), *constants])

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 
+def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
+    """Machine code that was made for this system before, or is made now."""
+    made = vars(system).setdefault("_code_of_phases", {})
+    if what not in made:
+        made[what] = make()
+    return made[what]
+
+
 class Phase:
     """The mechanism while so many joints are held, its code, and where its numbers belong in the whole system.
 
@@ -44,12 +52,7 @@ class Phase:
         self.stepper = self._kept(f"{settings.integrator} {settings.formulation} {dense}", lambda: self._stepper(dense))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        """Machine code that was made for this system before, or is made now."""
-        made = vars(self._system).setdefault("_code_of_phases", {})
-        key = what, tuple(sorted(self.held.items()))
-        if key not in made:
-            made[key] = make()
-        return made[key]
+        return kept(self._system, f"{what} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
         formulation = FORMULATIONS[self._settings.formulation]
