@@ -46,6 +46,7 @@ from momentree.structure import Graph
 from momentree.system import System
 
 if TYPE_CHECKING:
+    from momentree.simulate.events import Event
     from momentree.simulate.recorder import resume_run
     from momentree.simulate.run import Run, RunError, RunWarning, load_run
 
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssemblyError",
     "Cylindrical",
+    "Event",
     "ExpressionError",
     "Fixed",
     "Free",
@@ -104,6 +106,7 @@ __all__ = [
 
 # names that are found when they are first used
 _LATER = {"Run": "run", "RunError": "run", "RunWarning": "run", "load_run": "run", "resume_run": "recorder"}
+_LATER["Event"] = "events"
 
 
 def __getattr__(name: str) -> Any:

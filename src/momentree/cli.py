@@ -106,7 +106,7 @@ def run(
     ] = None,
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default) or lagrange.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
-    integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau (stiff) or rk4.")] = None,
+    integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau, rk4 or verlet(4).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,

@@ -7,10 +7,10 @@ import pytest
 
 import momentree as mt
 from mechanisms import random_body, random_configuration, random_frame
-from momentree.compile.integrators import Status
-from momentree.compile.motion import velocity_kernel
-from momentree.compile.symplectic import INTEGRATORS, SymplecticStepper
 from momentree.equations.hamiltonian import momenta
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.rates import velocity_kernel
+from momentree.simulate.integrators.symplectic import INTEGRATORS, SymplecticStepper
 
 LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 EACH = 97  # steps between samples: so many that they do not fall in with the motion

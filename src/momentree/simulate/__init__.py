@@ -1,1 +1,1 @@
-"""From a description to a motion: assembly of a start; states."""
+"""Assembly of a start, integrators, events, and runs that are kept."""

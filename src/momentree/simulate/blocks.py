@@ -49,7 +49,7 @@ class Block:
 class Meter:
     """An account of work: "torque on A".
 
-    `kind` is "drive", "force", "damper", "spring damping", "contact", "friction", "motion" or "ground".
+    `kind` is "drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground", "latch".
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Dense output: the solution within a step, from the stages of that step.
 
     rk4       y(x) = y0 + h sum_j x^(j+1) sum_i d_ji k_i                        of order 3
-    dopri5    the same                                                          Shampine 1986
+    dopri5    the same; so are radau and the cubic of verlet, verlet4           Shampine 1986
     dop853    y(x) = y0 + x (F0 + (1 - x) (F1 + x (F2 + (1 - x) (F3 + ...))))   Hairer, Norsett and Wanner 1993, II.6
 
 with x = (t - t0) / h, F0 = y1 - y0, F1 = h k_0 - F0, F2 = 2 F0 - h (k_0 + f(y1)), F3 ... = h sum_i d_ji k_i.
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.compile.stepping import Array, Motion
-from momentree.compile.tableaux import Row, Tableau
+from momentree.simulate.integrators.stepping import Array, Motion
+from momentree.simulate.integrators.tableaux import Row, Tableau
 
 
 def sampled(motion: Motion, records: Array, times: Array, y_before: Array, quaternions: Sequence[int]) -> Array:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.compile import threads as cores
-from momentree.compile.integration import ALONE, FIXED, AnyStepper, error_floor, new_stepper
-from momentree.compile.integrators import Status
 from momentree.compile.machine_code import Target
-from momentree.compile.motion import momentum_kernel, velocity_kernel
-from momentree.compile.stepping import Array
 from momentree.equations.batches import coordinate_array, numbers
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.dense import sampled
+from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.rates import momentum_kernel, velocity_kernel
+from momentree.simulate.integrators.stepping import Array
 from momentree.simulate.phase import kept
 from momentree.simulate.settings import Settings, is_number
 from momentree.simulate.simulate import FIRST, ROOM, check_states, refuse_loops, sample_times

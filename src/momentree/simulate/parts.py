@@ -52,6 +52,7 @@ class Manifest:
     | meters   | the accounts of work                                               |
     | t, q, v  | the start                                                          |
     | version  | of the Momentree that computed it                                  |
+    | code     | which machine code was asked for, if any                           |
     """
 
     model: str
@@ -62,6 +63,7 @@ class Manifest:
     q: tuple[float, ...]
     v: tuple[float, ...]
     version: str
+    code: str | None = None
 
     def text(self) -> str:
         """As JSON, the format first; numbers are read back to the last bit."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.compile.integration import AnyStepper, error_floor, new_stepper
-from momentree.compile.motion import accounts_of, velocity_kernel
-from momentree.compile.stepping import Array, Motion
 from momentree.equations.formulations import FORMULATIONS
+from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_stepper
+from momentree.simulate.integrators.rates import accounts_of, velocity_kernel
+from momentree.simulate.integrators.stepping import Array, Motion
 from momentree.simulate.settings import Settings
 from momentree.structure.locking import locked
 

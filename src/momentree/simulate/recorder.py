@@ -82,7 +82,8 @@ def _manifest(simulation: Simulation) -> Manifest:
     system, start = simulation.system, simulation.start
     made_with = (dict(simulation.settings), tuple(simulation.meters))
     q, v = (tuple(float(x) for x in values) for values in (start.q, start.v))
-    return Manifest(text_of(system), system.mechanism.free, *made_with, float(start.t), q, v, __version__)
+    about = (*made_with, float(start.t), q, v, __version__, getattr(system, "code", None))
+    return Manifest(text_of(system), system.mechanism.free, *about)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _simulation(system: System, start: State, **settings: Any) -> Simulation:
 def _made_again(parts: Parts, make: Callable[..., Simulation]) -> Simulation:
     """The simulation as it was after the last whole chunk."""
     told = parts.manifest
-    system = loads(told.model, f"the model in {parts.folder}").build(free=told.free)
+    system = loads(told.model, f"the model in {parts.folder}").build(told.free, told.code)
     start = State(system.mechanism.at_defaults(), np.array(told.q), np.array(told.v), told.t)
     simulation = make(system, start, **told.settings)
     if parts.chunks:

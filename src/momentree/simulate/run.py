@@ -47,7 +47,7 @@ class Account:
     | field     | meaning                                                            |
     |-----------|--------------------------------------------------------------------|
     | kinetic   | of all bodies                                                      |
-    | potential | of gravity and springs                                             |
+    | potential | of gravity, springs, stops and contacts                            |
     | work      | name of a meter -> work done by it so far                          |
     """
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from momentree.compile.integration import FIXED, HAMILTONIAN, INTEGRATORS
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
+from momentree.simulate.integrators.choice import FIXED, HAMILTONIAN, INTEGRATORS
 
 CLOSURES = ("none", "baumgarte", "leak", "project")
 

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.compile.integration import FIXED
-from momentree.compile.integrators import Status
-from momentree.compile.motion import accounts_of
-from momentree.compile.stepping import Array
-from momentree.compile.symplectic import SymplecticMotion
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.batches import coordinates, scalars
 from momentree.equations.forces import names_of
@@ -26,6 +21,11 @@ from momentree.simulate.assemble import integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
 from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
+from momentree.simulate.integrators.choice import FIXED
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.rates import accounts_of
+from momentree.simulate.integrators.stepping import Array
+from momentree.simulate.integrators.symplectic import SymplecticMotion
 from momentree.simulate.phase import Phase
 from momentree.simulate.settings import Settings, is_number, settings_of
 from momentree.simulate.state import State
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 ROOM = 512  # records of one call of the integrator
+TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
 FIRST = 1e-6  # of the duration: the first step, from which the length is adapted
 
 
@@ -109,15 +110,15 @@ class Simulation:
             longest = self._settings.step
         phase, motion, y_before = self._phase, self._motion, self._motion.state
         status, found = motion.advance(self.t_end, ROOM, each, longest)
-        passed = self._look(found, y_before)
-        if passed is not None:
-            found = found[: passed.step + 1]
-        t, y = self._sampled(found, y_before, passed)
+        acting = self._look(found, y_before)
+        if acting:
+            found = found[: acting[-1].step + 1]
+        t, y = self._sampled(found, y_before, acting[-1] if acting else None)
         self._samples += len(t)
         q, v = phase.moves(t, y)
         block = Block(np.array(t), q, v, phase.work(y, self._worked))
-        if passed is not None:
-            return self._acted(passed, block)
+        if acting:
+            return self._acted(acting, block)
         if status in (Status.TOO_SHORT, Status.NOT_FINITE):
             self._finish("failed", self._why(status), max([motion.t, *map(float, t[-1:])]))
         elif status == Status.ARRIVED:
@@ -158,11 +159,11 @@ class Simulation:
 
     # --- events ---
 
-    def _look(self, found: Array, y_before: Array) -> Passage | None:
-        """Note what happened in these records; give the first passage that ends the simulation or locks a joint."""
+    def _look(self, found: Array, y_before: Array) -> list[Passage]:
+        """Note what happened in these records; give the first passages that end the simulation or lock joints."""
         events = [event for event in self._watched if event.latch not in self._phase.held]
         if not events or not len(found):
-            return None
+            return []
         t, h, _, _ = self._motion.unpacked(found)
 
         def value(event: Watched, step: Any, x: Array) -> Array:
@@ -172,44 +173,52 @@ class Simulation:
             g = event.expression.evaluate(names_at(self.system._numeric, times, q, v))
             return np.broadcast_to(np.asarray(g, dtype=float), times.shape)
 
+        acting: list[Passage] = []
         for passage in passages(events, len(t), value):
+            if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
+                break
             at = float(t[passage.step] - (1 - passage.x) * h[passage.step])
             self._happened.append((passage.event.name, at))
             if passage.event.stop or passage.event.latch:
-                return passage._replace(t=at)
-        return None
+                acting.append(passage._replace(t=at))
+        if acting:
+            self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
+        return acting
 
-    def _acted(self, passed: Passage, block: Block) -> Block:
-        """Do what an event asks for: end, or go on with a joint locked."""
-        if not passed.event.latch:
-            self._finish("event", f"'{passed.event.name}' happened", passed.t)
+    def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
+        """Do what events ask for: end, or go on with joints locked."""
+        ending = next((passage for passage in acting if not passage.event.latch), None)
+        if ending is not None:
+            self._finish("event", f"'{ending.event.name}' happened", ending.t)
             return block
-        before = self.system.energy(block.q[-1], block.v[-1], passed.t).total
-        self._lock(passed, block)
-        times = np.array([passed.t])
-        q, v = self._phase.moves(times, self._motion.state[None, :, 0])
-        lost = self.system.energy(q[0], v[0], passed.t).total - before
-        self._worked[[meter.name for meter in self.meters].index(passed.event.name)] += lost
-        after = Block(times, q, v, self._worked[None].copy())
+        t = acting[-1].t
+        before = self.system.energy(block.q[-1], block.v[-1], t).total
+        self._lock([passage.event for passage in acting], block, t)
+        q, v = self._phase.moves(np.array([t]), self._motion.state[None, :, 0])
+        lost = self.system.energy(q[0], v[0], t).total - before
+        # joints that lock together lose what they lose together: it stands in the account of the first
+        self._worked[[meter.name for meter in self.meters].index(acting[0].event.name)] += lost
+        after = Block(np.array([t]), q, v, self._worked[None].copy())
         return Block.joined([block, after], self.system.nq, self.system.nv, len(self.meters))
 
-    def _lock(self, passed: Passage, block: Block) -> None:
-        """Begin the next phase, with one more joint held.
+    def _lock(self, events: Sequence[Watched], block: Block, t: float) -> None:
+        """Begin the next phase, with more joints held.
 
-        The blow acts along the locked rate alone, so the momenta along all others stay as they are.
+        The blow acts along the locked rates alone, so the momenta along all others stay as they are.
         """
-        old, q, number = self._phase, block.q[-1].copy(), passed.event.latch
-        body = self.system.mechanism.bodies[number - 1]
-        p = np.array(momenta(old.mechanism, q[old.q].tolist(), block.v[-1][old.v].tolist(), passed.t), dtype=float)
-        p = p[~np.isin(old.v, np.arange(body.v.start, body.v.stop))]
-        q[body.q] = passed.event.at
+        old, q = self._phase, block.q[-1].copy()
+        p = np.array(momenta(old.mechanism, q[old.q].tolist(), block.v[-1][old.v].tolist(), t), dtype=float)
+        bodies = [self.system.mechanism.bodies[event.latch - 1] for event in events]
+        p = p[~np.isin(old.v, [i for body in bodies for i in range(body.v.start, body.v.stop)])]
+        for body, event in zip(bodies, events, strict=True):
+            q[body.q] = event.at
         self._counts += self._motion.counts[:3]
         self._worked = block.work[-1].copy()
-        self._phase = self._new_phase({**old.held, number: passed.event.at})
+        self._phase = self._new_phase({**old.held, **{event.latch: event.at for event in events}})
         if self._settings.formulation == "lagrange":
-            p = self._phase.rates_from_momenta(q, p, passed.t)
+            p = self._phase.rates_from_momenta(q, p, t)
         h = min(self._first, float(self._motion.control[1]))
-        self._motion = self._phase.motion(passed.t, q, p, h)
+        self._motion = self._phase.motion(t, q, p, h)
 
     # --- stopping and continuing ---
 
@@ -284,6 +293,8 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     refuse_loops(mechanism)
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Make it by system.assemble(...).")
+    if start.mechanism.coordinates != mechanism.coordinates:
+        raise MomentreeError("simulate: the start is one of another system. Make it by assemble(...) of this one.")
     check_states(mechanism, start.q, start.v)
     if np.ndim(start.q) != 1 or np.ndim(start.v) != 1:
         raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")

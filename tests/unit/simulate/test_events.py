@@ -89,9 +89,7 @@ def test_events_that_cannot_be_meant_are_refused(events, words):
 def two_discs():
     """On one axis; the second turns on the first and is locked to it after one radian."""
     m = mt.Model("discs", gravity=(0, 0, 0))
-    first, second = (
-        m.body(name, mt.cylinder(mass=1.0, radius=r, length=0.1)) for name, r in (("a", 2.0), ("b", 1.0))
-    )
+    first, second = (m.body(name, mt.cylinder(mass=1.0, radius=r, length=0.1)) for name, r in (("a", 2.0), ("b", 1.0)))
     m.joint("A", mt.Revolute("z"), m.ground, first)
     m.joint("B", mt.Revolute("z"), first, second)
     m.latch("B", at=1.0)
@@ -180,3 +178,34 @@ def test_latches_that_cannot_be_meant_are_refused(change, words):
     change(m)
     with pytest.raises(ModelError, match=words):
         m.build()
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+def test_joints_that_arrive_together_lock_together(formulation):
+    m = mt.Model("twins", gravity=(0, 0, 0))
+    for i in range(2):
+        rod = m.body(f"rod{i}", mt.rod(mass=1.0, length=1.0))
+        m.joint(f"h{i}", mt.Revolute("y", spring=2.0), m.ground.at((i, 0, 0)), rod)
+        m.latch(f"h{i}", at=0.0)
+    system = m.build()
+    run = system.simulate(system.assemble({"h0": 1.0, "h1": 1.0}), 5.0, formulation=formulation)
+    assert [name for name, _ in run.end.events] == ["latch of h0", "latch of h1"]
+    # a quarter of a period of the spring
+    np.testing.assert_allclose([t for _, t in run.end.events], np.pi / 2 / np.sqrt(2.0 / (1 / 3)), rtol=1e-7)
+    np.testing.assert_array_equal(run.q[-1], 0)
+    assert run.energy.total[-1] == pytest.approx(0, abs=1e-7)
+    assert np.abs(run.energy.balance).max() < 1e-6
+
+
+def test_steps_beyond_the_end_are_not_counted():
+    system, start = started(pendulum(), A=0.0)
+    run = system.simulate(start, 10.0, events={"lowest": Event("A - pi/2", stop=True)})
+    assert run.statistics.accepted == len(run.t) - 1
+
+
+def test_a_start_of_another_system_is_refused():
+    system, _ = started(pendulum(), A=0.0)
+    other = mt.Model("other")
+    other.joint("B", mt.Revolute("z"), other.ground, other.body("bob", mass=1.0, com=(-1, 0, 0)))
+    with pytest.raises(MomentreeError, match="the start is one of another system"):
+        system.simulate(other.build().assemble({"B": 0.0}), 1.0)

@@ -1,6 +1,6 @@
 """Structure-preserving integrators in machine code: "verlet" of order 2, "verlet4" composed of it to order 4.
 
-One step of length h, a = h/2, in Hamiltonian variables; r and F are `drift` and `kick` of compile/motion.py. For joints
+One step of length h, a = h/2, in Hamiltonian variables; r and F are `drift` and `kick` of rates.py. For joints
 with a quaternion docs/theory/structure-preserving.md derives o, C and B; for all others o is a sum, C and B are 1.
 
     B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0)                            r0 = r(q0, pi0, t0)                    (5)
@@ -11,7 +11,7 @@ with a quaternion docs/theory/structure-preserving.md derives o, C and B; for al
 the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join by J(q0)' lam in s0 and
 J(q1)' mu in p1: terms of the forces. Accounts of work w gain a (P0 + P1) of their powers P.
 
-The calling convention is that of compile/integrators.py; `floor` is not read. For dense output, a cubic polynomial, a
+The calling convention is that of explicit.py; `floor` is not read. For dense output, a cubic polynomial, a
 record holds y' at both ends of the step and its mean. Behind q and p the array y goes on:
 
 | columns of y         | hold                                                                                 |
@@ -32,15 +32,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 from momentree.compile.functions import Lines
-from momentree.compile.integrators import HEAD, Routine, Status
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
-from momentree.compile.motion import Traced, accounts_of, rates_code, split_code
 from momentree.compile.rows import module
-from momentree.compile.stepping import Array, Motion, Stepper
-from momentree.compile.tableaux import Row, Tableau
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
+from momentree.simulate.integrators.explicit import HEAD, Routine, Status
+from momentree.simulate.integrators.rates import Traced, accounts_of, rates_code, split_code
+from momentree.simulate.integrators.stepping import Array, Motion, Stepper
+from momentree.simulate.integrators.tableaux import Row, Tableau
 from momentree.structure.mechanism import Mechanism
 
 _S = 1 / (4 - 4 ** (1 / 3))  # Suzuki 1990
@@ -543,14 +543,14 @@ def _two_sum(lines: Lines, a: str, b: str) -> tuple[str, str]:
 
 
 class SymplecticStepper:
-    """Takes steps of "verlet" or "verlet4", of W motions at a time: what compile/stepping.py's Stepper does.
+    """Takes steps of "verlet" or "verlet4", of W motions at a time: what Stepper (stepping.py) does.
 
     | argument   | meaning                                                                          |
     |------------|----------------------------------------------------------------------------------|
     | mechanism  | a tree, its free parameters as they are                                          |
     | integrator | one of INTEGRATORS                                                               |
     | code       | "straight-line" or "rolled", unless given what suits                             |
-    | accounts   | whether the accounts of work stand in y behind q and p (compile/motion.py)        |
+    | accounts   | whether the accounts of work stand in y behind q and p (simulate/integrators/rates.py)        |
     | dense      | whether records hold the stages that dense output needs                          |
     """
 

@@ -8,9 +8,9 @@ w = T^-1 z, which parts the 3n equations into n real and n complex ones, with on
     (gamma / h - J) dw_1 = ...,   ((alpha + i beta) / h - J) (dw_2 + i dw_3) = ...
 
 J is kept while the iteration converges quickly, the factors of the matrices as long as h too stays what it was. It is
-the code of the tape's derivatives (compile/differentiated.py), and differences where there is none or it is not finite.
+the code of the tape's derivatives (differentiated.py), and differences where there is none or it is not finite.
 
-`advance_1`, `control`, `counts` and records are those of compile/integrators.py, with one more count, 7: Jacobians. A
+`advance_1`, `control`, `counts` and records are those of explicit.py, with one more count, 7: Jacobians. A
 record for dense output holds the slopes f(t + c_i h, y + z_i) of the step. What a step needs to know of those before
 it stands in `control` after the six numbers: see `Kept`. It is forgotten where these are set to zero.
 """
@@ -21,14 +21,14 @@ import enum
 import math
 from collections.abc import Sequence
 
-from momentree.compile import integrators
-from momentree.compile.dense_algebra import Spans, algebra_texts
-from momentree.compile.differentiated import Differentiated
 from momentree.compile.functions import libm_symbol
-from momentree.compile.integrators import _EPSILON, HEAD, LanesCode, Status, _Advance, _bits
 from momentree.compile.rows import module
-from momentree.compile.tableaux import Row, Tableau
 from momentree.errors import MomentreeError
+from momentree.simulate.integrators import explicit
+from momentree.simulate.integrators.dense_algebra import Spans, algebra_texts
+from momentree.simulate.integrators.differentiated import Differentiated
+from momentree.simulate.integrators.explicit import _EPSILON, HEAD, LanesCode, Status, _Advance, _bits
+from momentree.simulate.integrators.tableaux import Row, Tableau
 
 # --- coefficients: Hairer and Wanner 1996, IV.5 table 5.6 and IV.8 ---
 
@@ -122,7 +122,7 @@ KEPT, CONTROL = 24, 6  # numbers, filled up; numbers of control before them
 VECTORS = ("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2")
 
 
-class Layout(integrators.Layout):
+class Layout(explicit.Layout):
     """How many numbers stand where, for states of n numbers, in chunks of as many lanes as a vector has."""
 
     def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool):

@@ -24,7 +24,7 @@ from typing import Protocol
 
 from momentree.compile.functions import Lines, libm_symbol
 from momentree.compile.rows import module
-from momentree.compile.tableaux import Row, Tableau
+from momentree.simulate.integrators.tableaux import Row, Tableau
 
 HEAD = 8  # numbers before y in a record: t, h, and room that keeps y aligned
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # factors of the step length

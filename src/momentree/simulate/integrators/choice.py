@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from momentree.compile import stepping, symplectic
-from momentree.compile.motion import accounts_of, rates_code
-from momentree.compile.stepping import Array, Stepper
-from momentree.compile.symplectic import SymplecticStepper
 from momentree.equations.batches import quaternions
 from momentree.equations.formulations import Formulation
+from momentree.simulate.integrators import stepping, symplectic
+from momentree.simulate.integrators.rates import accounts_of, rates_code
+from momentree.simulate.integrators.stepping import Array, Stepper
+from momentree.simulate.integrators.symplectic import SymplecticStepper
 from momentree.structure.mechanism import Mechanism
 
 INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)

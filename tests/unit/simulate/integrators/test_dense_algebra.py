@@ -5,9 +5,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from momentree.compile.dense_algebra import algebra_texts
 from momentree.compile.machine_code import Target, linked, object_code
 from momentree.compile.rows import module
+from momentree.simulate.integrators.dense_algebra import algebra_texts
 
 
 def solver(n, stride, lanes, leading, parts):

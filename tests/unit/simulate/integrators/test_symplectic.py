@@ -10,13 +10,13 @@ from scipy.integrate import solve_ivp
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
-from momentree.compile.integrators import Status
-from momentree.compile.motion import accounts_of, drift, kick, velocity_kernel
-from momentree.compile.symplectic import INTEGRATORS, Parts, SymplecticStepper
 from momentree.equations.hamiltonian import momenta, rates
 from momentree.errors import MomentreeError
 from momentree.simulate.assemble import integrate
 from momentree.simulate.dense import within
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.rates import accounts_of, drift, kick, velocity_kernel
+from momentree.simulate.integrators.symplectic import INTEGRATORS, Parts, SymplecticStepper
 
 GRAVITY = (1.0, 2.0, -9.0)
 TREES = [("Revolute", "Universal"), ("Spherical",), ("Free",), ("Free", "Revolute", "Spherical"), EVERY_JOINT]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from momentree.compile.choice import LONG, MANY
-from momentree.compile.differentiated import Differentiated
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
@@ -26,6 +25,7 @@ from momentree.equations.kinematics import coordinate_rates, move
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Expression, Reference
+from momentree.simulate.integrators.differentiated import Differentiated
 from momentree.spatial import Scalar, Vector
 from momentree.structure.mechanism import Mechanism, Reversed
 
@@ -135,7 +135,7 @@ def kick(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run
 
 
 def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> tuple[Traced, Traced]:
-    """The codes of `kick`, powers of accounts behind it, and of `drift`: for compile/symplectic.py."""
+    """The codes of `kick`, powers of accounts behind it, and of `drift`: for simulate/integrators/symplectic.py."""
     arguments, working = arguments_of(mechanism), accounts and bool(accounts_of(mechanism))
 
     def kicked(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:

@@ -11,18 +11,18 @@ from scipy.integrate import solve_ivp
 
 import momentree as mt
 from mechanisms import random_tree
-from momentree.compile.differentiated import Differentiated
-from momentree.compile.integrators import Status
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
-from momentree.compile.motion import rates_code
-from momentree.compile.radau import A_INVERSE, ALPHA, BETA, GAMMA, RADAU, T_INVERSE, A, C, E, T
-from momentree.compile.stepping import INTEGRATORS, Stepper
 from momentree.compile.tape import Tape
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
 from momentree.simulate.dense import within
+from momentree.simulate.integrators.differentiated import Differentiated
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.radau import A_INVERSE, ALPHA, BETA, GAMMA, RADAU, T_INVERSE, A, C, E, T
+from momentree.simulate.integrators.rates import rates_code
+from momentree.simulate.integrators.stepping import INTEGRATORS, Stepper
 from momentree.spatial import scalar
 
 TAPE, DIFFERENCES = Differentiated, StraightLine

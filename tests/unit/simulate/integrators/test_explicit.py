@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from momentree.compile.integrators import Status
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
-from momentree.compile.stepping import Stepper
-from momentree.compile.tableaux import TABLEAUX
 from momentree.compile.tape import Tape
 from momentree.simulate.dense import within
+from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.stepping import Stepper
+from momentree.simulate.integrators.tableaux import TABLEAUX
 from momentree.spatial import scalar
 
 ADAPTIVE = [name for name, tableau in TABLEAUX.items() if tableau.adaptive]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.compile import integrators, radau
-from momentree.compile.integrators import HEAD, LanesCode, Status
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
-from momentree.compile.tableaux import TABLEAUX, Tableau
+from momentree.simulate.integrators import explicit, radau
+from momentree.simulate.integrators.explicit import HEAD, LanesCode, Status
+from momentree.simulate.integrators.tableaux import TABLEAUX, Tableau
 
 Array = NDArray[np.float64]
 INTEGRATORS = {**TABLEAUX, radau.RADAU.name: radau.RADAU}
@@ -25,7 +25,7 @@ class Stepper:
 
     | argument    | meaning                                                                        |
     |-------------|--------------------------------------------------------------------------------|
-    | code        | the derivatives of y, of y, t and parameters (compile/motion.py)                |
+    | code        | the derivatives of y, of y, t and parameters (simulate/integrators/rates.py)                |
     | floor       | least size of each entry of y for the error; infinite where it does not matter   |
     | quaternions | the columns of y where they start                                              |
     | parameters  | how many there are                                                             |
@@ -40,7 +40,7 @@ class Stepper:
         self.n, self.width, self.tableau, self.dense = len(floor), width, tableau, dense
         controlled = int(np.isfinite(floor).sum())
         lanes = target.lanes(0)
-        writer: Any = _WRITERS.get(tableau.name, integrators)
+        writer: Any = _WRITERS.get(tableau.name, explicit)
         self.layout = writer.Layout(self.n, width, lanes, tableau, dense)
         text = writer.advance_text(code, tableau, self.n, controlled, quaternions, parameters > 0, width, lanes, dense)
         self._library = linked(object_code(text, target), f"advance_{width}", {})

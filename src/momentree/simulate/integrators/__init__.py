@@ -1,0 +1,1 @@
+"""Integrators in machine code: explicit, implicit, structure-preserving."""
