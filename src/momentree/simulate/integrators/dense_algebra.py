@@ -14,7 +14,7 @@ import contextlib
 from collections.abc import Iterator
 
 from momentree.compile.functions import Lines
-from momentree.simulate.integrators.explicit import Routine
+from momentree.simulate.integrators.routine import Routine
 
 Number = tuple[str, ...]  # the names of its parts
 

@@ -17,18 +17,18 @@ records are full, or when something is wrong: see `Status`.
 
 from __future__ import annotations
 
-import contextlib
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from momentree.compile.functions import Lines, libm_symbol
 from momentree.compile.rows import module
+from momentree.simulate.integrators.routine import Routine, bits
 from momentree.simulate.integrators.tableaux import Row, Tableau
 
 HEAD = 8  # numbers before y in a record: t, h, and room that keeps y aligned
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # factors of the step length
-_EPSILON = 2.0**-52
+EPSILON = 2.0**-52
 
 
 class Status(enum.IntEnum):
@@ -70,110 +70,14 @@ def advance_text(
     """The module of advance_W; `controlled` numbers count for the error, `quaternions` start in these columns."""
     texts, functions = code.lanes(width, "rates")
     layout = Layout(n, width, lanes, tableau, dense)
-    routine = _Advance(tableau, layout, width, controlled, len(quaternions), parameters, dense)
+    routine = Advance(tableau, layout, width, controlled, len(quaternions), parameters, dense)
     starts = ", ".join(f"i64 {q}" for q in quaternions)
     table = f"@quaternions = internal constant [{len(quaternions)} x i64] [{starts}]"
     parts = [*texts, table, routine.text()]
     return module(1, parts, functions | ({("power", 1)} if tableau.adaptive else set()))
 
 
-class Routine:
-    """Text with loops and conditions; what changes in them is kept in memory."""
-
-    def __init__(self, chunk: int):
-        self.lines = Lines(chunk, "r")
-        self.block = "entry"
-        self._labels = 0
-
-    def let(self, instruction: str) -> str:
-        return self.lines.let(instruction)
-
-    def do(self, instruction: str) -> None:
-        self.lines.do(instruction)
-
-    def goto(self, label: str) -> None:
-        self.do(f"br label %{label}")
-
-    def label(self, name: str) -> None:
-        self.lines.label(name)
-        self.block = name
-
-    def new_label(self, hint: str) -> str:
-        self._labels += 1
-        return f"{hint}{self._labels}"
-
-    @contextlib.contextmanager
-    def loop(self, count: int) -> Iterator[str]:
-        """Runs what stands in it for 0, 1, ... count - 1."""
-        name, before = self.new_label("loop"), self.block
-        self.goto(name)
-        self.label(name)
-        self.do(f"%{name}.i = phi i64 [ 0, %{before} ], [ %{name}.next, %{name}.end ]")
-        yield f"%{name}.i"
-        self.goto(f"{name}.end")
-        self.label(f"{name}.end")
-        self.do(f"%{name}.next = add i64 %{name}.i, 1")
-        more = self.let(f"icmp ult i64 %{name}.next, {count}")
-        self.do(f"br i1 {more}, label %{name}, label %{name}.done")
-        self.label(f"{name}.done")
-
-    @contextlib.contextmanager
-    def when(self, condition: str) -> Iterator[None]:
-        """Runs what stands in it if the condition holds."""
-        name = self.new_label("when")
-        self.do(f"br i1 {condition}, label %{name}, label %{name}.done")
-        self.label(name)
-        yield
-        self.goto(f"{name}.done")
-        self.label(f"{name}.done")
-
-    # --- numbers in memory ---
-
-    def number(self, array: str, place: int) -> str:
-        at = self.let(f"getelementptr double, ptr {array}, i64 {place}")
-        return self.let(f"load double, ptr {at}")
-
-    def put(self, value: str, array: str, place: int) -> None:
-        at = self.let(f"getelementptr double, ptr {array}, i64 {place}")
-        self.do(f"store double {value}, ptr {at}")
-
-    def integer(self, array: str, place: int) -> str:
-        at = self.let(f"getelementptr i64, ptr {array}, i64 {place}")
-        return self.let(f"load i64, ptr {at}")
-
-    def put_integer(self, value: str | int, array: str, place: int) -> None:
-        at = self.let(f"getelementptr i64, ptr {array}, i64 {place}")
-        self.do(f"store i64 {value}, ptr {at}")
-
-    def count(self, array: str, place: int, more: int = 1) -> None:
-        self.put_integer(self.let(f"add i64 {self.integer(array, place)}, {more}"), array, place)
-
-    # --- arrays, chunk by chunk ---
-
-    def chunk(self, array: str, i: str) -> str:
-        at = self.let(f"getelementptr {self.lines.type}, ptr {array}, i64 {i}")
-        return self.let(f"load {self.lines.type}, ptr {at}, align 8")
-
-    def put_chunk(self, value: str, array: str, i: str) -> None:
-        at = self.let(f"getelementptr {self.lines.type}, ptr {array}, i64 {i}")
-        self.do(f"store {self.lines.type} {value}, ptr {at}, align 8")
-
-    def times(self, a: str, b: str) -> str:
-        return self.let(f"fmul double {a}, {b}")
-
-    def plus(self, a: str, b: str) -> str:
-        return self.let(f"fadd double {a}, {b}")
-
-    def call(self, function: str, *arguments: str) -> str:
-        typed = ", ".join(f"double {x}" for x in arguments)
-        return self.let(f"call double @{function}({typed})")
-
-
-def _bits(x: float) -> str:
-    return Lines(1).number(x)
-
-
-class _Advance(Routine):
+class Advance(Routine):
     """The text of advance_W."""
 
     def __init__(
@@ -218,11 +122,11 @@ entry:
         t, wanted, stop = (self.number("%control", place) for place in range(3))
         h = self.call("llvm.minnum.f64", wanted, self.number("%control", 5))
         left = self.let(f"fsub double {stop}, {t}")
-        slack = _bits(1 + (1e-10 if self.tableau.adaptive else 1e-6))  # a fixed step meets stop but for round-off
+        slack = bits(1 + (1e-10 if self.tableau.adaptive else 1e-6))  # a fixed step meets stop but for round-off
         last = self.let(f"fcmp oge double {self.times(h, slack)}, {left}")
         if self.tableau.adaptive:
-            near = self.let(f"fcmp oge double {self.times(h, _bits(2.0))}, {left}")
-            half = self.times(left, _bits(0.5))
+            near = self.let(f"fcmp oge double {self.times(h, bits(2.0))}, {left}")
+            half = self.times(left, bits(0.5))
             h = self.let(f"select i1 {near}, double {half}, double {h}")
         h = self.let(f"select i1 {last}, double {left}, double {h}")
         self.put(h, "%kept", 0)
@@ -238,7 +142,7 @@ entry:
             self._rates("%next", self._time(1.0), f"%k{self.tableau.stages}")
 
     def _time(self, c: float) -> str:
-        return self.plus(self.number("%control", 0), self.times(self.number("%kept", 0), _bits(c)))
+        return self.plus(self.number("%control", 0), self.times(self.number("%kept", 0), bits(c)))
 
     def _combine(self, to: str, row: Row) -> None:
         """y + h times a sum of stages."""
@@ -266,28 +170,28 @@ entry:
         """Go on to `accept`, or try again with a shorter step."""
         error = self._error()
         self.put(error, "%kept", 3)
-        good = self.let(f"fcmp ole double {error}, {_bits(1.0)}")
+        good = self.let(f"fcmp ole double {error}, {bits(1.0)}")
         self.do(f"br i1 {good}, label %accept, label %reject")
         self.label("reject")
         self.count("%counts", 1)
         # a NaN has no factor of its own: the least
-        factor = self.call("llvm.maxnum.f64", self._factor(error), _bits(LEAST))
+        factor = self.call("llvm.maxnum.f64", self._factor(error), bits(LEAST))
         h = self.times(self.number("%kept", 0), factor)
         self.put(h, "%control", 1)
         size = self.call("llvm.fabs.f64", self.number("%control", 0))
-        least = self.call("llvm.maxnum.f64", self.times(size, _bits(16 * _EPSILON)), _bits(1e-300))
+        least = self.call("llvm.maxnum.f64", self.times(size, bits(16 * EPSILON)), bits(1e-300))
         short = self.let(f"fcmp olt double {h}, {least}")
         self.do(f"br i1 {short}, label %fail, label %step")
         self.label("fail")
         known = self.let(f"fcmp ord double {error}, {error}")
-        finite = self.let(f"fcmp olt double {error}, {_bits(1e300)}")
+        finite = self.let(f"fcmp olt double {error}, {bits(1e300)}")
         status = self.let(f"select i1 {self.let(f'and i1 {known}, {finite}')}, i64 2, i64 3")
         self.put_integer(status, "%counts", 3)
         self.do("ret void")
 
     def _factor(self, error: str) -> str:
-        power = _bits(-1 / self.tableau.order)
-        return self.times(_bits(SAFETY), self.call(libm_symbol("power"), error, power))
+        power = bits(-1 / self.tableau.order)
+        return self.times(bits(SAFETY), self.call(libm_symbol("power"), error, power))
 
     def _error(self) -> str:
         """The largest of all lanes: root mean square of the error over the scale."""
@@ -320,15 +224,15 @@ entry:
                 totals.append(each[0])
                 for other in each[1:]:
                     totals[-1] = self.plus(totals[-1], other)
-        count = _bits(float(max(self.controlled, 1)))
+        count = bits(float(max(self.controlled, 1)))
         if len(totals) == 1:
             return self.times(h, self.call("llvm.sqrt.f64", self.let(f"fdiv double {totals[0]}, {count}")))
         fifth, third = totals
-        both = self.plus(fifth, self.times(third, _bits(0.01)))
+        both = self.plus(fifth, self.times(third, bits(0.01)))
         below = self.call("llvm.sqrt.f64", self.times(count, both))
         error = self.times(h, self.let(f"fdiv double {fifth}, {below}"))
-        none = self.let(f"fcmp oeq double {both}, {_bits(0.0)}")
-        return self.let(f"select i1 {none}, double {_bits(0.0)}, double {error}")
+        none = self.let(f"fcmp oeq double {both}, {bits(0.0)}")
+        return self.let(f"select i1 {none}, double {bits(0.0)}, double {error}")
 
     # --- a step is done ---
 
@@ -338,7 +242,7 @@ entry:
                 self._combine("%there", row)
                 self._rates("%there", self._time(c), f"%k{self.tableau.stages + 1 + place}")
         h, last = self.number("%kept", 0), self.number("%kept", 1)
-        is_last = self.let(f"fcmp one double {last}, {_bits(0.0)}")
+        is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
         t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {self._time(1.0)}")
         self.put(t, "%control", 0)
         with self.loop(self.layout.size // self.layout.chunk) as i:
@@ -369,7 +273,7 @@ entry:
     def _lengthen(self, h: str, is_last: str) -> None:
         """The next step; one that was cut at stop does not shorten it."""
         factor = self._factor(self.number("%kept", 3))
-        factor = self.call("llvm.minnum.f64", self.call("llvm.maxnum.f64", factor, _bits(LEAST)), _bits(MOST))
+        factor = self.call("llvm.minnum.f64", self.call("llvm.maxnum.f64", factor, bits(LEAST)), bits(MOST))
         wanted = self.times(h, factor)
         longer = self.call("llvm.maxnum.f64", wanted, self.number("%kept", 2))
         self.put(self.let(f"select i1 {is_last}, double {longer}, double {wanted}"), "%control", 1)

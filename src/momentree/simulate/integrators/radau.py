@@ -27,7 +27,8 @@ from momentree.errors import MomentreeError
 from momentree.simulate.integrators import explicit
 from momentree.simulate.integrators.dense_algebra import Spans, algebra_texts
 from momentree.simulate.integrators.differentiated import Differentiated
-from momentree.simulate.integrators.explicit import _EPSILON, HEAD, LanesCode, Status, _Advance, _bits
+from momentree.simulate.integrators.explicit import EPSILON, HEAD, Advance, LanesCode, Status
+from momentree.simulate.integrators.routine import bits
 from momentree.simulate.integrators.tableaux import Row, Tableau
 
 # --- coefficients: Hairer and Wanner 1996, IV.5 table 5.6 and IV.8 ---
@@ -161,7 +162,7 @@ def _table(name: str, values: Sequence[int]) -> str:
 # --- the text ---
 
 
-class _Radau(_Advance, Spans):
+class _Radau(Advance, Spans):
     """The text of advance_1."""
 
     layout: Layout
@@ -203,20 +204,20 @@ entry:
         return self.number("%kept", what)
 
     def _set(self, what: Kept, value: str | float) -> None:
-        self.put(_bits(value) if isinstance(value, (int, float)) else value, "%kept", what)
+        self.put(bits(value) if isinstance(value, (int, float)) else value, "%kept", what)
 
     def _is(self, what: Kept, holds: bool = True) -> str:
-        return self.let(f"fcmp {'une' if holds else 'oeq'} double {self._get(what)}, {_bits(0.0)}")
+        return self.let(f"fcmp {'une' if holds else 'oeq'} double {self._get(what)}, {bits(0.0)}")
 
     def _over(self, a: str | float, b: str) -> str:
-        return self.let(f"fdiv double {_bits(a) if isinstance(a, (int, float)) else a}, {b}")
+        return self.let(f"fdiv double {bits(a) if isinstance(a, (int, float)) else a}, {b}")
 
     def _within(self, x: str, least: float, most: float) -> str:
         """x, but not beyond these; a NaN is the most."""
-        return self.call("llvm.maxnum.f64", self.call("llvm.minnum.f64", x, _bits(most)), _bits(least))
+        return self.call("llvm.maxnum.f64", self.call("llvm.minnum.f64", x, bits(most)), bits(least))
 
     def _power(self, x: str, exponent: str | float) -> str:
-        return self.call(libm_symbol("power"), x, _bits(exponent) if isinstance(exponent, (int, float)) else exponent)
+        return self.call(libm_symbol("power"), x, bits(exponent) if isinstance(exponent, (int, float)) else exponent)
 
     def _weighted(self, row: Sequence[float], chunks: Sequence[str]) -> str:
         """The sum of chunks times numbers."""
@@ -304,7 +305,7 @@ entry:
             value = self.let(f"load double, ptr {self.offset('%entries', i)}")
             self.do(f"store double {value}, ptr {self.offset('%matrix', place)}")
             # 0 as long as all of them are finite
-            self._set(Kept.TOTAL, self.plus(self._get(Kept.TOTAL), self.times(value, _bits(0.0))))
+            self._set(Kept.TOTAL, self.plus(self._get(Kept.TOTAL), self.times(value, bits(0.0))))
         with self.when(self._is(Kept.TOTAL)):
             self._differences()
 
@@ -317,7 +318,7 @@ entry:
             self._copy("%at", "%there")
             x = self.let(f"load double, ptr {self.offset('%at', j)}")
             larger = self.call("llvm.maxnum.f64", self.call("llvm.fabs.f64", x), least)
-            there = self.plus(x, self.times(larger, _bits(math.sqrt(_EPSILON))))
+            there = self.plus(x, self.times(larger, bits(math.sqrt(EPSILON))))
             self.do(f"store double {there}, ptr {self.offset('%there', j)}")
             self._rates("%there", t, "%d1")
             inverse = self.lines.splat(self._over(1.0, self.let(f"fsub double {there}, {x}")))
@@ -355,7 +356,7 @@ entry:
                 self._put_chunks(["zeroinitializer"] * 3, name, i)
         with self.when(self._is(Kept.FIRST, False)):
             ratio = self._over(self._get(Kept.H), self._get(Kept.H_BEFORE))
-            places = [self.lines.splat(self.times(ratio, _bits(c))) for c in C]
+            places = [self.lines.splat(self.times(ratio, bits(c))) for c in C]
             with self.loop(self._all) as i:
                 p = self._chunks("p", i)
                 z = [self._polynomial(p, s) for s in places]
@@ -365,7 +366,7 @@ entry:
         with self.loop(self._all) as i:
             size = self.lines.intrinsic("maxnum", self.lines.intrinsic("fabs", self.chunk("%y", i)), self._floor(i))
             self.put_chunk(self.lines.fused(size, rtol, atol), "%scale", i)
-        remaining = self.call("llvm.maxnum.f64", self._get(Kept.REMAINING), _bits(_EPSILON))
+        remaining = self.call("llvm.maxnum.f64", self._get(Kept.REMAINING), bits(EPSILON))
         self._set(Kept.REMAINING, self._power(remaining, 0.8))
         self._set(Kept.CONTRACTION, QUICK)
         self._set(Kept.COUNT, 0.0)
@@ -407,15 +408,15 @@ entry:
         change = self._norm(("%d0", "%d1", "%d2"))
         self._set(Kept.ERROR, change)
         self._set(Kept.FACTOR, 1 / SHORTER)
-        self._branch(self.let(f"fcmp olt double {change}, {_bits(1e300)}"), "finite", "retry")
+        self._branch(self.let(f"fcmp olt double {change}, {bits(1e300)}"), "finite", "retry")
         self.label("finite")
-        self._set(Kept.COUNT, self.plus(self._get(Kept.COUNT), _bits(1.0)))
-        again = self.let(f"fcmp ogt double {self._get(Kept.COUNT)}, {_bits(1.0)}")
+        self._set(Kept.COUNT, self.plus(self._get(Kept.COUNT), bits(1.0)))
+        again = self.let(f"fcmp ogt double {self._get(Kept.COUNT)}, {bits(1.0)}")
         self._branch(again, "compare", "apply")
         self.label("compare")
         self._foresee(change)
         self.label("apply")
-        self._set(Kept.CHANGE, self.call("llvm.maxnum.f64", change, _bits(_EPSILON)))
+        self._set(Kept.CHANGE, self.call("llvm.maxnum.f64", change, bits(EPSILON)))
         with self.loop(self._all) as i:
             pairs = zip(self._chunks("w", i), self._chunks("d", i), strict=True)
             w = [self.lines.plus(one, other) for one, other in pairs]
@@ -427,28 +428,28 @@ entry:
     def _goal(self) -> str:
         """What Newton's iteration may leave, as a part of the tolerance."""
         rtol = self.number("%control", 3)
-        root = self.call("llvm.minnum.f64", self.call("llvm.sqrt.f64", rtol), _bits(0.03))
-        return self.call("llvm.maxnum.f64", root, self._over(10 * _EPSILON, rtol))
+        root = self.call("llvm.minnum.f64", self.call("llvm.sqrt.f64", rtol), bits(0.03))
+        return self.call("llvm.maxnum.f64", root, self._over(10 * EPSILON, rtol))
 
     def _foresee(self, change: str) -> None:
         """Whether the iteration will be done after ITERATIONS - 1 of them; if not, how much shorter h has to be."""
         ratio, count = self._over(change, self._get(Kept.CHANGE)), self._get(Kept.COUNT)
         mean = self.call("llvm.sqrt.f64", self.times(ratio, self._get(Kept.RATIO)))
-        second = self.let(f"fcmp oeq double {count}, {_bits(2.0)}")
+        second = self.let(f"fcmp oeq double {count}, {bits(2.0)}")
         contraction = self.let(f"select i1 {second}, double {ratio}, double {mean}")
         self._set(Kept.RATIO, ratio)
         self._set(Kept.CONTRACTION, contraction)
         self._set(Kept.FACTOR, 0.5)
-        self._branch(self.let(f"fcmp olt double {contraction}, {_bits(0.99)}"), "slow", "retry")
+        self._branch(self.let(f"fcmp olt double {contraction}, {bits(0.99)}"), "slow", "retry")
         self.label("slow")
-        remaining = self._over(contraction, self.let(f"fsub double {_bits(1.0)}, {contraction}"))
+        remaining = self._over(contraction, self.let(f"fsub double {bits(1.0)}, {contraction}"))
         self._set(Kept.REMAINING, remaining)
-        more = self.let(f"fsub double {_bits(ITERATIONS - 1.0)}, {count}")
+        more = self.let(f"fsub double {bits(ITERATIONS - 1.0)}, {count}")
         end = self.times(self.times(remaining, change), self._power(contraction, more))
         excess = self._over(end, self._goal())
-        root = self._over(-1.0, self.plus(more, _bits(4.0)))
-        self._set(Kept.FACTOR, self.times(_bits(0.8), self._power(self._within(excess, 1e-4, 20.0), root)))
-        self._branch(self.let(f"fcmp olt double {excess}, {_bits(1.0)}"), "apply", "retry")
+        root = self._over(-1.0, self.plus(more, bits(4.0)))
+        self._set(Kept.FACTOR, self.times(bits(0.8), self._power(self._within(excess, 1e-4, 20.0), root)))
+        self._branch(self.let(f"fcmp olt double {excess}, {bits(1.0)}"), "apply", "retry")
 
     def _norm(self, arrays: Sequence[str]) -> str:
         """Root mean square of what is in the arrays, over the scale."""
@@ -462,7 +463,7 @@ entry:
         total = self.lines.lane(lanes, 0)
         for lane in range(1, self.layout.chunk):
             total = self.plus(total, self.lines.lane(lanes, lane))
-        return self.call("llvm.sqrt.f64", self._over(total, _bits(float(max(self.controlled, 1) * len(arrays)))))
+        return self.call("llvm.sqrt.f64", self._over(total, bits(float(max(self.controlled, 1) * len(arrays)))))
 
     # --- the error ---
 
@@ -475,14 +476,14 @@ entry:
         self._filter("%slope")
         # where h is far from what it should be, a stiff component spoils the first estimate: filtered once more
         unsure = self.let(f"or i1 {self._is(Kept.FIRST)}, {self._is(Kept.REJECTED)}")
-        large = self.let(f"fcmp uge double {self._get(Kept.ERROR)}, {_bits(1.0)}")
+        large = self.let(f"fcmp uge double {self._get(Kept.ERROR)}, {bits(1.0)}")
         with self.when(self.let(f"and i1 {unsure}, {large}")):
             with self.loop(self._all) as i:
                 self.put_chunk(self.lines.plus(self.chunk("%y", i), self.chunk("%d0", i)), "%there", i)
             self._rates("%there", self.number("%control", 0), "%d2")
             self._filter("%d2")
         self._set(Kept.FACTOR, self._over(1.0, self._quotient()))
-        good = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {_bits(1.0)}")
+        good = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {bits(1.0)}")
         self._branch(good, "accept", "retry")
 
     def _rescale(self) -> None:
@@ -501,12 +502,12 @@ entry:
         with self.loop(self._all) as i:
             self.put_chunk(self.lines.plus(self.chunk(slope, i), self.chunk("%d1", i)), "%d0", i)
         self.do("call void @solve_1(ptr %real, ptr %pivots1, ptr %d0)")
-        self._set(Kept.ERROR, self.call("llvm.maximum.f64", self._norm(("%d0",)), _bits(1e-10)))
+        self._set(Kept.ERROR, self.call("llvm.maximum.f64", self._norm(("%d0",)), bits(1e-10)))
 
     def _quotient(self) -> str:
         """h over the next h, which the error allows; many iterations make it larger."""
-        few = self._over(SAFETY * (2 * ITERATIONS + 1), self.plus(self._get(Kept.COUNT), _bits(2.0 * ITERATIONS)))
-        safety = self.call("llvm.minnum.f64", few, _bits(SAFETY))
+        few = self._over(SAFETY * (2 * ITERATIONS + 1), self.plus(self._get(Kept.COUNT), bits(2.0 * ITERATIONS)))
+        safety = self.call("llvm.minnum.f64", few, bits(SAFETY))
         return self._within(self._over(self._power(self._get(Kept.ERROR), 0.25), safety), 1 / LONGER, SHORTER)
 
     def _write_retry(self) -> None:
@@ -519,10 +520,10 @@ entry:
         with self.when(self._is(Kept.FRESH, False)):
             self._set(Kept.STALE, 1.0)
         size = self.call("llvm.fabs.f64", self.number("%control", 0))
-        least = self.call("llvm.maxnum.f64", self.times(size, _bits(16 * _EPSILON)), _bits(1e-300))
+        least = self.call("llvm.maxnum.f64", self.times(size, bits(16 * EPSILON)), bits(1e-300))
         self._branch(self.let(f"fcmp olt double {h}, {least}"), "fail", "step")
         self.label("fail")
-        finite = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {_bits(1e300)}")
+        finite = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {bits(1e300)}")
         short, none = int(Status.TOO_SHORT), int(Status.NOT_FINITE)
         self.put_integer(self.let(f"select i1 {finite}, i64 {short}, i64 {none}"), "%counts", 3)
         self.do("ret void")
@@ -595,16 +596,16 @@ entry:
         shorter = self.call("llvm.minnum.f64", wanted, h)
         wanted = self.let(f"select i1 {self._is(Kept.REJECTED)}, double {shorter}, double {wanted}")
         # a Jacobian that serves well is kept, and so are its factors where h would be little longer
-        quick = self.let(f"fcmp ole double {self._get(Kept.CONTRACTION)}, {_bits(QUICK)}")
+        quick = self.let(f"fcmp ole double {self._get(Kept.CONTRACTION)}, {bits(QUICK)}")
         above = self.let(f"fcmp oge double {wanted}, {h}")
-        below = self.let(f"fcmp ole double {wanted}, {self.times(h, _bits(KEPT_RATIO))}")
+        below = self.let(f"fcmp ole double {wanted}, {self.times(h, bits(KEPT_RATIO))}")
         same = self.let(f"and i1 {quick}, {self.let(f'and i1 {above}, {below}')}")
         wanted = self.let(f"select i1 {same}, double {h}, double {wanted}")
         longer = self.call("llvm.maxnum.f64", wanted, self._get(Kept.WANTED))
         self.put(self.let(f"select i1 {is_last}, double {longer}, double {wanted}"), "%control", 1)
         self._set(Kept.STALE, self.let(f"uitofp i1 {self.let(f'xor i1 {quick}, true')} to double"))
         self._set(Kept.H_BEFORE, h)
-        self._set(Kept.ERROR_BEFORE, self.call("llvm.maxnum.f64", self._get(Kept.ERROR), _bits(1e-2)))
+        self._set(Kept.ERROR_BEFORE, self.call("llvm.maxnum.f64", self._get(Kept.ERROR), bits(1e-2)))
         for what in (Kept.FIRST, Kept.REJECTED, Kept.FRESH):
             self._set(what, 0.0)
 
@@ -613,6 +614,6 @@ entry:
         plain, error = self._quotient(), self._get(Kept.ERROR)
         growth = self._power(self._over(self.times(error, error), self._get(Kept.ERROR_BEFORE)), 0.25)
         ratio = self._over(self._get(Kept.H_BEFORE), h)
-        foreseen = self._within(self._over(self.times(ratio, growth), _bits(SAFETY)), 1 / LONGER, SHORTER)
+        foreseen = self._within(self._over(self.times(ratio, growth), bits(SAFETY)), 1 / LONGER, SHORTER)
         both = self.call("llvm.maxnum.f64", plain, foreseen)
         return self.let(f"select i1 {self._is(Kept.FIRST)}, double {plain}, double {both}")

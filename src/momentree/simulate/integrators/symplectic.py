@@ -37,8 +37,9 @@ from momentree.compile.machine_code import Target, linked, object_code
 from momentree.compile.rows import module
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.integrators.explicit import HEAD, Routine, Status
+from momentree.simulate.integrators.explicit import HEAD, Status
 from momentree.simulate.integrators.rates import Traced, accounts_of, rates_code, split_code
+from momentree.simulate.integrators.routine import Routine, bits
 from momentree.simulate.integrators.stepping import Array, Motion, Stepper
 from momentree.simulate.integrators.tableaux import Row, Tableau
 from momentree.structure.mechanism import Mechanism
@@ -173,17 +174,17 @@ entry:
         left = self.let(f"fsub double {stop}, {t}")
         length = self.call("llvm.minnum.f64", self.call("llvm.fabs.f64", wanted), self.number("%control", 5))
         size = self.call("llvm.fabs.f64", left)
-        last = self.let(f"fcmp oge double {self.times(length, _bits(_SLACK))}, {size}")
+        last = self.let(f"fcmp oge double {self.times(length, bits(_SLACK))}, {size}")
         h = self.call("llvm.copysign.f64", length, left)
         self.put(self.let(f"select i1 {last}, double {left}, double {h}"), "%kept", 0)
         self.put(self.let(f"uitofp i1 {last} to double"), "%kept", 1)
-        there = self.let(f"fcmp oeq double {left}, {_bits(0.0)}")
+        there = self.let(f"fcmp oeq double {left}, {bits(0.0)}")
         self.do(f"br i1 {there}, label %arrived, label %begin")
         self.label("begin")
 
     def _substep(self, k: str) -> None:
         t, h = self.number("%control", 0), self.number("%kept", 0)
-        self.put(self.times(self.times(h, self._entry("weights", "double", k)), _bits(0.5)), "%kept", 2)
+        self.put(self.times(self.times(h, self._entry("weights", "double", k)), bits(0.5)), "%kept", 2)
         self.put(self.plus(t, self.times(h, self._entry("ends", "double", k))), "%kept", 3)
         later = self._entry("ends", "double", self.let(f"add i64 {k}, 1"))
         self.put(self.plus(t, self.times(h, later)), "%kept", 4)
@@ -383,7 +384,7 @@ entry:
     def _extrapolate(self, known: str) -> None:
         """%guess; zero where nothing is known yet."""
         count = self.number("%control", 7)
-        masks = [self.let(f"fcmp ogt double {count}, {_bits(float(k))}") for k in range(ORDER)]
+        masks = [self.let(f"fcmp ogt double {count}, {bits(float(k))}") for k in range(ORDER)]
         kept = [self.lines.splat(self.let(f"uitofp i1 {mask} to double")) for mask in masks]
         with self._momenta() as i:
             total = self.lines.times(kept[0], self.chunk(known, i))
@@ -405,14 +406,14 @@ entry:
 
     def _accept(self) -> None:
         h, last = self.number("%kept", 0), self.number("%kept", 1)
-        is_last = self.let(f"fcmp one double {last}, {_bits(0.0)}")
+        is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
         single = Lines(1, "end")
         total, lost = _two_sum(single, self.number("%control", 0), self.plus(h, self.number("%control", 6)))
         self.do(str(single).strip())
         t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {total}")
         self.put(t, "%control", 0)
-        self.put(self.let(f"select i1 {is_last}, double {_bits(0.0)}, double {lost}"), "%control", 6)
-        self.put(self.plus(self.number("%control", 7), _bits(1.0)), "%control", 7)
+        self.put(self.let(f"select i1 {is_last}, double {bits(0.0)}, double {lost}"), "%control", 6)
+        self.put(self.plus(self.number("%control", 7), bits(1.0)), "%control", 7)
         self.count("%counts", 0)
         if self.layout.dense:
             self._differentiate(t, h)
@@ -511,10 +512,6 @@ entry:
         given = f"ptr {state}, ptr %time, {parameters}ptr {to}, ptr %scratch"
         self.do(f"call void @{function}_{self.width}({given})")
         self.count("%counts", 2)
-
-
-def _bits(x: float) -> str:
-    return Lines(1).number(x)
 
 
 def _dot(lines: Lines, a: Sequence[str], b: Sequence[str]) -> str:
