@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from momentree.compile.functions import Lines
 from momentree.compile.rolled import Group, Pass, RolledRecords
 from momentree.compile.rows import GIVEN, Lanes, Rows, Writer, fused_products, module
-from momentree.compile.tape import Variable, edges_of
+from momentree.compile.tape import Tape, Variable, edges_of
+from momentree.equations.sweeps import Record, Records, Runner
 from momentree.spatial import Scalar
 
 Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
@@ -48,6 +49,20 @@ class Rolled:
         late = self._read_late()
         self.needs = _needs(self.passes, late)
         self.slots, self.stride = _slots(self.passes, self.needs, late)
+
+    @classmethod
+    def of(
+        cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False
+    ) -> Rolled:
+        """The code of what `trace` gives when its records are swept by the runner that it is handed."""
+        swept: list[RolledRecords] = []
+
+        def run(bodies: list[Record]) -> Records:
+            swept.append(RolledRecords(bodies, tape))
+            return swept[0]
+
+        results = trace(run)
+        return cls(swept[0], results, arrays, by_columns)
 
     def _given_away(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
         """Leaves what groups can put into the output by themselves to them; what is left, by place."""
@@ -253,7 +268,7 @@ class _Text:
     # --- loops ---
 
     def _loop(self, number: int, p: Pass) -> None:
-        count, name = self.code.bodies - 1, f"pass{number}"
+        count, name = self.code.bodies - 1, f"{self.rows.name}.pass{number}"
         begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
         tables = _Tables(name, p, self.code)
         self.constants += tables.texts()

@@ -19,14 +19,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from momentree.compile.rolled import RolledRecords
 from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.forces import Names
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.sweeps import Record, Records, Runner
+from momentree.equations.sweeps import Records, Runner
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions import Expression, Reference
 from momentree.spatial import Scalar
@@ -171,11 +170,4 @@ def trace_rolled(mechanism: Mechanism, what: str) -> Rolled:
     if by_columns:
         arguments = (*arguments, ("v", _numbered("v", mechanism.nv)))
     tape = Tape()
-    swept: list[RolledRecords] = []
-
-    def run(bodies: list[Record]) -> Records:
-        swept.append(RolledRecords(bodies, tape))
-        return swept[0]
-
-    results = _ROLLED[what](*_given(tape, mechanism, arguments, run))
-    return Rolled(swept[0], results, arguments, by_columns)
+    return Rolled.of(tape, arguments, lambda run: _ROLLED[what](*_given(tape, mechanism, arguments, run)), by_columns)

@@ -12,7 +12,6 @@ from momentree.compile.choice import LONG, MANY
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
-from momentree.compile.rolled import RolledRecords
 from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments
@@ -168,14 +167,8 @@ def _code(
 
 
 def _rolled(mechanism: Mechanism, formula: _OfState, arguments: Arguments) -> Rolled:
-    tape, swept = Tape(), list[RolledRecords]()
-
-    def run(bodies: list[Record]) -> Records:
-        swept.append(RolledRecords(bodies, tape))
-        return swept[0]
-
-    results = _traced(tape, mechanism, formula, arguments, run)
-    return Rolled(swept[0], results, arguments)
+    tape = Tape()
+    return Rolled.of(tape, arguments, lambda run: _traced(tape, mechanism, formula, arguments, run))
 
 
 def _traced(tape: Tape, mechanism: Mechanism, formula: _OfState, arguments: Arguments, run: Runner) -> list[Scalar]:

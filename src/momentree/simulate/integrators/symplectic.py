@@ -108,7 +108,7 @@ def advance_text(
     texts, functions = list[str](), set[tuple[str, int]]()
     for name, code in codes.items():
         written, called = code.lanes(width, name)
-        texts += [text.replace("@pass", f"@{name}.pass") for text in written]  # tables of rolled code, apart
+        texts += written
         functions |= called
     ends = [math.fsum(weights[:k]) for k in range(len(weights))] + [1.0]
     tables = [_table("weights", "double", [Lines(1).number(w) for w in weights])]
