@@ -9,6 +9,7 @@ from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
 REGULARISATION = 1e-10  # of the mean diagonal, added to every diagonal entry of a semi-definite matrix
+TURNS = 3  # of the same solve
 
 
 def inverse(A: Matrix) -> list[list[Scalar]]:
@@ -52,21 +53,26 @@ def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
 
 
 def solve_semidefinite(Phi: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
-    """x with Phi x = b for a positive semi-definite Phi, of any rank, and a b in its range; x = 0 where Phi = 0.
+    """The shortest x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0.
 
-        (Phi + delta E) x_1 = b,   x = x_1 + (Phi + delta E)^-1 (b - Phi x_1),   delta = 1e-10 of the mean diagonal
+        x <- x + P P S (b - Phi x),  three times from x = 0,   P x = x - delta S x
 
-    Without pivoting and without a branch. The first solution errs by delta / (delta + lambda) along the eigenvector of
-    the eigenvalue lambda, the second by the square of that. Along null directions x is 0 but for what rounding puts
-    there, some 1e-5 of x; what b has outside the range of Phi comes back 2 / delta times as large.
+    with S = (Phi + delta E)^-1, delta = 1e-10 of the mean diagonal. Without pivoting and without a branch. P takes away
+    what lies along null directions, which S makes large: rounding, and what b has outside the range of Phi. Along the
+    eigenvector of another eigenvalue lambda each turn leaves 3 delta / lambda of the error.
     """
     n = len(Phi)
     delta = REGULARISATION / max(n, 1) * _sum(Phi[i][i] for i in range(n))
-    delta = select(delta, delta, math.inf)  # its reciprocal is 0, and so is x
-    factors = _factors([[Phi[i][j] + delta if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
-    x = _solved(*factors, b)
-    residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)]
-    return [entry + step for entry, step in zip(x, _solved(*factors, residual), strict=True)]
+    safe = select(delta, delta, math.inf)  # its reciprocal is 0, and so is x
+    factors = _factors([[Phi[i][j] + safe if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
+    x: list[Scalar] = [0] * n
+    for turn in range(TURNS):
+        residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)] if turn else b
+        step = _solved(*factors, residual)
+        for _ in range(2):
+            step = [entry - delta * part for entry, part in zip(step, _solved(*factors, step), strict=True)]
+        x = [entry + more for entry, more in zip(x, step, strict=True)]
+    return x
 
 
 def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:

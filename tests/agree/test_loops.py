@@ -1,0 +1,105 @@
+"""Loops in Hamiltonian variables: closed at the velocity level, they move as the equations of the first kind say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
+from momentree.equations import hamiltonian
+from momentree.equations.closure import Configuration
+
+SECONDS = 0.3
+LINKAGES = {
+    "four-bar": (four_bar, {"A": 1.0}, {"A": 0.5}),
+    "slider-crank": (slider_crank, {"A": 1.0}, {"A": 0.5}),
+    "Bennett": (bennett, {"R1": 1.0}, {"R1": 0.7}),  # three of five rows are redundant
+    "two four-bars": (lambda: four_bars_in_a_row(2), {"G0": 0.5}, {"G0": 0.5}),
+}
+
+
+def started(name):
+    build, given, rates = LINKAGES[name]
+    system = build().build()
+    return system, system.assemble(given, rates=rates)
+
+
+def first_kind(system, start):
+    """The end of M u' + d = J' lambda, J u' + J' u = 0, rows redundant or not; J' by differences."""
+    n, mechanism = system.nq, system.mechanism
+
+    def rates(t, y):
+        q, u = y[:n], y[n:]
+        J, after, before = (Configuration(mechanism, q + h * u, u, t).jacobian() for h in (0, 1e-5, -1e-5))
+        K = np.block([[system.mass_matrix(q), J.T], [J, np.zeros((len(J), len(J)))]])
+        right = np.concatenate([-system.bias(q, u), -(after - before) @ u / 2e-5])
+        return np.concatenate([u, np.linalg.lstsq(K, right, rcond=1e-10)[0][:n]])
+
+    return solve_ivp(rates, (0, SECONDS), [*start.q, *start.v], method="DOP853", rtol=1e-9, atol=1e-10).y[:n, -1]
+
+
+def by_momenta(system, start, rates=hamiltonian.rates):
+    n, mechanism = system.nq, system.mechanism
+    p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
+
+    def change(t, y):
+        return np.concatenate([*rates(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+
+    return solve_ivp(change, (0, SECONDS), [*start.q, *p], method="DOP853", rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_loops_move_as_the_equations_of_the_first_kind_say(name):
+    system, start = started(name)
+    found = by_momenta(system, start)
+    np.testing.assert_allclose(found.y[: system.nq, -1], first_kind(system, start), rtol=0, atol=1e-9)
+    gaps = Configuration(system.mechanism, found.y[: system.nq, -1], start.v, SECONDS).gaps()
+    assert np.abs(gaps).max() < 1e-10
+    assert found.nfev < 400  # nothing rough in p*', redundant rows or not
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_energy_is_kept(name):
+    system, start = started(name)
+    found = by_momenta(system, start)
+    q, p = found.y[: system.nq, -1].tolist(), found.y[system.nq :, -1].tolist()
+    moving = hamiltonian.changing_bodies(system.mechanism, q, p)
+    u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
+    assert system.energy(q, u).total == pytest.approx(system.energy(start.q, start.v).total, abs=1e-8)
+
+
+def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
+    # Ivanov 2022 (6) as printed
+    def printed(mechanism, moving):
+        parts = closed(mechanism, moving)
+        for record in moving[1:]:
+            record.mu_star = record.mu
+        return parts
+
+    closed = hamiltonian.close_loops
+    system, start = started("four-bar")
+    right = by_momenta(system, start).y[: system.nq, -1]
+    monkeypatch.setattr(hamiltonian, "close_loops", printed)
+    assert (
+        np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
+    )
+
+
+def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
+    system, start = started("four-bar")
+    right = by_momenta(system, start).y[: system.nq, -1]
+    turning = hamiltonian.turning
+    monkeypatch.setattr(hamiltonian, "turning", lambda *given: turning(*given) * 0)
+    assert (
+        np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
+    )
+
+
+def test_impulses_along_the_rows_leave_the_loops_closed():
+    system, start = started("Bennett")
+    p = np.array(hamiltonian.momenta(system.mechanism, start.q.tolist(), start.v.tolist()))
+    p += np.random.default_rng(1).standard_normal(system.nv)  # a blow from outside
+    moving = hamiltonian.changing_bodies(system.mechanism, start.q.tolist(), p.tolist())
+    u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
+    assert np.abs(Configuration(system.mechanism, start.q, u).velocities()).max() < 1e-12
