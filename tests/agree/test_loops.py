@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.equations import hamiltonian
 from momentree.equations.closure import Configuration
@@ -81,9 +82,7 @@ def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
     system, start = started("four-bar")
     right = by_momenta(system, start).y[: system.nq, -1]
     monkeypatch.setattr(hamiltonian, "close_loops", printed)
-    assert (
-        np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
-    )
+    assert np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
 
 
 def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
@@ -91,9 +90,7 @@ def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
     right = by_momenta(system, start).y[: system.nq, -1]
     turning = hamiltonian.turning
     monkeypatch.setattr(hamiltonian, "turning", lambda *given: turning(*given) * 0)
-    assert (
-        np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
-    )
+    assert np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
 
 
 def test_impulses_along_the_rows_leave_the_loops_closed():
@@ -103,3 +100,32 @@ def test_impulses_along_the_rows_leave_the_loops_closed():
     moving = hamiltonian.changing_bodies(system.mechanism, start.q.tolist(), p.tolist())
     u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
     assert np.abs(Configuration(system.mechanism, start.q, u).velocities()).max() < 1e-12
+
+
+def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_published():
+    # rigid version of the slider-crank of the IVP test set (Mazzia and Magherini 2008): phi1 and phi1' at t, from the
+    # one equation of its crank angle
+    m = mt.Model("slider-crank", gravity=(0, 0, 0))
+    crank = m.body("crank", mass=0.36, com=(0.075, 0, 0), inertia=(0.002727, 0.002727, 0.002727))
+    rod = m.body("rod", mass=0.151104, com=(0.15, 0, 0), inertia=(0.0045339259, 0.0045339259, 0.0045339259))
+    slider = m.body("slider", mass=0.075552)
+    m.joint("A", mt.Revolute("z"), m.ground, crank)
+    m.joint("B", mt.Revolute("z"), crank.at((0.15, 0, 0)), rod)
+    m.joint("C", mt.Revolute("z"), rod.at((0.3, 0, 0)), slider)
+    m.joint("D", mt.Prismatic("x"), m.ground, slider)
+    m.cut("C")
+    system = m.build()
+    start = system.assemble({"A": 0.0}, rates={"A": 150.0})
+    n, mechanism = system.nq, system.mechanism
+    p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
+
+    def change(t, y):
+        return np.concatenate([*hamiltonian.rates(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+
+    times = [0.01, 0.02, 0.05, 0.1]
+    found = solve_ivp(change, (0, 0.1), [*start.q, *p], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=times)
+    angle = found.y[[str(name) for name in mechanism.coordinates].index("A")]
+    expected = [1.3033241062998660, 2.6427133922841563, 6.7630601990444770, 13.469381183029512]
+    np.testing.assert_allclose(angle, expected, rtol=0, atol=1e-9)
+    moving = hamiltonian.changing_bodies(mechanism, found.y[:n, -1].tolist(), found.y[n:, -1].tolist())
+    assert moving[mechanism.by_joint["A"].number].u[0] == pytest.approx(121.14899262814002, rel=1e-9)
