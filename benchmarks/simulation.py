@@ -70,8 +70,8 @@ NOTES = (
     "  constraints, sensors and actuators switched off. The batch is 512 motions, several in the lanes of a vector.",
     "- dop853, relative tolerance 1e-8: milliseconds per simulated second. The peer is `solve_ivp` of SciPy with",
     "  DOP853 and the same tolerances, driving `pin.aba`.",
-    "- Momentree runs with its default formulation and accounts for energy. In Lagrangian variables its RK4 gives",
-    "  MuJoCo's numbers, which is checked first.",
+    "- Momentree runs with its default formulation; single motions account for energy. In Lagrangian variables its",
+    "  RK4 gives MuJoCo's numbers, which is checked first.",
     "- Medians of turns taken one after the other in one process.",
 )
 

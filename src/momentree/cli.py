@@ -224,7 +224,7 @@ def demo(
 
     if name is None:
         for example in gallery():
-            print(f"{example.name:<24} {example.summary}")
+            print(f"{example.name:<28} {example.summary}")
         return
     for line in report(find(name), out):
         print(line)

@@ -1,7 +1,7 @@
 """Which code is made: straight-line for systems of few bodies, rolled for those of many.
 
-Straight-line code runs faster, by a fifth to a half, but it takes LLVM longer to make than it is long: seconds for a
-hundred bodies. Rolled code is made in a tenth of a second for any number of them.
+Straight-line code runs faster, but the time that LLVM takes to make it grows faster than its length. Rolled code takes
+about as long to make for any number of bodies.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import compile_tape
 from momentree.compile.machine_code import Target
+from momentree.compile.tape import Tape
 from momentree.compile.tracing import trace, trace_rolled
 from momentree.structure.mechanism import Mechanism
 
@@ -18,12 +19,18 @@ LONG = 16_000  # operations: above, LLVM takes more than a second or two
 
 def kernel_of(mechanism: Mechanism, what: str, code: str | None = None) -> Kernel:
     """The machine code of a quantity; `code` is "straight-line" or "rolled", unless given what suits."""
-    if code == "rolled" or (code is None and len(mechanism.bodies) > MANY):
+    if is_rolled(mechanism, code):
         return _rolled(mechanism, what)
     tape, arguments = trace(mechanism, what)
-    if code is None and len(tape.online()) > LONG and len(mechanism.bodies) > 1:
-        return _rolled(mechanism, what)
-    return compile_tape(tape, arguments)
+    return _rolled(mechanism, what) if is_rolled(mechanism, code, tape) else compile_tape(tape, arguments)
+
+
+def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) -> bool:
+    """Whether code is rolled: as asked for, or by the number of bodies and, once it is traced, of operations."""
+    if code is not None:
+        return code == "rolled"
+    long = tape is not None and len(tape.online()) > LONG and len(mechanism.bodies) > 1
+    return len(mechanism.bodies) > MANY or long
 
 
 def _rolled(mechanism: Mechanism, what: str) -> Kernel:

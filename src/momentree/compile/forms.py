@@ -25,7 +25,7 @@ Form = Any
 
 _VECTOR: Form = (Vector, (None,) * 3)
 _ROTATION: Form = (Rotation, (_VECTOR,) * 3)
-_NOT_SWEPT = ("motion", "limits")  # fields of joints: prescribed motions enter as coordinates, limits exert no force
+_NOT_SWEPT = ("motion", "limits")  # fields of joints: motions enter as coordinates, limits as stops
 
 
 def taken_apart(thing: Any, generally: bool = False) -> tuple[Form, list[Scalar]]:

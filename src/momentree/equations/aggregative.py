@@ -118,9 +118,15 @@ def inertia_product(
     moving = records(mechanism, q, t=t, parameters=parameters, run=run)
     moving[0].v = REST
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        nothing = (0,) * len(body.connection.joint.rates)
-        record.u, record.along = nothing if body.laws else tuple(x[body.v]), nothing
+        record.u = (0,) * len(body.connection.joint.rates) if body.laws else tuple(x[body.v])
     moving.outward(carry_velocity)
+    return momenta_along(mechanism, moving)
+
+
+def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
+    """The momenta along the rates of bodies that move: A' of what each carries."""
+    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
+        record.along = (0,) * len(body.connection.joint.rates)
     moving.locally(momentum)
     moving.inward(gather)
     return along_rates(mechanism, moving, "b")

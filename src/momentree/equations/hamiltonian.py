@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from momentree.equations.aggregative import momenta_along
 from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
 from momentree.equations.loops import Closing, along, closings, opening, pair, turning
@@ -209,19 +210,7 @@ def momenta(
 ) -> tuple[Scalar, ...]:
     """p at given rates, prescribed joints and the ground moving too."""
     moving = records(mechanism, q, u, t=t, parameters=parameters, run=run)
-    moving.locally(begin_momentum)
-    moving.inward(gather_momentum)
-    return along_rates(mechanism, moving, "p")
-
-
-def begin_momentum(body: Record) -> Fields:
-    """mu begins as M v."""
-    return {"mu": body.inertia @ body.v}
-
-
-def gather_momentum(body: Record) -> tuple[Fields, Fields]:
-    """mu = M v + sum of C' mu over children; p = A' mu."""
-    return {"p": body.A.along(body.mu)}, {"mu": body.X.force_to_parent(body.mu)}
+    return momenta_along(mechanism, moving)
 
 
 def _less(a: Coordinates, b: Coordinates) -> list[Scalar]:

@@ -171,8 +171,9 @@ class Run:
         known = self._known(joint)
         body = self.mechanism.by_joint[known]
         if self.mechanism.loops or self.mechanism.closures:
-            raise MomentreeError(f"joint '{known}': reactions are not computed yet where there are loops, constraints.")
-        if any(name.startswith("latch of ") for name, _ in self.end.events):
+            raise MomentreeError(f"joint '{known}': reactions are not computed yet where there are loops.")
+        latches = {meter.name for meter in self.meters if meter.kind == "latch"}
+        if any(name in latches for name, _ in self.end.events):
             raise MomentreeError(f"joint '{known}': reactions are not computed yet where latches have locked joints.")
         assert isinstance(body, TreeBody)
         found = self._each(lambda samples: samples.wrench(body))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ class Settings:
         choices = {"formulation": FORMULATIONS, "closure": CLOSURES, "integrator": INTEGRATORS}
         problems = [
             f"{name} '{getattr(self, name)}' is not known: choose {', '.join(known)}."
-            + suggestion(str(getattr(self, name)), known)
+            + _meant(getattr(self, name), known)
             for name, known in choices.items()
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in known
         ]
@@ -91,3 +92,9 @@ def settings_of(**settings: Any) -> Settings:
 def is_number(x: Any) -> bool:
     """A finite real number."""
     return isinstance(x, (int, float, np.number)) and not isinstance(x, bool) and math.isfinite(x)
+
+
+def _meant(given: Any, known: Iterable[str]) -> str:
+    """The choice that comes near, if one does: all are listed already."""
+    found = suggestion(str(given), known)
+    return found if "Did you mean" in found else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from momentree.compile.choice import LONG, MANY
+from momentree.compile.choice import MANY, is_rolled
 from momentree.compile.kernel import Kernel
 from momentree.compile.llvm import StraightLine
 from momentree.compile.machine_code import Target
@@ -19,14 +19,15 @@ from momentree.equations import hamiltonian
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.forces import Names, along_rates, names_of
 from momentree.equations.formulations import Formulation
+from momentree.equations.group import forces_on_group, rates_of_group
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_rates, move
 from momentree.equations.powers import meters, motion_powers, movers, powers
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
 from momentree.simulate.integrators.differentiated import Differentiated
-from momentree.spatial import Scalar, Vector
-from momentree.structure.mechanism import Mechanism, Reversed
+from momentree.spatial import Scalar
+from momentree.structure.mechanism import Mechanism
 
 Traced = StraightLine | Rolled
 _OfState = Callable[[Mechanism, Sequence[Scalar], Scalar, Names, Runner], list[Scalar]]
@@ -100,26 +101,6 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
 
 
-def rates_of_group(body: Record) -> Fields:
-    """How a joint's coordinates change on their group: a rotation by w in axes of M, others by their derivatives."""
-    return {"r": (*body.dq[:-4], *body.u[-3:]) if len(body.q) != len(body.u) else tuple(body.dq)}
-
-
-def forces_on_group(body: Record) -> Fields:
-    """F = p' - p x w of momenta that a rotation w carries along, p' of all others: structure-preserving.md (3)."""
-    if not body.free or len(body.q) == len(body.u):
-        return {"F": body.dp}
-    w = Vector(*body.u[-3:])
-    if isinstance(body.joint, Reversed):
-        triples = [(Vector(*body.dp[i : i + 3]), Vector(*body.p[i : i + 3])) for i in range(0, len(body.p), 3)]
-        return {"F": tuple(e for dp, p in triples for e in dp - p.cross(w))}
-    # p x w and what the joint's own rates make of Omega mu cancel: they are not computed
-    F = body.F - (body.v - body.A @ body.u).cross_force(body.mu)
-    moment = F.angular - Vector(*body.u[:3]).cross(Vector(*body.p[:3])) if len(body.u) > 3 else F.angular
-    found = (*F.linear, *moment)[-len(body.u) :]
-    return {"F": tuple(f + given for f, given in zip(found, body.along, strict=True))}
-
-
 def drift(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """The rates on the group: one for each momentum."""
     moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
@@ -157,11 +138,11 @@ def _code(
     mechanism: Mechanism, formula: _OfState, arguments: Arguments, code: str | None,
     straight: type[StraightLine] = StraightLine,
 ) -> Traced:  # fmt: skip
-    if code == "rolled" or (code is None and len(mechanism.bodies) > MANY):
+    if is_rolled(mechanism, code):
         return _rolled(mechanism, formula, arguments)
     tape = Tape()
     tape.outputs(_traced(tape, mechanism, formula, arguments, Records))
-    if code is None and len(tape.online()) > LONG and len(mechanism.bodies) > 1:
+    if is_rolled(mechanism, code, tape):
         return _rolled(mechanism, formula, arguments)
     return straight.of(tape, arguments, Target.host())
 
