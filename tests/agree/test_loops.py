@@ -9,7 +9,9 @@ from scipy.integrate import solve_ivp
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.equations import hamiltonian
+from momentree.equations.aggregative import momenta_along
 from momentree.equations.closure import Configuration
+from momentree.spatial import Force
 
 SECONDS = 0.3
 LINKAGES = {
@@ -72,24 +74,25 @@ def test_energy_is_kept(name):
 
 def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
     # Ivanov 2022 (6) as printed
-    def printed(mechanism, moving):
-        parts = closed(mechanism, moving)
+    def printed(mechanism, *given):
+        moving = closed(mechanism, *given)
+        momenta_along(mechanism, moving)  # Z: the momentum of a body and of all that it carries
         for record in moving[1:]:
-            record.mu_star = record.mu
-        return parts
+            record.mu_star = record.Z
+        return moving
 
-    closed = hamiltonian.close_loops
+    closed = hamiltonian.moving_bodies
     system, start = started("four-bar")
     right = by_momenta(system, start).y[: system.nq, -1]
-    monkeypatch.setattr(hamiltonian, "close_loops", printed)
+    monkeypatch.setattr(hamiltonian, "moving_bodies", printed)
     assert np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
 
 
 def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
     system, start = started("four-bar")
     right = by_momenta(system, start).y[: system.nq, -1]
-    turning = hamiltonian.turning
-    monkeypatch.setattr(hamiltonian, "turning", lambda *given: turning(*given) * 0)
+    nothing = {"push_first": Force.zero(), "push_second": Force.zero()}
+    monkeypatch.setattr(hamiltonian, "press", lambda kappa: lambda loop: nothing)
     assert np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
 
 

@@ -54,7 +54,7 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
     state = state or assemble(mechanism)
     kept = independent_rows(_jacobian(state))
     first = len(kept)
-    for probe in _nearby(state):
+    for probe in nearby(state):
         more = independent_rows(_jacobian(probe))
         if len(more) > len(kept):
             kept = more
@@ -71,8 +71,11 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
     )
 
 
-def independent_rows(J: Array) -> list[int]:
-    """Rows that span all the others: QR with pivoting takes the row with the most new in it, the first among equals."""
+def independent_rows(J: Array, rank: int | None = None) -> list[int]:
+    """Rows that span all the others: QR with pivoting takes the row with the most new in it, the first among equals.
+
+    As many as `rank` says where it is known.
+    """
     if not J.size or not J.any():
         return []
     from scipy.linalg import qr
@@ -80,14 +83,15 @@ def independent_rows(J: Array) -> list[int]:
     earlier_first = 1 - 1e-9 * np.arange(len(J)) / len(J)
     R, order = qr((J * earlier_first[:, None]).T, mode="r", pivoting=True)
     new = np.abs(np.diag(R))
-    return sorted(order[: int((new > RANK * new[0]).sum())].tolist())
+    count = int((new > RANK * new[0]).sum()) if rank is None else rank
+    return sorted(order[:count].tolist())
 
 
 def _jacobian(state: State) -> Array:
     return Configuration(state.mechanism, state.q, t=state.t).jacobian(on_rates=True)
 
 
-def _nearby(state: State) -> Sequence[State]:
+def nearby(state: State) -> Sequence[State]:
     """Closed configurations a finite way off: a random direction that the closure lets pass, then closed again."""
     mechanism = state.mechanism
     J = _jacobian(state)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from momentree.compile.functions import Lines
 from momentree.compile.rolled import Group, Pass, RolledRecords
@@ -57,8 +57,8 @@ class Rolled:
         """The code of what `trace` gives when its records are swept by the runner that it is handed."""
         swept: list[RolledRecords] = []
 
-        def run(bodies: list[Record]) -> Records:
-            swept.append(RolledRecords(bodies, tape))
+        def run(bodies: Iterable[Record], order: Sequence[int] | None = None) -> Records:
+            swept.append(RolledRecords(list(bodies), tape))
             return swept[0]
 
         results = trace(run)

@@ -125,8 +125,8 @@ def inertia_product(
 
 def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     """The momenta along the rates of bodies that move: A' of what each carries."""
-    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        record.along = (0,) * len(body.connection.joint.rates)
+    for body in mechanism.bodies:
+        moving[body.number].along = (0,) * len(body.connection.joint.rates)
     moving.locally(momentum)
     moving.inward(gather)
     return along_rates(mechanism, moving, "b")

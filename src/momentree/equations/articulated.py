@@ -8,6 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.loops import (
+    begin_rows,
+    carried,
+    close,
+    hold_accelerations,
+    impulses,
+    measure,
+    numbered,
+)
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
@@ -44,6 +53,32 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
     return {"W": W, "D": D, "rest": rest}, {"M_star": left.to_parent(body.X), "p": body.X.force_to_parent(p)}
 
 
+def give_way(body: Record) -> tuple[Fields, Fields]:
+    """All that goes inward where loops are closed: rows that close here, M*, p, and the rows that stay open."""
+    here = Record(**vars(body), left=body.open)
+    made: Fields = {}
+    if body.arranged.closes:
+        closing = close(Record(**{**vars(body), "phi": body.p}))
+        vars(here).update(closing, p=closing["phi"])
+        made = {name: closing[name] for name in ("g", "G_F", "G_o")}
+    given, up = articulate(here)
+    vars(here).update(given)
+    rows = {"open": carried(here, here.left, given.get("rest", ()), here.c)}
+    return made | given, rows if body.arranged.onto_still else up | rows
+
+
+def find_reactions(body: Record, parent: Record) -> Fields:
+    """lambda, here eta, of the rows that are open here; what they do along the rates is part of the rest."""
+    a = body.X.motion(parent.dv) + body.c
+    eta = impulses(body, parent, a)
+    if not body.free:
+        return {"dv": a, **numbered(eta)}
+    rest = list(body.rest)
+    for force, size in zip(body.open.F, eta, strict=True):
+        rest = [r + along * size for r, along in zip(rest, body.A.along(force), strict=True)]
+    return {**accelerate(Record(**{**vars(body), "rest": rest}), parent), **numbered(eta)}
+
+
 def accelerate(body: Record, parent: Record) -> Fields:
     """du = D (rest - W' a), dv = a + A du, where a = C dv_parent + c."""
     a = body.X.motion(parent.dv) + body.c
@@ -75,14 +110,26 @@ def accelerating_bodies(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    alpha: Scalar = 0,
 ) -> Records:
-    """The bodies with the derivatives du of their rates and dv of their velocities, as felt."""
-    moving = loaded(mechanism, q, u, None, t, parameters, run)
+    """The bodies with the derivatives du of their rates and dv of their velocities, as felt.
+
+    Loops are closed, by reactions that make their gaps vanish as g'' + 2 alpha g' + alpha^2 g = 0.
+    """
+    moving = loaded(mechanism, q, u, None, t, parameters, run, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
     moving.locally(begin)
     moving.outward(carry_bias)
-    moving.inward(articulate)
-    moving.outward(accelerate)
+    if not mechanism.loops:
+        moving.inward(articulate)
+        moving.outward(accelerate)
+        return moving
+    if alpha != 0:
+        moving.loops.locally(measure)
+    moving.loops.locally(hold_accelerations(alpha))
+    moving.locally(begin_rows)
+    moving.inward(give_way)
+    moving.outward(find_reactions)
     return moving

@@ -40,11 +40,12 @@ def loaded(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    closed: bool = False,
 ) -> Records:
     """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its rates."""
-    moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run)
+    moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run, closed=closed)
     names = names_of(mechanism, moving, t, parameters)
-    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
+    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force
     drive(mechanism, moving, names)
     return moving

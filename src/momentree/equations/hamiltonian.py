@@ -6,22 +6,35 @@ phi, one outward for rates, velocities and momenta, one inward for p'. The lette
     M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)
     p' = (A'' - A' Omega) mu + Q                                                                           (6)
 
-where A'' mu stands for the transposed derivative of A along the motion times mu.
+where A'' mu stands for the transposed derivative of A along the motion times mu. Closed loops (loops.py) make p* of p:
+
+    p = p* + J' eta ,   mu* = mu - T' (rows eta) ,   A' mu* = p* ,   p*' = (A'' - A' Omega) mu* + Q               (6, 8)
+
+with eta such that all loops stay closed; (6) as printed in the paper has mu, which is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from momentree.equations.aggregative import momenta_along
 from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
-from momentree.equations.loops import Closing, along, closings, opening, pair, turning
+from momentree.equations.loops import (
+    begin_rows,
+    carried,
+    close,
+    close_gaps,
+    hold_velocities,
+    impulses,
+    measure,
+    numbered,
+    press,
+    pushed,
+)
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import REST, Force, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
-from momentree.spatial.symmetric import inverse, product, solve_semidefinite
+from momentree.spatial.symmetric import inverse, product
 from momentree.structure.mechanism import Mechanism
 
 # --- the steps ---
@@ -53,6 +66,22 @@ def carry_phi(body: Record) -> tuple[Fields, Fields]:
     return {}, {"phi": body.X.force_to_parent(phi)}
 
 
+def give_way(body: Record) -> tuple[Fields, Fields]:
+    """All that goes inward where loops are closed: rows that close here, M*, phi, and the rows that stay open."""
+    here = Record(**vars(body), left=body.open)
+    made: Fields = {}
+    if body.arranged.closes:
+        closing = close(here)
+        vars(here).update(closing)
+        made = {name: closing[name] for name in ("g", "G_F", "G_o")}
+    given, up = articulate(here)
+    vars(here).update(given)
+    up |= carry_phi(here)[1]
+    rest = _less(here.p, here.A.along(here.phi)) if here.free else ()
+    rows = {"open": carried(here, here.left, rest, here.v_r)}
+    return made | given, rows if body.arranged.onto_still else up | rows
+
+
 def find_rates(body: Record, parent: Record) -> Fields:
     """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_parent + v^r."""
     w = body.X.motion(parent.v) + body.v_r
@@ -64,6 +93,17 @@ def find_rates(body: Record, parent: Record) -> Fields:
     v = w + body.A @ u
     mu = body.M_star @ v + body.phi
     return {"u": u, "v": v, "mu": mu, "mu_star": mu}
+
+
+def find_impulses(body: Record, parent: Record) -> Fields:
+    """eta of the rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
+    eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
+    phi = body.phi
+    if not body.arranged.closes:
+        for force, size in zip(body.open.F, eta, strict=True):
+            phi = phi - force * size
+    found = find_rates(Record(**{**vars(body), "phi": phi}), parent)
+    return {**found, **numbered(eta)}
 
 
 def carry_gravity(body: Record, parent: Record) -> Fields:
@@ -95,69 +135,56 @@ def moving_bodies(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    gamma: Scalar = 0,
 ) -> Records:
-    """The bodies with their rates u, velocities v and momenta mu, from the momenta p along the rates."""
-    moving = records(mechanism, q, t=t, parameters=parameters, run=run)
-    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        record.free = body.v.stop > body.v.start
-        record.p = tuple(p[body.v])
+    """The bodies with their rates u, velocities v and momenta mu*, from the momenta p* along the rates.
+
+    Loops are closed: they do not open, or with gaps that vanish as exp(-gamma t).
+    """
+    moving = records(mechanism, q, t=t, parameters=parameters, run=run, closed=bool(mechanism.loops))
+    for body in mechanism.bodies:
+        record = moving[body.number]
+        record.free, record.p = body.v.stop > body.v.start, tuple(p[body.v])
     moving.locally(begin)
-    moving.inward(articulate)
-    moving.inward(carry_phi)
-    moving.outward(find_rates)
+    if not mechanism.loops:
+        moving.inward(articulate)
+        moving.inward(carry_phi)
+        moving.outward(find_rates)
+        return moving
+    if gamma != 0:
+        moving.loops.locally(measure)
+        moving.loops.locally(hold_velocities(gamma))
+    find_closed(moving)
     return moving
 
 
-def close_loops(mechanism: Mechanism, moving: Records) -> list[tuple[Closing, list[Scalar]]]:
-    """Find eta, along the rows of each loop, for which p = p* + J' eta keeps all loops closed; move the bodies so.
+def find_closed(moving: Records) -> None:
+    """u and v of bodies that have begun, their loops closed."""
+    moving.locally(begin_rows)
+    moving.inward(give_way)
+    moving.outward(find_impulses)
 
-    Phi eta = -b: b is how the loops open by p* alone, Phi how they open by a unit impulse along each row. mu* is mu
-    less what the impulses carry. Redundant rows make Phi singular (spatial/symmetric.py).
+
+def closing_step(
+    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
+) -> Records:
+    """The bodies with rates u that take them in unit time to where loops are closed, the shortest way by inertia.
+
+    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `gap` of loops is g.
     """
-    found = closings(mechanism, moving)
-    b = [x for closing in found for x in opening(closing, moving)]
-    given = [(record.p, record.v_r) for record in moving[1:]]
-    ground, moving[0].v = moving[0].v, REST
-    Phi = []
-    for row in [(closing, row) for closing in found for row in closing.rows]:
-        _strike(moving, [row])
-        for record in moving[1:]:
-            record.p, record.v_r = record.j, REST
-        _respond(moving)
-        Phi.append([x for closing in found for x in opening(closing, moving)])
-    moving[0].v = ground
-    eta = iter(solve_semidefinite(Phi, [-x for x in b]))
-    parts = [(closing, [next(eta) for _ in closing.rows]) for closing in found]
-    _strike(moving, [(closing, along(closing, part)) for closing, part in parts])
-    for record, (p_star, v_r) in zip(moving[1:], given, strict=True):
-        record.p, record.v_r = tuple(a + c for a, c in zip(p_star, record.j, strict=False)), v_r
-    _respond(moving)
-    for record in moving[1:]:
-        record.mu_star = record.mu - record.nu
-    return parts
-
-
-def _strike(moving: Records, wrenches: Sequence[tuple[Closing, Force]]) -> None:
-    """Impulses between bodies, nu with all that the bodies carry, and j = A' nu along the rates."""
-    for record in moving:
-        record.nu = Force.zero()
-    for closing, wrench in wrenches:
-        for number, part in pair(closing, moving, wrench).items():
-            moving[number].nu = moving[number].nu + part
-    moving.inward(gather_impulse)
-
-
-def _respond(moving: Records) -> None:
-    """How the bodies move with the momenta p."""
-    for record in moving[1:]:
-        record.phi = Force.zero()
-    moving.inward(carry_phi)
-    moving.outward(find_rates)
-
-
-def gather_impulse(body: Record) -> tuple[Fields, Fields]:
-    """nu of a body and of all that it carries; j = A' nu."""
-    return {"j": body.A.along(body.nu)}, {"nu": body.X.force_to_parent(body.nu)}
+    moving = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
+    moving[0].v = REST
+    for body in mechanism.bodies:
+        record = moving[body.number]
+        record.free, record.p = body.v.stop > body.v.start, (0,) * (body.v.stop - body.v.start)
+        if not record.free:
+            record.u = (0,) * len(record.A.columns)
+    moving.loops.locally(measure)
+    moving.loops.locally(close_gaps)
+    moving.locally(begin)
+    find_closed(moving)
+    moving.locally(move)
+    return moving
 
 
 def changing_bodies(
@@ -167,18 +194,21 @@ def changing_bodies(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    gamma: Scalar = 0,
+    kappa: Scalar = 0,
 ) -> Records:
-    """The moving bodies with the derivatives dq of their coordinates and dp of their momenta."""
-    moving = moving_bodies(mechanism, q, p, t, parameters, run)
-    closed = close_loops(mechanism, moving) if mechanism.loops else []
+    """The moving bodies with the derivatives dq of their coordinates and dp of their momenta.
+
+    `gamma` (1/s) lets gaps of loops vanish, `kappa` (1/s) lets eta leak away, which changes no motion.
+    """
+    moving = moving_bodies(mechanism, q, p, t, parameters, run, gamma)
     moving.locally(move)
     names = names_of(mechanism, moving, t, parameters)
-    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=True):
+    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not mechanism.loops):
         record.applied = force
-    # rows that turn, and an origin that moves, take one more pair of wrenches (docs/theory/hamiltonian.md)
-    for closing, eta in closed:
-        for number, wrench in pair(closing, moving, -turning(closing, moving, eta)).items():
-            moving[number].applied = moving[number].applied + wrench
+    if mechanism.loops:
+        moving.loops.locally(press(kappa))
+        moving.locally(pushed)
     drive(mechanism, moving, names)
     moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
     moving.outward(carry_gravity)
@@ -194,9 +224,11 @@ def rates(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    gamma: Scalar = 0,
+    kappa: Scalar = 0,
 ) -> Rates:
     """The derivatives of q and p under the forces of the model."""
-    moving = changing_bodies(mechanism, q, p, t, parameters, run)
+    moving = changing_bodies(mechanism, q, p, t, parameters, run, gamma, kappa)
     return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "dp"))
 
 
@@ -211,6 +243,18 @@ def momenta(
     """p at given rates, prescribed joints and the ground moving too."""
     moving = records(mechanism, q, u, t=t, parameters=parameters, run=run)
     return momenta_along(mechanism, moving)
+
+
+def closed_momenta(
+    mechanism: Mechanism,
+    q: Coordinates,
+    p: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> tuple[Scalar, ...]:
+    """p from p*: the same motion, with no impulse eta left over."""
+    return momenta_along(mechanism, moving_bodies(mechanism, q, p, t, parameters, run))
 
 
 def _less(a: Coordinates, b: Coordinates) -> list[Scalar]:

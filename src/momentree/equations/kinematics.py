@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from momentree.equations.loops import face, with_loops
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Reference
 from momentree.model.joint import Coordinates, Prescribed
@@ -61,6 +62,7 @@ def records(
     parameters: Mapping[Reference, Scalar] | None = None,
     weighed: bool = False,
     run: Runner = Records,
+    closed: bool = False,
 ) -> Records:
     """One record for the ground and each body: placed (`X_0`), moving (`v`) if u is given, accelerating if du is.
 
@@ -71,6 +73,7 @@ def records(
     | parameters |            | values of the free parameters in motion laws                               |
     | weighed    |            | accelerations as felt: less gravity, as if the ground were hurled upwards  |
     | run        |            | who runs the steps (sweeps.py)                                             |
+    | closed     |            | with nodes where loops close, and the loops faced (loops.py)               |
     """
     now = {TIME: t, **(parameters or {})}
     bodies = [_ground(mechanism, now, weighed)]
@@ -82,8 +85,11 @@ def records(
             moves = body.connection.joint.prescribed(*_at(body.laws, now))._asdict()
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint": body.joint}
         bodies.append(Record(**fixed, inertia=body.inertia, **moves))
-    found = run(bodies)
+    still = mechanism.ground is None and not weighed
+    found = with_loops(mechanism, bodies, run, still) if closed else run(bodies)
     found.outward(place)
+    if closed:
+        found.loops.locally(face)
     if u is not None:
         found.outward(carry_velocity)
     if du is not None:

@@ -1,7 +1,14 @@
-"""Joint coordinates q and rates u: equations of the first kind, here of trees, by articulated inertias."""
+"""Joint coordinates q and rates u: equations of the first kind, by articulated inertias.
+
+    M u' + d = Q + J' lambda ,   J u' + J' u = 0
+
+Loops are closed at the level of accelerations: what they open by, positions and velocities, grows unless something is
+done about it.
+"""
 
 from __future__ import annotations
 
+from momentree.equations import hamiltonian
 from momentree.equations.articulated import accelerating_bodies
 from momentree.equations.forces import Names, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move
@@ -18,9 +25,13 @@ def changing_bodies(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    alpha: Scalar = 0,
 ) -> Records:
-    """The moving bodies with the derivatives dq of their coordinates and du of their rates."""
-    moving = accelerating_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters, run)
+    """The moving bodies with the derivatives dq of their coordinates and du of their rates.
+
+    `alpha` (1/s) makes gaps of loops vanish (Baumgarte 1972).
+    """
+    moving = accelerating_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters, run, alpha)
     moving.locally(move)
     return moving
 
@@ -32,7 +43,21 @@ def rates(
     t: Scalar = 0.0,
     parameters: Names | None = None,
     run: Runner = Records,
+    alpha: Scalar = 0,
 ) -> Rates:
     """The derivatives of q and u under the forces of the model."""
-    moving = changing_bodies(mechanism, q, u, t, parameters, run)
+    moving = changing_bodies(mechanism, q, u, t, parameters, run, alpha)
     return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "du"))
+
+
+def closed_rates(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> tuple[Scalar, ...]:
+    """The rates nearest to u, by kinetic energy, with which loops do not open."""
+    p = hamiltonian.momenta(mechanism, q, u, t, parameters, run)
+    return along_rates(mechanism, hamiltonian.moving_bodies(mechanism, q, p, t, parameters, run), "u")

@@ -1,83 +1,335 @@
-"""Loops on any scalar: the rows that close them, in inertial axes at the common origin O, and what acts along them.
+"""Closed loops on any scalar: rows that are open on their way inward, closed where their two ends meet.
 
-The velocity of a row is that of the loop's first body less that of its second, both at O (the origin of the second
-frame), along the row; a multiplier acts on the first body, and oppositely on the second.
+A loop's rows are forces at the common origin O (that of its second frame), carried by its first body. What they do is
+gathered on the way inward together with M* and phi of the tree (docs/theory/loops.md):
+
+    opening = F' v + b + Phi eta                    of rows that are open in a body that moves with v
+    joint:    s = A' F ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
+    closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
+              M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
+
+and with v known, on the way outward, phi* = phi - F eta. The steps do not ask what moves: with momenta, velocities and
+phi they find eta, the impulses that keep loops closed; with forces, accelerations and bias forces, the reactions
+lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
+
+| record | field           | meaning                                                                                   |
+|--------|-----------------|-------------------------------------------------------------------------------------------|
+| loop   | first, second   | the records of its bodies; `node` is that of the node where it closes                     |
+| loop   | rows            | in axes of the first body, at O                                                           |
+| loop   | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
+| loop   | known           | the part of the opening of each row that is known beforehand                              |
+| body   | open            | the `Bundle` of rows that are open                                                        |
+| body   | eta             | of each of them                                                                           |
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from momentree.equations.kinematics import frame_placement, seen_at
-from momentree.equations.sweeps import Record
-from momentree.errors import MomentreeError
-from momentree.model.joints import Universal
-from momentree.spatial import Force, Motion, Scalar, Vector
+from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.model.joints import Fixed, Universal
+from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial.symmetric import product, semidefinite_solver
+from momentree.structure.closing import closing_plan
+from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
 
 
-class Closing(NamedTuple):
-    """A closing joint at one configuration: O, and the rows as forces there, carried by the first body."""
+class Bundle:
+    """Open rows in one body: forces F, known openings b, Phi (its lower triangle), and the size of each diagonal."""
 
-    loop: Loop
-    origin: Vector
-    rows: tuple[Force, ...]
+    __slots__ = ("F", "Phi", "b", "size")
+
+    def __init__(
+        self,
+        F: Sequence[Force],
+        b: Sequence[Scalar],
+        Phi: Sequence[Sequence[Scalar]],
+        size: Sequence[Scalar],
+    ):
+        self.F, self.b, self.Phi, self.size = tuple(F), tuple(b), tuple(map(tuple, Phi)), tuple(size)
+
+    @classmethod
+    def empty(cls, rows: int) -> Bundle:
+        return cls([Force.zero()] * rows, (0,) * rows, [(0,) * (i + 1) for i in range(rows)], (0,) * rows)
+
+    def __add__(self, other: Bundle) -> Bundle:
+        return Bundle(
+            _sums(self.F, other.F),
+            _sums(self.b, other.b),
+            [_sums(a, c) for a, c in zip(self.Phi, other.Phi, strict=True)],
+            _sums(self.size, other.size),
+        )
+
+    def at(self, i: int, j: int) -> Scalar:
+        """Phi_ij."""
+        return self.Phi[i][j] if i >= j else self.Phi[j][i]
+
+    def spread(self, places: Sequence[int], rows: int) -> Bundle:
+        """The same among so many rows, each at its place; places rise."""
+        found = Bundle.empty(rows)
+        F, b, Phi, size = list(found.F), list(found.b), [list(row) for row in found.Phi], list(found.size)
+        for i, place in enumerate(places):
+            F[place], b[place], size[place] = self.F[i], self.b[i], self.size[i]
+            for j in range(i + 1):
+                Phi[place][places[j]] = self.Phi[i][j]
+        return Bundle(F, b, Phi, size)
 
 
-def closings(mechanism: Mechanism, placed: Sequence[Record]) -> list[Closing]:
-    """All loops, where the bodies are placed."""
-    found = []
-    for loop in mechanism.loops:
-        if isinstance(loop.joint, Universal):
-            message = "a universal joint that closes a loop is not computed yet. Cut another joint of the loop."
-            raise MomentreeError(f"joint '{loop.name}': {message}")
-        R = frame_placement(placed, loop.first).rotation
-        rows = [row.direction for row in loop.joint.rows(loop.joint.reference())]
-        turned = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
-        found.append(Closing(loop, frame_placement(placed, loop.second).offset, turned))
+# --- the records ---
+
+
+def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: bool) -> Records:
+    """The records of bodies and of the nodes where loops close; `loops` of them are the records of the loops.
+
+    `still`: the ground does not move, or accelerate, in what is to be found.
+    """
+    rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
+    plan = closing_plan(mechanism, [len(each) for each in rows], still)
+    bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
+    for record, place in zip(bodies[1:], plan.places[1:], strict=True):
+        record.parent, record.arranged = place.parent, place.arranged
+    found = run(bodies, plan.order)
+    found.loops = run([Record(number=0), *(_loop(*each) for each in zip(mechanism.loops, rows, strict=True))])
+    for number, record in enumerate(found.loops[1:]):
+        loop = mechanism.loops[number]
+        record.number, record.parent = number + 1, 0
+        record.first, record.second = found[loop.first.body], found[loop.second.body]
+        record.node = found[plan.node_of[number]]
+    for record, place in zip(found[1:], plan.places[1:], strict=True):
+        for i, end in enumerate(place.ends):
+            setattr(record, f"end{i}", found.loops[end.loop + 1])
     return found
 
 
-def opening(closing: Closing, moving: Sequence[Record]) -> list[Scalar]:
-    """The velocities of the rows: they vanish where the loop stays closed."""
-    first, second = (_velocity(closing, moving, end.body) for end in (closing.loop.first, closing.loop.second))
-    return [(first - second) @ row for row in closing.rows]
+def _node(number: int) -> Record:
+    """A body without inertia, welded to another: loops close there."""
+    nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
+    nothing |= {"along": (), "spring": None, "rest": None, "damping": None, "stops": None}
+    inertia = RigidInertia(0, ZERO, (0,) * 6)
+    return Record(number=number, mount=Transform(), joint=Fixed(), inertia=inertia, **nothing)
 
 
-def pair(closing: Closing, moving: Sequence[Record], wrench: Force) -> dict[int, Force]:
-    """A wrench at O on the first body, and its opposite on the second: by body, each at its own frame."""
-    first, second = closing.loop.first.body, closing.loop.second.body
-    found = {first: _carried(closing.origin, moving[first], wrench)}
-    other = -_carried(closing.origin, moving[second], wrench)
-    found[second] = found[second] + other if second in found else other
-    return found
+def _loop(loop: Loop, rows: Sequence[Force]) -> Record:
+    R = loop.first.placement.rotation
+    turned = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
+    frames = {"first_frame": loop.first.placement, "second_frame": loop.second.placement}
+    joint = loop.joint.with_fields(motion=None)
+    if isinstance(joint, Universal):  # its last row is across both axes, one in each body
+        turned = turned[:3]
+    return Record(joint=joint, rows=turned, known=(0,) * len(rows), **frames)
 
 
-def turning(closing: Closing, moving: Sequence[Record], eta: Sequence[Scalar]) -> Force:
-    """R' eta + (0; v_O x f): how the wrench R eta changes because its rows turn with the first body and O moves."""
-    first, second = moving[closing.loop.first.body], closing.loop.second.body
-    w = first.X_0.rotation @ first.v.angular
-    total = along(closing, eta)
-    v_O = _velocity(closing, moving, second).linear
-    return Force(w.cross(total.linear), w.cross(total.angular) + v_O.cross(total.linear))
+# --- steps of loops ---
 
 
-def along(closing: Closing, eta: Sequence[Scalar]) -> Force:
-    """R eta, at O."""
+def face(loop: Record) -> Fields:
+    """E, which turns axes of the second body into those of the first; O from the first; rows as forces on both."""
+    R = loop.first.X_0.rotation.T
+    E = R @ loop.second.X_0.rotation
+    arm = R @ (loop.second.X_0.offset - loop.first.X_0.offset) + E @ loop.second_frame.offset
+    rows = loop.rows
+    if isinstance(loop.joint, Universal):
+        a, b = _axes_of(loop, E)
+        rows = (*rows, Force(ZERO, a.cross(b)))
+    pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
+    on_first, on_second = (tuple(forces) for forces in zip(*pairs, strict=True))
+    return {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
+
+
+def measure(loop: Record) -> Fields:
+    """The gap of each row: where the first body stands beyond the second, along it."""
+    R, E = loop.first_frame.rotation, loop.E
+    X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
+    fit = loop.joint.placement(loop.joint.fit(X_FM))
+    offset = R @ (X_FM.offset - fit.offset)
+    turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
+    gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]
+    if isinstance(loop.joint, Universal):
+        a, b = _axes_of(loop, E)
+        gaps.append(a @ b - loop.joint.first @ loop.joint.second)
+    return {"gap": tuple(gaps)}
+
+
+def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
+    """A step: openings are to be -gamma times the gaps."""
+    return lambda loop: {"known": tuple(gamma * gap for gap in loop.gap)}
+
+
+def close_gaps(loop: Record) -> Fields:
+    """Openings are to be the gaps, backwards."""
+    return {"known": tuple(loop.gap)}
+
+
+def hold_accelerations(alpha: Scalar) -> Callable[[Record], Fields]:
+    """A step: what of the openings' derivatives is known from velocities, and g'' + 2 alpha g' + alpha^2 g = 0."""
+
+    def step(loop: Record) -> Fields:
+        v, w = _at_O(loop.first.v, loop.arm), loop.first.v.angular
+        other = _at_O(loop.second.v, loop.second_frame.offset)
+        v_O, w_2 = loop.E @ other, loop.E @ loop.second.v.angular
+        linear = w.cross(v_O * 2 - v) - w_2.cross(v_O)
+        opening = Motion(v - v_O, w - w_2)
+        known = []
+        for i, row in enumerate(loop.lines):
+            turning = _row_rate(loop, i, w, w_2).angular
+            value = linear @ row.linear + turning @ opening.angular
+            if alpha != 0:
+                value = value + (opening @ row) * (2 * alpha) + loop.gap[i] * (alpha * alpha)
+            known.append(value)
+        return {"known": tuple(known)}
+
+    return step
+
+
+def press(kappa: Scalar) -> Callable[[Record], Fields]:
+    """A step: the wrenches on both bodies by which impulses R eta change, -(R' eta + (0; v_O x f)), and leak by kappa.
+
+    Rows turn and the origin moves: docs/theory/loops.md (7). Without these wrenches the motion is wrong.
+    """
+
+    def step(loop: Record) -> Fields:
+        w, w_2 = loop.first.v.angular, loop.E @ loop.second.v.angular
+        v_O = loop.E @ _at_O(loop.second.v, loop.second_frame.offset)
+        total, change = Force.zero(), Force.zero()
+        for i, row in enumerate(loop.lines):
+            eta = getattr(loop.node, f"eta{i}")
+            total = total + row * eta
+            change = change + _row_rate(loop, i, w, w_2) * eta
+        wrench = total * kappa - change - Force(ZERO, v_O.cross(total.linear))
+        first, second = _pair(wrench, loop.arm, loop.E, loop.second_frame.offset)
+        return {"push_first": first, "push_second": second}
+
+    return step
+
+
+def react(loop: Record) -> Fields:
+    """The wrenches of the rows on both bodies, each at its own frame."""
     total = Force.zero()
-    for row, size in zip(closing.rows, eta, strict=True):
-        total = total + row * size
-    return total
+    for i, row in enumerate(loop.lines):
+        total = total + row * getattr(loop.node, f"eta{i}")
+    first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
+    return {"push_first": first, "push_second": second}
 
 
-def _velocity(closing: Closing, moving: Sequence[Record], body: int) -> Motion:
-    """Of a body at O, in inertial axes."""
-    return seen_at(closing.origin, moving[body], moving[body].v)
+def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:
+    """A wrench at O in axes of the first body: on that body, and its opposite on the second, each at its own frame."""
+    f = E.T @ wrench.linear
+    second = Force(f, E.T @ wrench.angular + second_arm.cross(f))
+    return Force(wrench.linear, wrench.angular + arm.cross(wrench.linear)), -second
 
 
-def _carried(origin: Vector, record: Record, wrench: Force) -> Force:
-    """A wrench at O in inertial axes, at the frame of a body in its axes."""
-    R = record.X_0.rotation.T
-    arm = origin - record.X_0.offset
-    return Force(R @ wrench.linear, R @ (wrench.angular + arm.cross(wrench.linear)))
+def _axes_of(loop: Record, E: Rotation) -> tuple[Vector, Vector]:
+    """The two axes of a universal joint, one carried by each body, in axes of the first."""
+    return loop.first_frame.rotation @ loop.joint.first, E @ (loop.second_frame.rotation @ loop.joint.second)
+
+
+def _row_rate(loop: Record, i: int, w: Vector, w_2: Vector) -> Force:
+    """How a row turns: with the first body or, if it is across two axes, with both."""
+    row = loop.lines[i]
+    if i < len(loop.rows):
+        return Force(w.cross(row.linear), w.cross(row.angular))
+    a, b = _axes_of(loop, loop.E)
+    return Force(ZERO, w.cross(a).cross(b) + a.cross(w_2.cross(b)))
+
+
+def _at_O(v: Motion, arm: Vector) -> Vector:
+    return v.linear + v.angular.cross(arm)
+
+
+def _skew_part(R: Rotation) -> Vector:
+    """The rotation vector of a small rotation."""
+    a, b, c = R.rows
+    return Vector(c.y - b.z, a.z - c.x, b.x - a.y) * 0.5
+
+
+# --- steps of bodies ---
+
+
+def begin_rows(body: Record) -> Fields:
+    """The rows that begin here; what is known of their openings counts at their first ends."""
+    found = Bundle.empty(body.arranged.rows)
+    F, b = list(found.F), list(found.b)
+    for i, (start, second) in enumerate(body.arranged.ends):
+        end = getattr(body, f"end{i}")
+        for k, force in enumerate(end.on_second if second else end.on_first):
+            F[start + k] = force
+            b[start + k] = 0 if second else end.known[k]
+    return {"open": Bundle(F, b, found.Phi, found.size)}
+
+
+def close(body: Record) -> Fields:
+    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows take their effect."""
+    rows, count = body.open, body.arranged.closes
+    here, others = range(count), range(count, body.arranged.rows)
+    solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], rows.size[:count])
+    g = solve(rows.b[:count])
+    columns = [solve(column) for column in zip(*rows.F[:count], strict=True)]  # six of them
+    G_F = [Force(Vector(*x[:3]), Vector(*x[3:])) for x in zip(*columns, strict=True)]
+    G_o = [solve([rows.at(i, j) for i in here]) for j in others]
+    F, b, Phi = list(rows.F[count:]), list(rows.b[count:]), []
+    for k, j in enumerate(others):
+        for i in here:
+            F[k] = F[k] - G_F[i] * rows.at(i, j)
+            b[k] = b[k] - rows.at(i, j) * g[i]
+        taken = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
+        Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
+    phi = body.phi
+    for i in here:
+        phi = phi + rows.F[i] * g[i]
+    M_star = body.M_star.plus_products(rows.F[:count], G_F)
+    left = Bundle(F, b, Phi, rows.size[count:])
+    return {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o)), "M_star": M_star, "phi": phi, "left": left}
+
+
+def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> Bundle:
+    """The open rows as what the body stands on sees them, among all that are open there."""
+    F, b, Phi, size = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.size)
+    if body.free:
+        s = [body.A.along(force) for force in rows.F]
+        for k in range(len(F)):
+            shares = product(body.D, s[k])
+            for w, share in zip(body.W, shares, strict=True):
+                F[k] = F[k] - w * share
+            b[k] = b[k] + sum(x * y for x, y in zip(shares, rest, strict=True))
+            for j in range(k + 1):
+                Phi[k][j] = Phi[k][j] + sum(x * y for x, y in zip(shares, s[j], strict=True))
+            size[k] = size[k] + sum(x * y for x, y in zip(shares, s[k], strict=True))
+    if v_r is not REST:
+        b = [known + v_r @ force for known, force in zip(b, F, strict=True)]
+    still = body.arranged.onto_still
+    F = [Force.zero() if still else body.X.force_to_parent(force) for force in F]
+    return Bundle(F, b, Phi, size).spread(body.arranged.up, body.arranged.above)
+
+
+def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
+    """eta of the rows that are open in a body, of those that close in it by its velocity."""
+    open_above = [getattr(parent, f"eta{i}") for i in body.arranged.up]
+    if not body.arranged.closes:
+        return open_above
+    found = []
+    for i in range(body.arranged.closes):
+        total = body.g[i] + v @ body.G_F[i]
+        for column, eta in zip(body.G_o, open_above, strict=True):
+            total = total + column[i] * eta
+        found.append(-total)
+    return found + open_above
+
+
+def numbered(eta: Sequence[Scalar]) -> Fields:
+    """Each a field of its own: eta0, eta1, ..."""
+    return {f"eta{i}": x for i, x in enumerate(eta)}
+
+
+def pushed(body: Record) -> Fields:
+    """What loops apply to a body is added to what else is applied to it."""
+    total = body.applied
+    for i, (_, second) in enumerate(body.arranged.ends):
+        end = getattr(body, f"end{i}")
+        total = total + (end.push_second if second else end.push_first)
+    return {"applied": total}
+
+
+def _sums(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))

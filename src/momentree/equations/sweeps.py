@@ -8,9 +8,9 @@ Nothing else changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
 
 Fields = dict[str, Any]
 
@@ -25,11 +25,22 @@ InwardStep = Callable[[Record], tuple[Fields, Fields]]
 
 
 class Records(list[Record]):
-    """The ground (0) and the bodies of a tree, swept by a plain loop; `parent` numbers the preceding body."""
+    """The ground (0) and the bodies of a tree, swept by a plain loop; `parent` numbers the preceding body.
+
+    `order` has parents before children, where the numbers do not. A record may know others by its fields, of these
+    records or of others: a step reads them, and changes only its own. `loops` are the records of closed loops.
+    """
+
+    loops: Records
+
+    def __init__(self, records: Iterable[Record], order: Sequence[int] | None = None):
+        super().__init__(records)
+        self.order = range(1, len(self)) if order is None else order
 
     def outward(self, step: OutwardStep) -> None:
         """Run a step from the ground to the leaves."""
-        for record in self[1:]:
+        for number in self.order:
+            record = self[number]
             record.__dict__.update(step(record, self[record.parent]))
 
     def locally(self, step: LocalStep) -> None:
@@ -39,7 +50,8 @@ class Records(list[Record]):
 
     def inward(self, step: InwardStep) -> None:
         """Run a step from the leaves to the ground; what a body adds to the ground is dropped."""
-        for record in reversed(self[1:]):
+        for number in reversed(self.order):
+            record = self[number]
             fields, to_parent = step(record)
             record.__dict__.update(fields)
             if record.parent:
@@ -48,4 +60,7 @@ class Records(list[Record]):
                     parent[name] = parent[name] + value
 
 
-Runner = Callable[[list[Record]], Records]  # who sweeps: Records itself, or the compiled loops of compile/rolled.py
+class Runner(Protocol):
+    """Who sweeps: Records itself, or the compiled loops of compile/rolled.py."""
+
+    def __call__(self, records: Iterable[Record], order: Sequence[int] | None = None, /) -> Records: ...

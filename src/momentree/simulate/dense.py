@@ -40,7 +40,8 @@ def at_part(
     _, h, y, stages = motion.unpacked(records)
     assert stages is not None
     begin = np.concatenate([y_before[None], y[:-1]])[step]
-    flat = [part.reshape(*part.shape[:-2], -1) for part in (begin, y[step], stages[step])]
+    end = stages[step, -1] if motion.projected else y[step]  # before loops were closed
+    flat = [part.reshape(*part.shape[:-2], -1) for part in (begin, end, stages[step])]
     found = within(motion.tableau, x, h[step], *flat).reshape(begin.shape)
     for place in quaternions:
         part = found[:, place : place + 4]

@@ -17,11 +17,11 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.dense import sampled
 from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import Status
-from momentree.simulate.integrators.rates import momentum_kernel, velocity_kernel
+from momentree.simulate.integrators.rates import closing_kernel, momentum_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array
-from momentree.simulate.phase import kept
+from momentree.simulate.phase import closed_states, kept
 from momentree.simulate.settings import Settings, is_number
-from momentree.simulate.simulate import FIRST, ROOM, check_states, refuse_loops, sample_times
+from momentree.simulate.simulate import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -61,7 +61,7 @@ def simulate_many(
 
     Lanes share their steps. Where one fails, those of its group are computed again, each alone.
     """
-    refuse_loops(system.mechanism)
+    refuse_constraints(system.mechanism)
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
     if not is_number(t_start):
@@ -113,6 +113,7 @@ def _starts(
     given = np.zeros((count, len(columns)))
     for i, column in enumerate(columns):
         given[:, i] = column
+    check_closed(system._numeric, starts[:, : m.nq], starts[:, m.nq :], np.full(count, t))
     if settings.formulation != "lagrange":
         kernel = kept(system, "momenta", lambda: momentum_kernel(m, system.code))
         for start, x in zip(starts, given, strict=True):
@@ -134,9 +135,11 @@ class _Plan:
         system, dense, name = self.system, settings.integrator not in FIXED, settings.integrator
 
         def make() -> AnyStepper:
-            return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense)
+            closing = settings.held, settings.closure == "project"
+            return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
-        return kept(system, f"{name} {settings.formulation} {dense}, {width} at a time, no accounts", make)
+        what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no accounts"
+        return kept(system, what, make)
 
     def integrated(self, stepper: AnyStepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
         """The samples (k, n, W) of one group, and the time at which it failed."""
@@ -163,10 +166,23 @@ class _Plan:
         none = np.zeros((len(self.t), m.nq + m.nv, 0)), np.zeros(0)
         y = np.moveaxis(np.concatenate([states for states, _ in (none, *found)], axis=2), 2, 0)
         failed = np.concatenate([t for _, t in (none, *found)])
+        y = self._closed(np.ascontiguousarray(y), given)
         q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
         if self.settings.formulation == "hamiltonian" and m.nv:
             kernel = kept(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
             for i in range(len(y)):
-                constants = [np.ascontiguousarray(given[i])] if given.size else []
-                v[i] = kernel([np.ascontiguousarray(y[i]), self.t[:, None].copy(), *constants])
+                v[i] = kernel(self._arguments(y[i], given[i]))
         return Motions(self.system, self.t, q, v, failed)
+
+    def _arguments(self, y: Array, given: Array) -> list[Array]:
+        return [np.array(y), self.t[:, None].copy(), *([np.ascontiguousarray(given)] if given.size else [])]
+
+    def _closed(self, y: Array, given: Array) -> Array:
+        """All states with their loops closed, where these are projected: between steps they may have opened."""
+        m = self.system.mechanism
+        if not m.loops or self.settings.closure != "project":
+            return y
+        close = kept(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
+        parts = error_floor(m)[1]
+        states = [closed_states(close, self._arguments(y[i], given[i]), y[i], m.nq, parts) for i in range(len(y))]
+        return np.array(states).reshape(y.shape)

@@ -10,7 +10,8 @@ import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
 from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_stepper
-from momentree.simulate.integrators.rates import accounts_of, velocity_kernel
+from momentree.simulate.integrators.explicit import NEAR, NEWTON
+from momentree.simulate.integrators.rates import accounts_of, closing_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array, Motion
 from momentree.simulate.settings import Settings
 from momentree.structure.locking import locked
@@ -25,6 +26,23 @@ def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
     if what not in made:
         made[what] = make()
     return made[what]
+
+
+def closed_states(
+    close: Callable[[list[Array]], Array], arguments: list[Array], y: Array, nq: int, quaternions: Sequence[int]
+) -> Array:
+    """States (k, n) with q moved to where loops close; the first of the arguments of `close` is what it may change."""
+    state, found = arguments[0], y.copy()
+    for _ in range(NEWTON):
+        new = close(arguments)
+        for place in quaternions:
+            new[:, place : place + 4] /= np.linalg.norm(new[:, place : place + 4], axis=1, keepdims=True)
+        moved = np.abs(new - state[:, :nq]).max(initial=0.0)
+        state[:, :nq] = new
+        if not moved > NEAR:
+            break
+    found[:, :nq] = state[:, :nq]
+    return found
 
 
 class Phase:
@@ -49,14 +67,16 @@ class Phase:
         names = [name for name, _ in accounts_of(self.mechanism)]
         self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
         self.quaternions = error_floor(self.mechanism)[1]
-        self.stepper = self._kept(f"{settings.integrator} {settings.formulation} {dense}", lambda: self._stepper(dense))
+        what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
+        self.stepper = self._kept(what, lambda: self._stepper(dense))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         return kept(self._system, f"{what} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
-        formulation = FORMULATIONS[self._settings.formulation]
-        return new_stepper(self._symbolic, formulation, self._settings.integrator, self._system.code, dense=dense)
+        settings, formulation = self._settings, FORMULATIONS[self._settings.formulation]
+        what = self._symbolic, formulation, settings.integrator, self._system.code
+        return new_stepper(*what, dense=dense, held=settings.held, project=settings.closure == "project")
 
     def motion(self, t: float, q: Array, p: Array, h: float) -> Motion:
         """From coordinates of the system, and momenta or rates of this phase."""
@@ -74,12 +94,25 @@ class Phase:
         """All coordinates and rates of the system, from states (k, n) of this phase."""
         system, count = self._system, len(self.q)
         q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
-        q[:, self.q] = y[:, :count]
         for number, value in self.held.items():
             q[:, system.mechanism.bodies[number - 1].q] = value
+        y = self._closed(t, y)
+        q[:, self.q] = y[:, :count]
         p = y[:, count : count + len(self.v)]
         v[:, self.v] = p if self._settings.formulation == "lagrange" else self._velocities(t, y)
         return q, v
+
+    def _closed(self, t: Array, y: Array) -> Array:
+        """The states with their loops closed, where these are projected: between steps they may have opened."""
+        if not self.mechanism.loops or self._settings.closure != "project" or not len(t):
+            return y
+        close = self._kept("positions", lambda: closing_kernel(self._symbolic, self._system.code))
+        return closed_states(close, self._arguments(t, y), y, len(self.q), self.quaternions)
+
+    def _arguments(self, t: Array, y: Array) -> list[Array]:
+        constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
+        count = len(self.q) + len(self.v)
+        return [np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants]
 
     def work(self, y: Array, before: Array) -> Array:
         """What each meter has counted, from states (k, n), where `before` was counted in earlier phases."""
@@ -93,11 +126,9 @@ class Phase:
         return self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
 
     def _velocities(self, t: Array, y: Array) -> Array:
-        count = len(self.q) + len(self.v)
         if not len(t) or not len(self.v):
             return np.zeros((len(t), len(self.v)))
-        constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
-        return self._kernel([np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants])
+        return self._kernel(self._arguments(t, y))
 
     @cached_property
     def _kernel(self) -> Any:

@@ -25,6 +25,7 @@ class Settings:
     | t_end       | s                                                                                         |
     | formulation | "hamiltonian" (q, p) or "lagrange" (q, v)                                                 |
     | closure     | how loops are kept closed: "project", "leak", "baumgarte", "none"; trees have none          |
+    | gain        | 1/s: how quickly "baumgarte" closes gaps, and "leak" forgets impulses                      |
     | integrator  | "dop853", "dopri5" (adaptive), "radau" (for stiff systems), "rk4" (fixed step),           |
     |             | "verlet", "verlet4" (fixed step, structure-preserving: for long runs)                     |
     | rtol, atol  | tolerances of adaptive integrators; atol is rtol / 100 unless given                       |
@@ -35,6 +36,7 @@ class Settings:
     t_end: float
     formulation: str = "hamiltonian"
     closure: str = "project"
+    gain: float = 5.0
     integrator: str = "dop853"
     rtol: float = 1e-8
     atol: float | None = None
@@ -56,6 +58,11 @@ class Settings:
             problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
         if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
             problems.append(f"atol is {self.atol}; give a positive number, or None for rtol / 100.")
+        if not is_number(self.gain) or self.gain <= 0:
+            problems.append(f"gain is {self.gain}; give a positive number, in 1/s.")
+        elif not problems and self.closure not in FORMULATIONS[self.formulation].holds:
+            message = f"closure '{self.closure}' does not fit formulation '{self.formulation}'"
+            problems.append(f"{message}: choose {', '.join(FORMULATIONS[self.formulation].holds)}.")
         for name in ("step", "every"):
             value = getattr(self, name)
             if value is not None and (not is_number(value) or value <= 0):
@@ -74,6 +81,16 @@ class Settings:
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
             return [f"every is {self.every:g}, which is no multiple of the step of {self.integrator}, {self.step:g}."]
         return []
+
+    @property
+    def held(self) -> dict[str, float]:
+        """What the equations take to keep loops closed."""
+        return FORMULATIONS[self.formulation].holds[self.closure](self.gain)
+
+    @property
+    def closing(self) -> str:
+        """How loops are kept closed, in words."""
+        return f"{self.closure} {self.held}"
 
     @property
     def absolute(self) -> float:

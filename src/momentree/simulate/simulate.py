@@ -12,12 +12,13 @@ import numpy as np
 
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.batches import coordinates, scalars
+from momentree.equations.closure import row_names
 from momentree.equations.forces import names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
 from momentree.model.values import TIME
-from momentree.simulate.assemble import integrate
+from momentree.simulate.assemble import _characteristic_length, integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
 from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
@@ -27,6 +28,7 @@ from momentree.simulate.integrators.rates import accounts_of
 from momentree.simulate.integrators.stepping import Array
 from momentree.simulate.integrators.symplectic import SymplecticMotion
 from momentree.simulate.phase import Phase
+from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings, is_number, settings_of
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 ROOM = 512  # records of one call of the integrator
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
+CLOSED = 1e-8  # of the size of the mechanism: gaps of a start up to which its loops count as closed
 FIRST = 1e-6  # of the duration: the first step, from which the length is adapted
 
 
@@ -290,7 +293,7 @@ def sample_times(t_start: float, settings: Settings) -> Array:
 
 def checked_start(mechanism: Mechanism, start: State) -> State:
     """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints."""
-    refuse_loops(mechanism)
+    refuse_constraints(mechanism)
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Make it by system.assemble(...).")
     if start.mechanism.coordinates != mechanism.coordinates:
@@ -300,13 +303,35 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
         raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")
     if not is_number(start.t):
         raise MomentreeError(f"the start has t = {start.t}; give a finite time.")
-    return State(start.mechanism, np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t))
+    q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
+    check_closed(mechanism, q[None], v[None], np.array([t]))
+    return State(start.mechanism, q, v, t)
 
 
-def refuse_loops(mechanism: Mechanism) -> None:
-    """Only trees can be simulated yet."""
-    if mechanism.loops or mechanism.closures:
-        raise MomentreeError("simulate: this system has loops or constraints, whose motion is not computed yet.")
+def refuse_constraints(mechanism: Mechanism) -> None:
+    """Constraints by expressions have no equations yet."""
+    if mechanism.closures:
+        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+        raise MomentreeError(f"simulate: motion under the constraints {names} is not computed yet. Use joints instead.")
+
+
+def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
+    """Starts (k, n) must close all loops and keep them closed."""
+    if not mechanism.loops or not len(t):
+        return
+    at, rows, size = Samples(mechanism, q, v, t), row_names(mechanism), max(1.0, _characteristic_length(mechanism))
+    speed = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
+    for what, unit, found, limit in (
+        ("gap", "m or rad", np.abs(at.gaps()), CLOSED * size),
+        ("velocity", "m/s or rad/s", np.abs(at.velocities()) / speed, CLOSED * size),
+    ):
+        k, worst = np.unravel_index(int(found.argmax()), found.shape)
+        if not found[k, worst] <= limit:
+            value = float(found[k, worst] * (speed[k, 0] if what == "velocity" else 1.0))
+            message = f"the start does not close '{rows[int(worst)]}': {what} {value:.3g} {unit}"
+            raise MomentreeError(
+                f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
+            )
 
 
 def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:

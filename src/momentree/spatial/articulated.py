@@ -48,16 +48,7 @@ class ArticulatedInertia:
         gone = {k for k in map(_coordinate_axis, A.columns) if k is not None}
         if len(gone) == 6:
             return ArticulatedInertia((0,) * 6, (ZERO, ZERO, ZERO), (0,) * 6)
-        K, H, J = list(self.K), [list(row) for row in self.H], list(self.J)
-        for w, weighted in zip(W, _weighted(W, D), strict=True):
-            f, m = tuple(w.linear), tuple(w.angular)
-            g, n = tuple(weighted.linear), tuple(weighted.angular)
-            for entry, (i, j) in enumerate(_PAIRS):
-                K[entry] = K[entry] - f[i] * g[j]
-                J[entry] = J[entry] - m[i] * n[j]
-            for i in range(3):
-                for j in range(3):
-                    H[i][j] = H[i][j] - f[i] * n[j]
+        K, H, J = self._changed(W, [-weighted for weighted in _weighted(W, D)])
         for entry, (i, j) in enumerate(_PAIRS):
             K[entry] = 0 if i in gone or j in gone else K[entry]
             J[entry] = 0 if i + 3 in gone or j + 3 in gone else J[entry]
@@ -65,6 +56,26 @@ class ArticulatedInertia:
             Vector(*(0 if i in gone or j + 3 in gone else x for j, x in enumerate(row))) for i, row in enumerate(H)
         )
         return ArticulatedInertia(tuple(K), (a, b, c), tuple(J))
+
+    def plus_products(self, F: Sequence[Force], G: Sequence[Force]) -> ArticulatedInertia:
+        """M* + F G', where that is symmetric."""
+        K, H, J = self._changed(F, G)
+        a, b, c = (Vector(*row) for row in H)
+        return ArticulatedInertia(tuple(K), (a, b, c), tuple(J))
+
+    def _changed(self, F: Sequence[Force], G: Sequence[Force]) -> tuple[list[Scalar], list[list[Scalar]], list[Scalar]]:
+        """The blocks of M* + F G'."""
+        K, H, J = list(self.K), [list(row) for row in self.H], list(self.J)
+        for one, other in zip(F, G, strict=True):
+            f, m = tuple(one.linear), tuple(one.angular)
+            g, n = tuple(other.linear), tuple(other.angular)
+            for entry, (i, j) in enumerate(_PAIRS):
+                K[entry] = K[entry] + f[i] * g[j]
+                J[entry] = J[entry] + m[i] * n[j]
+            for i in range(3):
+                for j in range(3):
+                    H[i][j] = H[i][j] + f[i] * n[j]
+        return K, H, J
 
     def to_parent(self, X: Path) -> ArticulatedInertia:
         """At the parent, through the joint and then the mount."""

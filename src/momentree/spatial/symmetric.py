@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from momentree.spatial.scalar import Scalar, select
 
@@ -53,26 +53,36 @@ def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
 
 
 def solve_semidefinite(Phi: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
-    """The shortest x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0.
+    """The shortest x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0."""
+    return semidefinite_solver(Phi, [Phi[i][i] for i in range(len(Phi))])(b)
+
+
+def semidefinite_solver(Phi: Matrix, size: Sequence[Scalar]) -> Callable[[Sequence[Scalar]], list[Scalar]]:
+    """Finds the shortest x with Phi x = b for a positive semi-definite Phi of any rank, and any b.
 
         x <- x + P P S (b - Phi x),  three times from x = 0,   P x = x - delta S x
 
-    with S = (Phi + delta E)^-1, delta = 1e-10 of the mean diagonal. Without pivoting and without a branch. P takes away
-    what lies along null directions, which S makes large: rounding, and what b has outside the range of Phi. Along the
-    eigenvector of another eigenvalue lambda each turn leaves 3 delta / lambda of the error.
+    with S = (Phi + delta E)^-1, delta = 1e-10 of the mean `size` of the diagonal (what it was before anything was
+    subtracted). Without pivoting and without a branch. P takes away what lies along null directions, which S makes
+    large: rounding, and what b has outside the range of Phi. Along the eigenvector of another eigenvalue lambda each
+    turn leaves 3 delta / lambda of the error.
     """
     n = len(Phi)
-    delta = REGULARISATION / max(n, 1) * _sum(Phi[i][i] for i in range(n))
+    delta = REGULARISATION / max(n, 1) * _sum(size)
     safe = select(delta, delta, math.inf)  # its reciprocal is 0, and so is x
     factors = _factors([[Phi[i][j] + safe if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
-    x: list[Scalar] = [0] * n
-    for turn in range(TURNS):
-        residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)] if turn else b
-        step = _solved(*factors, residual)
-        for _ in range(2):
-            step = [entry - delta * part for entry, part in zip(step, _solved(*factors, step), strict=True)]
-        x = [entry + more for entry, more in zip(x, step, strict=True)]
-    return x
+
+    def solved(b: Sequence[Scalar]) -> list[Scalar]:
+        x: list[Scalar] = [0] * n
+        for turn in range(TURNS):
+            residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)] if turn else b
+            step = _solved(*factors, residual)
+            for _ in range(2):
+                step = [entry - delta * part for entry, part in zip(step, _solved(*factors, step), strict=True)]
+            x = [entry + more for entry, more in zip(x, step, strict=True)]
+        return x
+
+    return solved
 
 
 def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:

@@ -10,6 +10,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar, random_configuration, random_tree
+from momentree.equations.closure import Configuration
 from momentree.simulate.state import State
 
 WAYS = [(formulation, integrator) for formulation in ("hamiltonian", "lagrange") for integrator in ("dop853", "dopri5")]
@@ -218,5 +219,19 @@ def test_quaternions_limits_and_loops_are_looked_at_as_for_one_motion():
         limited.simulate_many([[0.0], [2.0]], [[0.0]], 1.0, every=0.5)
     loop = four_bar().build()
     start = loop.assemble({"A": 1.0})
-    with pytest.raises(mt.MomentreeError, match="loops or constraints, whose motion is not computed yet"):
-        loop.simulate_many([start.q], [start.v], 1.0, every=0.5)
+    with pytest.raises(
+        mt.MomentreeError, match=r"the start does not close 'C: translation along .': gap 0\..* assemble"
+    ):
+        loop.simulate_many([start.q, start.q + 0.1], [start.v], 1.0, every=0.5)
+
+
+def test_loops_of_many_motions_stay_closed_and_move_as_those_of_one():
+    system = four_bar().build()
+    starts = [system.assemble({"A": 1.0 + 0.1 * i}, rates={"A": 0.5}) for i in range(3)]
+    found = system.simulate_many([s.q for s in starts], [s.v for s in starts], 2.0, every=0.25)
+    for start, q, v in zip(starts, found.q, found.v, strict=True):
+        one = system.simulate(start, 2.0, every=0.25)
+        np.testing.assert_allclose(q, one.q, rtol=0, atol=1e-6)
+        assert (
+            max(np.abs(Configuration(system.mechanism, *each).gaps()).max() for each in zip(q, v, strict=True)) < 1e-13
+        )

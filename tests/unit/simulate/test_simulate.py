@@ -304,10 +304,15 @@ def test_a_start_outside_the_limits_of_a_joint_is_refused():
     assert system.simulate(system.assemble({"A": 1.0}), 0.01).end.reason == "arrived"
 
 
-def test_loops_are_refused():
+def test_a_start_that_does_not_close_is_refused_with_its_gap():
     system = four_bar().build()
-    with pytest.raises(mt.MomentreeError, match="loops or constraints, whose motion is not computed yet"):
-        system.simulate(system.assemble({"A": 1.0}), 1.0)
+    start = system.assemble({"A": 1.0})
+    open_start = dataclasses.replace(start, q=start.q + 0.1)
+    with pytest.raises(mt.MomentreeError, match=r"start does not close 'C: translation along z': gap .*assemble"):
+        system.simulate(open_start, 1.0)
+    opening = dataclasses.replace(start, v=start.v + 1.0)
+    with pytest.raises(mt.MomentreeError, match=r"start does not close 'C: translation along .': velocity .*assemble"):
+        system.simulate(opening, 1.0)
 
 
 # --- forces that are wrong ---

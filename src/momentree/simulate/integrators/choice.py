@@ -12,12 +12,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from momentree.equations.batches import quaternions
 from momentree.equations.formulations import Formulation
 from momentree.simulate.integrators import stepping, symplectic
-from momentree.simulate.integrators.rates import accounts_of, rates_code
+from momentree.simulate.integrators.rates import accounts_of, projection_of, rates_code
 from momentree.simulate.integrators.stepping import Array, Stepper
 from momentree.simulate.integrators.symplectic import SymplecticStepper
 from momentree.structure.mechanism import Mechanism
@@ -37,15 +39,19 @@ def new_stepper(
     accounts: bool = True,
     width: int = 1,
     dense: bool = False,
+    held: Mapping[str, float] | None = None,
+    project: bool = False,
 ) -> AnyStepper:
-    """What takes steps of a mechanism by one of the integrators."""
+    """What takes steps of a mechanism by one of the integrators; loops are `held` closed, and projected."""
     if integrator in symplectic.INTEGRATORS:
         return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
     floor, starts = error_floor(mechanism)
     count = len(accounts_of(mechanism)) if accounts else 0
     floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
-    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau")
-    return Stepper(found, stepping.INTEGRATORS[integrator], floor, starts, len(mechanism.free), width, dense)
+    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau", held)
+    projection = projection_of(mechanism, formulation, code) if project and mechanism.loops else None
+    method, parameters = stepping.INTEGRATORS[integrator], len(mechanism.free)
+    return Stepper(found, method, floor, starts, parameters, width, dense, projection=projection)
 
 
 def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:

@@ -5,13 +5,14 @@
 
 Arrays are columns of W numbers, one for each lane; the lanes share t and h. A step is accepted if, in every lane, the
 error over atol + rtol max(|y|, |y new|, floor) is at most 1 (Hairer, Norsett and Wanner 1993, II.4); `floor` is
-infinite for what is not to be controlled. Quaternions are brought back to unit length after each step. `y`, `floor`
-and `work` are filled up with zeros to whole chunks.
+infinite for what is not to be controlled. Quaternions are brought back to unit length after each step, and loops are
+closed where there is a `Projection`. `y`, `floor` and `work` are filled up with zeros to whole chunks.
 
 | control | 0 t | 1 h | 2 stop | 3 rtol | 4 atol | 5 longest h                                                     |
 | counts  | 0 accepted | 1 rejected | 2 evaluations | 3 status | 4 room for records | 5 records | 6 steps in a record |
 
-A record is t, h, y and, for dense output, all stages of the step that ended there. The call ends at `stop`, when the
+A record is t, h, y and, for dense output, all stages of the step that ended there and, where loops were closed after
+it, y before that. The call ends at `stop`, when the
 records are full, or when something is wrong: see `Status`.
 """
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from momentree.compile.functions import Lines, libm_symbol
 from momentree.compile.rows import module
@@ -29,6 +30,7 @@ from momentree.simulate.integrators.tableaux import Row, Tableau
 HEAD = 8  # numbers before y in a record: t, h, and room that keeps y aligned
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # factors of the step length
 EPSILON = 2.0**-52
+NEWTON, NEAR = 4, 1e-7  # steps of Newton's method that close loops, at most; the last is one that moved q by less
 
 
 class Status(enum.IntEnum):
@@ -52,29 +54,47 @@ class LanesCode(Protocol):
         ...
 
 
+class Projection(NamedTuple):
+    """What closes loops after a step: codes of q moved towards where they close, and of what stands behind q then."""
+
+    positions: LanesCode
+    momenta: LanesCode
+    nq: int
+    nv: int
+
+
 class Layout:
     """How many numbers stand where, for states of n numbers, W of them at a time, in chunks of V."""
 
-    def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool):
+    def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool, projected: bool = False):
         self.chunk = width if width > 1 else lanes
         self.size = max(-(-n * width // self.chunk), 1) * self.chunk  # numbers of y, filled up to whole chunks
         self.stages = tableau.stages + tableau.adaptive + (len(tableau.extra) if dense else 0)
-        self.record = HEAD + self.size * (1 + (self.stages if dense else 0))
+        self.record = HEAD + self.size * (1 + (self.stages + projected if dense else 0))
         self.work = self.size * (self.stages + 2) + max(width, 8)
 
 
 def advance_text(
     code: LanesCode, tableau: Tableau, n: int, controlled: int, quaternions: Sequence[int], parameters: bool,
-    width: int, lanes: int, dense: bool,
+    width: int, lanes: int, dense: bool, projection: Projection | None = None,
 ) -> str:  # fmt: skip
     """The module of advance_W; `controlled` numbers count for the error, `quaternions` start in these columns."""
-    texts, functions = code.lanes(width, "rates")
-    layout = Layout(n, width, lanes, tableau, dense)
-    routine = Advance(tableau, layout, width, controlled, len(quaternions), parameters, dense)
+    texts, functions = codes_text(code, projection, width)
+    layout = Layout(n, width, lanes, tableau, dense, projection is not None)
+    routine = Advance(tableau, layout, width, controlled, len(quaternions), parameters, dense, projection)
     starts = ", ".join(f"i64 {q}" for q in quaternions)
     table = f"@quaternions = internal constant [{len(quaternions)} x i64] [{starts}]"
     parts = [*texts, table, routine.text()]
     return module(1, parts, functions | ({("power", 1)} if tableau.adaptive else set()))
+
+
+def codes_text(code: LanesCode, projection: Projection | None, width: int) -> tuple[list[str], set[tuple[str, int]]]:
+    """The texts of rates_W and, where loops are closed, of positions_W and momenta_W; and what they call."""
+    texts, functions = code.lanes(width, "rates")
+    for name in ("positions", "momenta") if projection else ():
+        more, others = getattr(projection, name).lanes(width, name)
+        texts, functions = [*texts, *more], functions | others
+    return texts, functions
 
 
 class Advance(Routine):
@@ -82,11 +102,11 @@ class Advance(Routine):
 
     def __init__(
         self, tableau: Tableau, layout: Layout, width: int, controlled: int, quaternions: int, parameters: bool,
-        dense: bool,
+        dense: bool, projection: Projection | None = None,
     ):  # fmt: skip
         super().__init__(layout.chunk)
         self.tableau, self.layout, self.width, self.controlled = tableau, layout, width, controlled
-        self.quaternions, self.parameters, self.dense = quaternions, parameters, dense
+        self.quaternions, self.parameters, self.dense, self.projection = quaternions, parameters, dense, projection
 
     def text(self) -> str:
         self._begin()
@@ -115,7 +135,13 @@ entry:
         self.do("%kept = alloca double, i64 4")  # h of this step, whether it is the last, h before it was cut, error
         for k in range(len(self.tableau.errors)):
             self.do(f"%sum{k} = alloca {self.lines.type}, align 64")
+        self._remember_turns()
         self._rates("%y", self.number("%control", 0), "%k0")
+
+    def _remember_turns(self) -> None:
+        if self.projection:
+            self.do("%turns = alloca i64")
+            self.do("%moved = alloca double")
 
     def _choose_length(self) -> None:
         """h, but not beyond stop: then what is left, or half of it where that would leave a very short step."""
@@ -160,9 +186,12 @@ entry:
     def _rates(self, y: str, t: str, to: str) -> None:
         for lane in range(self.width):
             self.put(t, "%time", lane)
-        parameters = "ptr %parameters, " if self.parameters else ""
-        self.do(f"call void @rates_{self.width}(ptr {y}, ptr %time, {parameters}ptr {to}, ptr %scratch)")
+        self._call("rates", y, to)
         self.count("%counts", 2)
+
+    def _call(self, name: str, y: str, to: str) -> None:
+        parameters = "ptr %parameters, " if self.parameters else ""
+        self.do(f"call void @{name}_{self.width}(ptr {y}, ptr %time, {parameters}ptr {to}, ptr %scratch)")
 
     # --- the error ---
 
@@ -249,12 +278,14 @@ entry:
             self.put_chunk(self.chunk("%next", i), "%y", i)
         if self.quaternions:
             self._make_unit()
+        if self.projection:
+            self._project(t)
         self.count("%counts", 0)
         if self.tableau.adaptive:
             self._lengthen(h, is_last)
         self._record(t, h, is_last)
-        # f at the end is f at the next beginning, but where quaternions were touched
-        if self.tableau.adaptive and not self.quaternions:
+        # f at the end is f at the next beginning, but where y was touched
+        if self.tableau.adaptive and not self.quaternions and not self.projection:
             with self.loop(self.layout.size // self.layout.chunk) as i:
                 self.put_chunk(self.chunk(f"%k{self.tableau.stages}", i), "%k0", i)
         else:
@@ -287,11 +318,42 @@ entry:
             self.put(t, start, 0)
             self.put(h, start, 1)
             arrays = ["%y", *(f"%k{i}" for i in range(self.layout.stages))] if self.dense else ["%y"]
+            arrays += ["%next"] if self.dense and self.projection else []
             for place, array in enumerate(arrays):
                 to = self.let(f"getelementptr double, ptr {start}, i64 {HEAD + place * self.layout.size}")
                 with self.loop(self.layout.size // self.layout.chunk) as i:
                     self.put_chunk(self.chunk(array, i), to, i)
             self.count("%counts", 5)
+
+    def _project(self, t: str) -> None:
+        """Close the loops of %y: q by Newton's method, then momenta (or rates) there, with no impulse left over."""
+        assert self.projection is not None
+        nq, nv, name = self.projection.nq * self.width, self.projection.nv * self.width, self.new_label("project")
+        for lane in range(self.width):
+            self.put(t, "%time", lane)
+        self.put_integer(0, "%turns", 0)
+        self.goto(name)
+        self.label(name)
+        self._call("positions", "%y", "%there")
+        self.put(bits(0.0), "%moved", 0)
+        with self.loop(nq) as i:
+            old, new = (self.let(f"getelementptr double, ptr {array}, i64 {i}") for array in ("%y", "%there"))
+            x = self.let(f"load double, ptr {new}")
+            way = self.call("llvm.fabs.f64", self.let(f"fsub double {x}, {self.let(f'load double, ptr {old}')}"))
+            self.put(self.call("llvm.maxnum.f64", way, self.number("%moved", 0)), "%moved", 0)
+            self.do(f"store double {x}, ptr {old}")
+        self.count("%turns", 0)
+        far = self.let(f"fcmp ogt double {self.number('%moved', 0)}, {bits(NEAR)}")
+        few = self.let(f"icmp slt i64 {self.integer('%turns', 0)}, {NEWTON}")
+        self.do(f"br i1 {self.let(f'and i1 {far}, {few}')}, label %{name}, label %{name}.done")
+        self.label(f"{name}.done")
+        if self.quaternions:
+            self._make_unit()
+        self._call("momenta", "%y", "%there")
+        with self.loop(nv) as i:
+            x = self.let(f"load double, ptr {self.let(f'getelementptr double, ptr %there, i64 {i}')}")
+            place = self.let(f"add i64 {i}, {nq}")
+            self.do(f"store double {x}, ptr {self.let(f'getelementptr double, ptr %y, i64 {place}')}")
 
     def _make_unit(self) -> None:
         lines = Lines(self.width, "u")

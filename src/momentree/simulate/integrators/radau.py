@@ -27,7 +27,15 @@ from momentree.errors import MomentreeError
 from momentree.simulate.integrators import explicit
 from momentree.simulate.integrators.dense_algebra import Spans, algebra_texts
 from momentree.simulate.integrators.differentiated import Differentiated
-from momentree.simulate.integrators.explicit import EPSILON, HEAD, Advance, LanesCode, Status
+from momentree.simulate.integrators.explicit import (
+    EPSILON,
+    HEAD,
+    Advance,
+    LanesCode,
+    Projection,
+    Status,
+    codes_text,
+)
 from momentree.simulate.integrators.routine import bits
 from momentree.simulate.integrators.tableaux import Row, Tableau
 
@@ -126,12 +134,12 @@ VECTORS = ("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there
 class Layout(explicit.Layout):
     """How many numbers stand where, for states of n numbers, in chunks of as many lanes as a vector has."""
 
-    def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool):
+    def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool, projected: bool = False):
         if width != 1:
             raise MomentreeError(f"radau computes one motion at a time, not {width}. Choose dop853 for many at once.")
         super().__init__(n, width, lanes, tableau, dense)
         self.n, self.stages = n, tableau.stages
-        self.record = HEAD + self.size * (1 + (self.stages if dense else 0))
+        self.record = HEAD + self.size * (1 + (self.stages + projected if dense else 0))
         self.memory = KEPT + 4 * self.size  # behind `control`
         self.vectors = len(VECTORS) * self.size
         # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in place
@@ -140,16 +148,16 @@ class Layout(explicit.Layout):
 
 def advance_text(
     code: LanesCode, tableau: Tableau, n: int, controlled: int, quaternions: Sequence[int], parameters: bool,
-    width: int, lanes: int, dense: bool,
+    width: int, lanes: int, dense: bool, projection: Projection | None = None,
 ) -> str:  # fmt: skip
     """The module of advance_1; the first `controlled` numbers count for the error."""
-    layout = Layout(n, width, lanes, tableau, dense)
-    texts, functions = code.lanes(1, "rates")
+    layout = Layout(n, width, lanes, tableau, dense, projection is not None)
+    texts, functions = codes_text(code, projection, 1)
     places: Sequence[tuple[int, int]] = ()
     if isinstance(code, Differentiated) and code.jacobian is not None:
         more, others = code.jacobian.lanes(1, "jacobian")
         texts, functions, places = [*texts, *more], functions | others, code.places
-    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places))
+    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places), projection)
     tables = [_table("quaternions", quaternions), _table("places", [j * layout.size + i for i, j in places])]
     algebra = [text for parts in (1, 2) for text in algebra_texts(n, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
@@ -167,8 +175,11 @@ class _Radau(Advance, Spans):
 
     layout: Layout
 
-    def __init__(self, layout: Layout, controlled: int, quaternions: int, parameters: bool, dense: bool, entries: int):
-        super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense)
+    def __init__(
+        self, layout: Layout, controlled: int, quaternions: int, parameters: bool, dense: bool, entries: int,
+        projection: Projection | None = None,
+    ):  # fmt: skip
+        super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection)
         self.entries, self.accounts = entries, layout.n - controlled
 
     def text(self) -> str:
@@ -540,10 +551,12 @@ entry:
         self._copy("%next", "%y")
         if self.quaternions:
             self._make_unit()
+        if self.projection:
+            self._project(t)
         self.count("%counts", 0)
         self._lengthen(h, is_last)
         self._record(t, h, is_last)
-        if self.accounts and not self.quaternions:
+        if self.accounts and not self.quaternions and not self.projection:
             self._copy("%d2", "%slope")
         else:
             self._rates("%y", t, "%slope")

@@ -6,7 +6,7 @@ other arguments are t and the free parameters. The mechanism is told in joint fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from momentree.compile.choice import MANY, is_rolled
 from momentree.compile.kernel import Kernel
@@ -26,6 +26,7 @@ from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
 from momentree.simulate.integrators.differentiated import Differentiated
+from momentree.simulate.integrators.explicit import Projection
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
@@ -52,17 +53,18 @@ def accounts_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
 def rates_code(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, accounts: bool = True,
-    differentiated: bool = False,
+    differentiated: bool = False, held: Mapping[str, float] | None = None,
 ) -> Traced:  # fmt: skip
     """The code of the derivatives of a state; `code` is "straight-line" or "rolled", unless given what suits.
 
     Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
+    `held` is what the formulation takes to keep loops closed.
     """
     count = len(accounts_of(mechanism)) if accounts else 0
 
     def rates(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
-        moving = formulation.bodies(told, q, p, t, parameters, run)
+        moving = formulation.bodies(told, q, p, t, parameters, run, **(held or {}))
         found = [*coordinate_rates(told, moving), *along_rates(told, moving, formulation.change)]
         return found + (_powers(told, moving, q, t, parameters) if count else [])
 
@@ -80,6 +82,26 @@ def _powers(told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, pa
     return found
 
 
+def projection_of(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Projection:
+    """What closes loops after a step of an integrator."""
+
+    def momenta(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
+
+    closed = _code(mechanism, momenta, arguments_of(mechanism), code)
+    return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv)
+
+
+def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
+    """Coordinates moved to where loops close, by one step of Newton's method."""
+
+    def positions(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        moving = hamiltonian.closing_step(told, y[: told.nq], t, parameters, run)
+        return [x + dx for x, dx in zip(y, coordinate_rates(told, moving), strict=False)]
+
+    return _code(mechanism, positions, arguments_of(mechanism), code)
+
+
 def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     """Rates from coordinates and momenta, as a function of arrays: y, t and parameters."""
 
@@ -89,6 +111,12 @@ def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
 
     target = Target.host()
     return Kernel(_code(mechanism, velocities, arguments_of(mechanism), code), target.lanes(0), target)
+
+
+def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
+    """The same as a function of arrays: y, t and parameters."""
+    target = Target.host()
+    return Kernel(positions_code(mechanism, code), target.lanes(0), target)
 
 
 def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:

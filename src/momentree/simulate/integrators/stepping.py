@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
 from momentree.simulate.integrators import explicit, radau
-from momentree.simulate.integrators.explicit import HEAD, LanesCode, Status
+from momentree.simulate.integrators.explicit import HEAD, LanesCode, Projection, Status
 from momentree.simulate.integrators.tableaux import TABLEAUX, Tableau
 
 Array = NDArray[np.float64]
@@ -30,23 +30,27 @@ class Stepper:
     | quaternions | the columns of y where they start                                              |
     | parameters  | how many there are                                                             |
     | dense       | whether records hold the stages that dense output needs                         |
+    | projection  | what closes loops after each step, if anything does                             |
     """
 
     def __init__(
         self, code: LanesCode, tableau: Tableau, floor: Array, quaternions: list[int], parameters: int = 0,
-        width: int = 1, dense: bool = False, target: Target | None = None,
+        width: int = 1, dense: bool = False, target: Target | None = None, projection: Projection | None = None,
     ):  # fmt: skip
         target = target or Target.host()
         self.n, self.width, self.tableau, self.dense = len(floor), width, tableau, dense
         controlled = int(np.isfinite(floor).sum())
         lanes = target.lanes(0)
         writer: Any = _WRITERS.get(tableau.name, explicit)
-        self.layout = writer.Layout(self.n, width, lanes, tableau, dense)
-        text = writer.advance_text(code, tableau, self.n, controlled, quaternions, parameters > 0, width, lanes, dense)
+        self.projected = projection is not None
+        self.layout = writer.Layout(self.n, width, lanes, tableau, dense, self.projected)
+        shape = quaternions, parameters > 0, width, lanes, dense, projection
+        text = writer.advance_text(code, tableau, self.n, controlled, *shape)
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
         self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
-        self._scratch_size = max(code.scratch(width), 8)
+        codes = [code, *(projection[:2] if projection else ())]
+        self._scratch_size = max(8, *(each.scratch(width) for each in codes))
 
     def columns(self, values: Array) -> Array:
         """Values (n, W) as the columns of an array that is filled up with zeros."""
@@ -83,6 +87,11 @@ class Motion:
     @property
     def tableau(self) -> Tableau:
         return self._stepper.tableau
+
+    @property
+    def projected(self) -> bool:
+        """Whether loops are closed after each step."""
+        return self._stepper.projected
 
     @property
     def state(self) -> Array:

@@ -1,0 +1,123 @@
+"""The mechanisms of closed_loops.py in Momentree: what a user writes, and the motion bar by bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from loop_references import COUPLER, CRANK, GRAVITY, GROUND, ROCKER, Array, Motion
+from walker_numpy import E1, Gait, gait
+from walker_numpy import start as walker_start
+
+import momentree as mt
+from momentree.simulate.state import State
+
+WALKER = Path(__file__).parents[1] / "examples" / "13_walking_mechanism" / "model.toml"
+
+
+# --- the four-bar linkage ---
+
+
+def four_bar_momentree(start: float, **settings: float) -> Callable[[float], mt.Run]:
+    m = mt.Model("four-bar", gravity=(0, -GRAVITY, 0))
+    crank = m.body("crank", mt.rod(mass=1.0, length=CRANK))
+    coupler = m.body("coupler", mt.rod(mass=1.0, length=COUPLER))
+    rocker = m.body("rocker", mt.rod(mass=1.0, length=ROCKER))
+    m.joint("A", mt.Revolute("z"), m.ground, crank)
+    m.joint("B", mt.Revolute("z"), crank.at((CRANK, 0, 0)), coupler)
+    m.joint("D", mt.Revolute("z"), m.ground.at((GROUND, 0, 0)), rocker)
+    m.joint("C", mt.Revolute("z"), coupler.at((COUPLER, 0, 0)), rocker.at((ROCKER, 0, 0)))
+    system = m.build()
+    begin = system.assemble({"A": start})
+
+    def simulate(seconds: float) -> mt.Run:
+        return system.simulate(begin, t_end=seconds, **settings)
+
+    return simulate
+
+
+def four_bar_motion(run: mt.Run) -> Motion:
+    """Angles of the bars from x, as the peers' motions have them."""
+    angles, rates = (np.column_stack([of("A"), of("A") + of("B"), of("D")]) for of in (run.__getitem__, run.rate))
+    return Motion(run.t, angles, rates)
+
+
+# --- four-bars in a row ---
+
+
+def row_of_four_bars(n: int) -> mt.Model:
+    """n parallelograms of 2 n + 1 rods of 1 m and 1 kg: posts on the ground, and bars between their tops."""
+    m = mt.Model(f"{n} four-bars", gravity=(0, -GRAVITY, 0))
+    posts = [m.body(f"post {i}", mt.rod(mass=1.0, length=1.0, along="y")) for i in range(n + 1)]
+    for i, post in enumerate(posts):
+        m.joint(f"G{i}", mt.Revolute("z"), m.ground.at((i, 0, 0)), post)
+    for i in range(n):
+        bar = m.body(f"bar {i}", mt.rod(mass=1.0, length=1.0))
+        m.joint(f"L{i}", mt.Revolute("z"), posts[i].at((0, 1, 0)), bar)
+        m.joint(f"R{i}", mt.Revolute("z"), bar.at((1, 0, 0)), posts[i + 1].at((0, 1, 0)))
+    return m
+
+
+def row_start(system: mt.System, rate: float) -> State:
+    """Posts upright, falling clockwise at this rate; the bars do not turn. Nothing is left to assemble."""
+    turning = {"G": -rate, "L": rate, "R": -rate}
+    v = np.zeros(system.nv)
+    for body in system.mechanism.bodies:
+        v[body.v] = turning[body.connection.name[0]]
+    return State(system.mechanism.at_defaults(), np.zeros(system.nq), v, 0.0)
+
+
+def row_momentree(n: int) -> Callable[[float, float], mt.Run]:
+    system = row_of_four_bars(n).build()
+
+    def simulate(rate: float, seconds: float) -> mt.Run:
+        return system.simulate(row_start(system, rate), t_end=seconds)
+
+    return simulate
+
+
+def row_motion(n: int, run: mt.Run) -> Motion:
+    """Angles of the posts from y, then of the bars from x."""
+
+    def of(measure: Callable[[str], Array]) -> Array:
+        posts = [measure(f"G{i}") for i in range(n + 1)]
+        return np.column_stack([*posts, *(posts[i] + measure(f"L{i}") for i in range(n))])
+
+    return Motion(run.t, of(run.__getitem__), of(run.rate))
+
+
+# --- the walking mechanism ---
+
+
+def walker_momentree() -> Callable[[float], mt.Run]:
+    """examples/13_walking_mechanism from the periodic gait."""
+    system = mt.load(WALKER).build()
+    begin = system.assemble(*walker_given())
+
+    def simulate(seconds: float) -> mt.Run:
+        return system.simulate(begin, t_end=seconds)
+
+    return simulate
+
+
+def walker_given() -> list[dict[str, list[float]]]:
+    """What fixes the start: coordinates, then rates, of hull and disc."""
+    return [{"hull": x[:3].tolist(), "alpha": x[3:4].tolist()} for x in walker_start()]
+
+
+def walker_command(seconds: float) -> list[str]:
+    """The words after `momentree` that give the same run."""
+    words = ["run", str(WALKER), "--t-end", repr(seconds)]
+    for option, part in zip(("--from", "--rate"), walker_given(), strict=True):
+        for name, values in part.items():
+            words += [option, f"{name}={','.join(map(repr, values))}"]
+    return words
+
+
+def walker_gait(run: mt.Run) -> Gait:
+    """The legs are rounded about their upper ends, their origins."""
+    legs = [body for body in mt.load(WALKER).bodies if body.name.startswith("leg")]
+    depths = np.column_stack([E1 - run.position(leg)[:, 2] for leg in legs])
+    y, _, phi = run["hull"].T
+    return gait(run.t, y, phi, depths)
