@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,7 @@ from statement_counts import statements
 
 SECTIONS = ("four-bar", "row", "growth", "walker")
 START = 1.0  # rad, of the crank
+OWN_WALKERS: dict[str, dict[str, Any]] = {OURS: {}}  # by their settings
 LENGTHS = {"short": 0.5, "long": 4.5}  # s, of runs whose difference tells what an evaluation costs
 QUICK = Effort(1, 2.0, (1, 2), 1, (1.0, 2.0), 0.3, (1, 3), 0.2)
 
@@ -165,23 +167,15 @@ def row(n: int, effort: Effort, known: Sequence[str]) -> list[Row]:
             times[name].append(took)
             motions[name].append(ours.row_motion(n, result) if name == OURS else result)
         print(f"{n} four-bars from {rate:.2f} rad/s", file=sys.stderr)
-    return [
-        Row(
-            name,
-            n,
-            cpu=float(np.median(times[name])) / effort.row,
-            error=worst(exact.row_error(n, *each) for each in zip(effort.rates, found, strict=True)),
-            gap=worst(exact.row_gap(n, motion) for motion in found),
-            kept=sum(exact.branch_kept(n, motion) for motion in found),
-            starts=len(found),
-        )
-        for name, found in motions.items()
-    ]
+    return [judged(name, n, effort, times[name], motions[name]) for name in works]
 
 
-def worst(found: Iterable[float]) -> float:
-    """The largest; not finite if any is not."""
-    return float(np.max([*found]))
+def judged(name: str, n: int, effort: Effort, times: Sequence[float], motions: Sequence[exact.Motion]) -> Row:
+    """Errors are those of the motions that kept the branch: the others went elsewhere."""
+    kept = [(rate, m) for rate, m in zip(effort.rates, motions, strict=True) if exact.branch_kept(n, m)]
+    error = max((exact.row_error(n, rate, motion) for rate, motion in kept), default=math.nan)
+    gap = max((exact.row_gap(n, motion) for _, motion in kept), default=math.nan)
+    return Row(name, n, float(np.median(times)) / effort.row, error, gap, len(kept), len(motions))
 
 
 def growth(n: int, effort: Effort) -> Growth:
@@ -199,19 +193,19 @@ def growth(n: int, effort: Effort) -> Growth:
 
 def walker(effort: Effort) -> list[Walker]:
     seconds = effort.walker
-    own = ours.walker_momentree()
-    works: dict[str, Callable[[], Any]] = {OURS: lambda: own(seconds)}
-    for rtol in (1e-6, 1e-8):
+    own = {name: ours.walker_momentree(**settings) for name, settings in OWN_WALKERS.items()}
+    works: dict[str, Callable[[], Any]] = {name: (lambda work=work: work(seconds)) for name, work in own.items()}
+    for rtol in (1e-6, 1e-8, 1e-10):
         works[f"NumPy, LSODA, rtol {rtol:.0e}"] = lambda rtol=rtol: walker_numpy.walk(seconds, rtol, rtol / 100)
     timed = take_turns(works, effort.repeats)
-    reference = walker_numpy.walk(seconds, 1e-10, 1e-12)
+    reference = walker_numpy.walk(seconds, 1e-12, 1e-14)
     found = []
     for name, (first, best, result) in timed.items():
-        if name == OURS:
+        if isinstance(result, walker_numpy.Walk):
+            gait, gap, last, count = result.gait, result.gap, result.q[-1, :3], result.evaluations
+        else:
             gait, gap, last = ours.walker_gait(result), float(result.closure.max()), result["hull"][-1]
             count = result.statistics.evaluations
-        else:
-            gait, gap, last, count = result.gait, result.gap, result.q[-1, :3], result.evaluations
         off = float(np.abs(last - reference.q[-1, :3]).max())
         found.append(Walker(name, gait, gap, off, count, cpu=best, first=first))
     return found

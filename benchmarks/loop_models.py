@@ -78,25 +78,28 @@ def row_momentree(n: int) -> Callable[[float, float], mt.Run]:
 
 
 def row_motion(n: int, run: mt.Run) -> Motion:
-    """Angles of the posts from y, then of the bars from x."""
+    """Angles of the posts from y, then of the bars from x. No hinge on the left of a bar closes a loop."""
+    bodies = {body.connection.name: body for body in run.mechanism.bodies}
+    posts, bars = ([bodies[f"{kind}{i}"] for i in range(count)] for kind, count in (("G", n + 1), ("L", n)))
 
-    def of(measure: Callable[[str], Array]) -> Array:
-        posts = [measure(f"G{i}") for i in range(n + 1)]
-        return np.column_stack([*posts, *(posts[i] + measure(f"L{i}") for i in range(n))])
+    def absolute(values: Array, at_posts: list[slice], at_bars: list[slice]) -> Array:
+        turned = np.hstack([values[:, at] for at in at_posts])
+        return np.hstack([turned, np.hstack([values[:, at] for at in at_bars]) + turned[:, :-1]])
 
-    return Motion(run.t, of(run.__getitem__), of(run.rate))
+    angles = absolute(run.q, [post.q for post in posts], [bar.q for bar in bars])
+    return Motion(run.t, angles, absolute(run.v, [post.v for post in posts], [bar.v for bar in bars]))
 
 
 # --- the walking mechanism ---
 
 
-def walker_momentree() -> Callable[[float], mt.Run]:
+def walker_momentree(**settings: str | float) -> Callable[[float], mt.Run]:
     """examples/13_walking_mechanism from the periodic gait."""
     system = mt.load(WALKER).build()
     begin = system.assemble(*walker_given())
 
     def simulate(seconds: float) -> mt.Run:
-        return system.simulate(begin, t_end=seconds)
+        return system.simulate(begin, t_end=seconds, **settings)
 
     return simulate
 

@@ -30,7 +30,6 @@ state, angles = start, np.linspace(1, 1 + tau, 128, endpoint=False)
 states = [state := system.assemble({"A": a}, rates={"A": 1.0}, guess=state) for a in angles]
 T, V = np.array([system.energy(state.q, state.v)[:2] for state in states]).T
 turn = tau * np.mean(np.sqrt(T / (run.energy.total[0] - V)))
-
 print(system, *ways, run, f"a turn takes {turn:.9f} s by energy", sep="\n\n")
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert (system.mobility, system.mobility_report.gruebler, len(system.mobility_report.redundant)) == (1, -2, 3)

@@ -246,8 +246,13 @@ def test_a_missed_goal_is_told(load):
     assert [goal.met for goal in page.goals(figures._replace(four_bars=worse))] == [False] * 4
     assert "**no**" in page.page(figures._replace(four_bars=worse), "", 0.0)
     mine = page.Row(page.OURS, 40, 0.01, 1e-6, 1e-13, 12, 12)
-    for cpu, error, met in ((0.1, 1e-5, True), (0.1, 1e-7, False), (0.07, 1e-5, False), (0.1, math.nan, True)):
-        rows = [mine, page.Row("MuJoCo", 40, cpu, error, 1e-7, 12, 12)]
+    for cpu, error, kept, met in (
+        (0.1, 1e-5, 12, True),
+        (0.1, 1e-7, 12, False),
+        (0.07, 1e-5, 12, False),
+        (0.1, math.nan, 0, True),
+    ):
+        rows = [mine, page.Row("MuJoCo", 40, cpu, error, 1e-7, kept, 12)]
         assert [goal.met for goal in page.goals(figures._replace(four_bars=[], rows=rows))] == [True, met]
 
 

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from momentree.equations.loops import Bundle
 from momentree.equations.newton_euler import Spin
 from momentree.model.joint import Joint
 from momentree.spatial import IDENTITY, ZERO, Axes, Force, Motion, Path, RigidInertia, Rotation, Scalar, Transform
@@ -19,6 +20,7 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.moments import MassMoments
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import Vector
+from momentree.structure.closing import Arranged
 from momentree.structure.mechanism import Reversed
 
 Form = Any
@@ -65,7 +67,7 @@ def places(form: Form) -> tuple[str, ...]:
 
 def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
     special = thing is ZERO or thing is IDENTITY
-    if (special and not generally) or thing is None or isinstance(thing, (bool, str)):
+    if (special and not generally) or thing is None or isinstance(thing, (bool, str, Arranged)):
         return "is", thing
     make, parts = _parts(thing, generally)
     if parts is None:
@@ -135,6 +137,8 @@ def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tupl
             return MassMoments, (thing.mass, thing.h, thing.pseudo)
         case ArticulatedInertia():
             return ArticulatedInertia, (thing.K, thing.H, thing.J)
+        case Bundle():
+            return Bundle, (thing.F, thing.b, thing.Phi, thing.size)
         case Axes():
             return Axes, (thing.columns,)
         case Spin():

@@ -7,7 +7,8 @@ recorded on the main tape as in straight-line code. rolled_text.py writes the lo
 
 A number in a record is known by its key, the field and its place in it: "v.0.2" is the third component of the linear
 part of v. On the tape of a group an input is called by its key if it is the body's own, with "^" before it if it is its
-parent's.
+parent's, with "first^" if it is that of the record which the body's record knows as `first`. Such records may belong to
+other records of the same `Program`, as bodies and loops do.
 
 | a body's number is       | when                                            | in the loop                        |
 |--------------------------|-------------------------------------------------|------------------------------------|
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from momentree.compile.forms import Form, general, places, put_together, taken_apart
 from momentree.compile.tape import Tape, Variable
@@ -30,6 +31,44 @@ from momentree.spatial import Scalar
 
 FEW = 8  # bodies: fewer that are alike share a group of a more general form, if there is one
 _NAMES = ("number", "parent", "sweep")  # what says which body it is
+Forms = Mapping[str, tuple[Form, tuple[Scalar | None, ...]]]  # general forms; numbers that are constant, else None
+
+
+class Program:
+    """All records that are swept for one result, and the passes along them, in their order.
+
+    | field  | meaning                                                                              |
+    |--------|--------------------------------------------------------------------------------------|
+    | sweeps | the records; a pass knows its own by their place here                                |
+    | reads  | inputs of the main tape that are read from slots: by name, which records, body and key |
+    """
+
+    def __init__(self, tape: Tape):
+        self.tape = tape
+        self.sweeps: list[RolledRecords] = []
+        self.passes: list[Pass] = []
+        self.reads: dict[str, tuple[int, int, str]] = {}
+        self.waiting: list[tuple[RolledRecords, str, Any]] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number_of(self, form: Any) -> int:
+        """The same for equal forms: numbers are compared faster."""
+        return self._numbers.setdefault(form, len(self._numbers))
+
+    def put_off(self, sweep: RolledRecords, way: str, step: Any) -> None:
+        """Run a step later, in one pass with those that wait, if it can be."""
+        # a local step begins fields that children will add to, so it never shares a pass with an inward one
+        if self.waiting:
+            first, before, _ = self.waiting[0]
+            if first is not sweep or (way == "inward") != (before == "inward"):
+                self.run_waiting()
+        self.waiting.append((sweep, way, step))
+
+    def run_waiting(self) -> None:
+        """Trace the steps that wait, as one pass."""
+        steps, self.waiting = self.waiting, []
+        if steps:
+            steps[0][0].run([(way, step) for _, way, step in steps])
 
 
 class RolledRecord(Record):
@@ -62,6 +101,7 @@ class Group:
     | fields    | what the steps made, on the group's tape                                        |
     | added     | what is added to the parent's fields, already added: by key, on the group's tape |
     | results   | where each body's number belongs in the output, by key                          |
+    | links     | records that each body knows: which sweep, and their numbers, by name            |
     """
 
     number: int
@@ -73,6 +113,7 @@ class Group:
     fields: Fields = field(default_factory=dict)
     added: dict[str, Scalar] = field(default_factory=dict)
     results: dict[str, list[int]] = field(default_factory=dict)
+    links: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
 
     def input(self, name: str) -> Variable:
         """The variable of a key on the group's tape."""
@@ -91,55 +132,66 @@ class Group:
 
 @dataclass(eq=False)
 class Pass:
-    """Steps that one loop over the bodies runs, outward or inward."""
+    """Steps that one loop over the bodies of a sweep runs, outward or inward."""
 
+    sweep: int
     inward: bool
     groups: list[Group]
 
 
-class _Parent:
-    """The parent as an outward step sees it: fields in general form, read from the parent's slots."""
+class _Other:
+    """Another record as a step sees it, the parent's (link "") or a known one: read from its slots, in general forms.
 
-    def __init__(self, group: Group, forms: Mapping[str, Form]):
-        self._group, self._forms = group, forms
+    What the ground does not have is a single number.
+    """
+
+    def __init__(self, group: Group, link: str, forms: Forms):
+        self._group, self._link, self._forms = group, link, forms
 
     def __getattr__(self, name: str) -> Any:
-        form = self._forms[name]
-        return put_together(form, [self._group.input(f"^{name}{place}") for place in places(form)])
+        if name.startswith("__"):
+            raise AttributeError(name)
+        form, numbers = self._forms.get(name, (None, (None,)))
+        keys = [f"{self._link}^{name}{place}" for place in places(form)]
+        found = (self._group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True))
+        return put_together(form, found)
+
+
+class _Apart(NamedTuple):
+    """A given field, taken apart; equal forms, and equal general forms, have equal numbers."""
+
+    value: Any
+    form: Form
+    numbers: list[Scalar]
+    kind: int
+    general: int
 
 
 class RolledRecords(Records):
-    """The ground and the bodies of a tree, swept by loops that are written later."""
+    """The ground and the bodies of a tree, or loops, swept by loops that are written later."""
 
-    def __init__(self, bodies: Sequence[Record], tape: Tape):
-        super().__init__(RolledRecord(**vars(body), sweep=self) for body in bodies)
-        self.tape = tape
-        self.passes: list[Pass] = []
-        self.reads: dict[str, tuple[int, str]] = {}  # inputs of the main tape that are read from slots: body and key
-        self._waiting: list[tuple[str, Any]] = []
-        self._made: list[dict[str, Made]] = [{} for _ in bodies]
-        self._apart: dict[tuple[int, str], tuple[Any, Form, list[Scalar]]] = {}
+    def __init__(self, bodies: Iterable[Record], program: Program, order: Sequence[int] | None = None):
+        super().__init__((RolledRecord(**vars(body), sweep=self) for body in bodies), order)
+        self.program, self.tape, self.place = program, program.tape, len(program.sweeps)
+        program.sweeps.append(self)
+        self._made: list[dict[str, Made]] = [{} for _ in self]
+        self._apart: dict[tuple[int, str], _Apart] = {}
+        self._kinds: dict[tuple[int, ...], tuple[Forms, int]] = {}
 
     # --- the sweeps put off their steps ---
 
     def outward(self, step: OutwardStep) -> None:
-        self._put_off("outward", step)
+        self.program.put_off(self, "outward", step)
 
     def locally(self, step: LocalStep) -> None:
-        self._put_off("locally", step)
+        self.program.put_off(self, "locally", step)
 
     def inward(self, step: InwardStep) -> None:
-        self._put_off("inward", step)
-
-    def _put_off(self, way: str, step: Any) -> None:
-        # a local step begins fields that children will add to, so it never shares a pass with an inward one
-        if self._waiting and (way == "inward") != (self._waiting[0][0] == "inward"):
-            self.run_waiting()
-        self._waiting.append((way, step))
+        self.program.put_off(self, "inward", step)
 
     def read(self, number: int, name: str) -> Any:
         """A field of a body that a pass made, as variables of the main tape."""
-        self.run_waiting()
+        self.program.run_waiting()
         if name not in self._made[number]:
             raise AttributeError(f"no step has made '{name}' of body {number} yet")
         made = self._made[number][name]
@@ -150,8 +202,8 @@ class RolledRecords(Records):
         )
 
     def _slot(self, number: int, key: str) -> Variable:
-        name = f"slot {number} {key}"
-        self.reads[name] = number, key
+        name = f"slot {self.place} {number} {key}"
+        self.program.reads[name] = self.place, number, key
         known = self.tape.known_input(name)
         return known if known is not None else self.tape.input(name)
 
@@ -165,20 +217,20 @@ class RolledRecords(Records):
 
     # --- tracing ---
 
-    def run_waiting(self) -> None:
-        """Trace the steps that wait, as one pass."""
-        steps, self._waiting = self._waiting, []
-        if not steps or len(self) == 1:
+    def run(self, steps: Sequence[tuple[str, Any]]) -> None:
+        """Trace steps, as one pass."""
+        if len(self) == 1:
             return
         inward = steps[0][0] == "inward"
-        summed = self._summed(steps) if inward else set()
+        alike = list(self._alike(inward))
+        summed = self._summed(steps, alike) if inward else set()
         groups: list[Group] = []
-        for bodies, generally in self._alike(inward):
+        for bodies, generally in alike:
             group = Group(len(groups), bodies)
             record = self._record(group, summed, generally)
             self._trace(group, record, steps)
             groups.append(group)
-        self.passes.append(Pass(inward, groups))
+        self.program.passes.append(Pass(self.place, inward, groups))
         self._make(groups, summed)
 
     def _make(self, groups: Sequence[Group], summed: set[str]) -> None:
@@ -196,7 +248,7 @@ class RolledRecords(Records):
                     vars(self[number]).pop(name, None)
 
     def _trace(self, group: Group, record: Record, steps: Sequence[tuple[str, Any]]) -> None:
-        parent = _Parent(group, self._parent_forms())
+        parent = _Other(group, "", self._forms(0))
         top = self[group.bodies[0]].parent == 0
         for way, step in steps:
             if way == "outward":
@@ -217,11 +269,11 @@ class RolledRecords(Records):
         total = put_together(form, [group.input(f"^{key}") for key in keys]) + value
         group.added.update(zip(keys, taken_apart(total, generally=True)[1], strict=True))
 
-    def _summed(self, steps: Sequence[tuple[str, Any]]) -> set[str]:
+    def _summed(self, steps: Sequence[tuple[str, Any]], alike: Sequence[tuple[tuple[int, ...], bool]]) -> set[str]:
         """Fields to which children add, found by tracing one body on a tape that is thrown away."""
         names: set[str] = set()
-        for bodies, generally in self._alike(True):
-            group = Group(0, bodies)
+        for bodies, generally in alike:
+            group = Group(0, bodies[:1])
             record = self._record(group, set(), generally)
             for _, step in steps:
                 made, to_parent = step(record)
@@ -229,16 +281,33 @@ class RolledRecords(Records):
                 names |= set(to_parent)
         return names
 
-    def _parent_forms(self) -> dict[str, Form]:
-        ground = {name: value for name, value in vars(self[0]).items() if name not in _NAMES}
-        return {name: taken_apart(value, generally=True)[0] for name, value in ground.items()}
+    def _forms(self, number: int) -> Forms:
+        """How the fields of a record are read from outside: the ground's as given, those of others as made."""
+        return self._kind(number)[0]
+
+    def _kind(self, number: int) -> tuple[Forms, int]:
+        """The same, and a number that is equal for equal forms."""
+        if number == 0:
+            given = {name: vars(self[0])[name] for name in self._given(0)}
+            forms: Forms = {name: _from_slots(taken_apart(value, generally=True)[0]) for name, value in given.items()}
+            return forms, self.program.number_of(tuple(forms.items()))
+        made = self._made[number]
+        kind = tuple(map(id, made.values()))
+        if kind not in self._kinds:
+            forms = {name: _seen(field) for name, field in made.items()}
+            self._kinds[kind] = forms, self.program.number_of(tuple(forms.items()))
+        return self._kinds[kind]
 
     def _record(self, group: Group, summed: set[str], generally: bool) -> Record:
         """The record of any body of the group, in numbers that all share and in inputs of the group's tape."""
         first = group.bodies[0]
         fields = {}
         for name in self._given(first):
-            parts = [self._taken_apart(number, name, generally) for number in group.bodies]
+            if generally:
+                parts = [taken_apart(vars(self[number])[name], True) for number in group.bodies]
+            else:
+                known = [self._taken_apart(number, name) for number in group.bodies]
+                parts = [(apart.form, apart.numbers) for apart in known]
             keys = [name + place for place in places(parts[0][0])]
             columns = zip(*(numbers for _, numbers in parts), strict=True)
             scalars = [self._scalar(group, key, column) for key, column in zip(keys, columns, strict=True)]
@@ -249,6 +318,9 @@ class RolledRecords(Records):
             numbers = [None] * len(keys) if name in summed else made.numbers
             scalars = [group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True)]
             fields[name] = put_together(form, scalars)
+        for name, other in self._links(first).items():
+            fields[name] = _Other(group, name, other.sweep._forms(other.number))
+            group.links[name] = other.sweep.place, [vars(self[number])[name].number for number in group.bodies]
         return Record(**fields)
 
     def _scalar(self, group: Group, key: str, column: tuple[Scalar, ...]) -> Scalar:
@@ -259,7 +331,7 @@ class RolledRecords(Records):
             group.data[key] = [float(x) for x in column]
             return group.input(key)
         names = [self.tape.name_of(x) for x in column]
-        if all(name is not None and name not in self.reads for name in names):
+        if all(name is not None and name not in self.program.reads for name in names):
             group.arguments[key] = [name for name in names if name is not None]
         else:
             group.values[key] = list(column)
@@ -268,28 +340,35 @@ class RolledRecords(Records):
     # --- which bodies are alike ---
 
     def _given(self, number: int) -> list[str]:
-        return [name for name in vars(self[number]) if name not in _NAMES]
+        fields = vars(self[number])
+        return [name for name in fields if name not in _NAMES and not isinstance(fields[name], RolledRecord)]
 
-    def _taken_apart(self, number: int, name: str, generally: bool) -> tuple[Form, list[Scalar]]:
+    def _links(self, number: int) -> dict[str, RolledRecord]:
+        """The records that a body knows."""
+        return {name: value for name, value in vars(self[number]).items() if isinstance(value, RolledRecord)}
+
+    def _taken_apart(self, number: int, name: str) -> _Apart:
         value = vars(self[number])[name]
-        if generally:
-            return taken_apart(value, True)
         known = self._apart.get((number, name))
-        if known is None or known[0] is not value:
-            known = self._apart[number, name] = (value, *taken_apart(value))
-        return known[1], known[2]
+        if known is None or known.value is not value:
+            form, numbers = taken_apart(value)
+            kinds = self.program.number_of(form), self.program.number_of(general(form))
+            known = self._apart[number, name] = _Apart(value, form, numbers, *kinds)
+        return known
 
     def _alike(self, inward: bool) -> Iterable[tuple[tuple[int, ...], bool]]:
         """Groups of bodies, and whether their records are told in general forms."""
         kinds: dict[Any, dict[Any, list[int]]] = {}
         for number in range(1, len(self)):
-            given = self._given(number)
-            forms = tuple((name, self._taken_apart(number, name, False)[0]) for name in given)
+            given = [(name, self._taken_apart(number, name)) for name in self._given(number)]
+            links = self._links(number).items()
             rest = (
                 tuple((name, id(made.group)) for name, made in self._made[number].items()),
                 inward and self[number].parent == 0,
+                tuple((name, other.sweep.place, other.sweep._kind(other.number)[1]) for name, other in links),
             )
-            loose = tuple((name, general(form)) for name, form in forms)
+            forms = tuple((name, apart.kind) for name, apart in given)
+            loose = tuple((name, apart.general) for name, apart in given)
             kinds.setdefault((loose, rest), {}).setdefault(forms, []).append(number)
         for family in kinds.values():
             few = [bodies for bodies in family.values() if len(bodies) < FEW]
@@ -299,6 +378,16 @@ class RolledRecords(Records):
             for bodies in family.values():
                 if not together or len(bodies) >= FEW:
                     yield tuple(bodies), False
+
+
+def _from_slots(form: Form) -> tuple[Form, tuple[None, ...]]:
+    return form, (None,) * len(places(form))
+
+
+def _seen(field: Made) -> tuple[Form, tuple[Scalar | None, ...]]:
+    """A made field as others read it."""
+    form = general(field.form)
+    return (form, tuple(field.numbers)) if places(form) == places(field.form) else _from_slots(form)
 
 
 def _with_slots(value: Any) -> tuple[Form, list[Scalar | None]]:

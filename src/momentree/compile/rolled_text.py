@@ -1,8 +1,9 @@
 """The text of rolled code: for each pass a loop over the bodies, and in it the code of the group that a body is in.
 
-Each body has the same slots, `stride` of them, at scratch + body * stride; a slot holds one number for each lane. What
-a loop needs to know of a body stands in two tables of the pass: where its slots and its parent's are, its group, which
-entries of the arguments and of the results are its own (integers), and its constants (numbers).
+The bodies of a sweep have the same slots, `stride` of them, at scratch + base + body * stride; a slot holds one number
+for each lane. What a loop needs to know of a body stands in two tables of the pass: where its slots are, its parent's
+and those of records that it knows, its group, which entries of the arguments and of the results are its own (integers),
+and its constants (numbers).
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 
 from momentree.compile.functions import Lines
-from momentree.compile.rolled import Group, Pass, RolledRecords
+from momentree.compile.rolled import Group, Pass, Program, RolledRecords
 from momentree.compile.rows import GIVEN, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.tape import Tape, Variable, edges_of
 from momentree.equations.sweeps import Record, Records, Runner
 from momentree.spatial import Scalar
 
 Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
+Key = tuple[int, str]  # of a sweep
 
 
 class Rolled:
@@ -27,20 +29,24 @@ class Rolled:
     `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
     """
 
-    def __init__(self, records: RolledRecords, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
-        records.run_waiting()
-        parameters = {node[1] for node in records.tape.nodes if node[0] == "parameter"}
+    def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
+        program.run_waiting()
+        parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
         given = arrays[:-1] if by_columns else arrays
         self.arrays = tuple((name, len(columns)) for name, columns in given)
         self.constant = tuple(any(name in parameters for name in columns) for _, columns in given)
         self.results, self.unit = len(results), len(given) if by_columns else None
         self.outputs = len(results) * (len(arrays[-1][1]) if by_columns else 1)
         self.columns = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
-        self.tape, self.passes, self.reads = records.tape, records.passes, records.reads
-        self.bodies = len(records)
-        self.parents = [0, *(record.parent for record in records[1:])]
+        self.tape, self.passes, self.reads = program.tape, program.passes, program.reads
+        self.orders = [list(sweep.order) for sweep in program.sweeps]
+        self.parents = [[0, *(record.parent for record in sweep[1:])] for sweep in program.sweeps]
         edge = self.tape.edge
-        self.ground = {key: edge(x) for key, x in records.ground_numbers().items()}
+        self.ground = {
+            (place, key): edge(x)
+            for place, sweep in enumerate(program.sweeps)
+            for key, x in sweep.ground_numbers().items()
+        }
         self.values = {g: {k: [*map(edge, column)] for k, column in g.values.items()} for g in _groups(self.passes)}
         left = self._given_away(results)
         self.left = {place: edge(x) for place, x in left.items()}
@@ -48,25 +54,31 @@ class Rolled:
         self.nodes = self.tape.nodes
         late = self._read_late()
         self.needs = _needs(self.passes, late)
-        self.slots, self.stride = _slots(self.passes, self.needs, late)
+        self.slots, self.strides = _slots(self.passes, self.needs, late, len(program.sweeps))
+        sizes = [len(sweep) * stride for sweep, stride in zip(program.sweeps, self.strides, strict=True)]
+        self.bases = [sum(sizes[:place]) for place in range(len(sizes))]
+        self.size = sum(sizes)
 
     @classmethod
     def of(
         cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False
     ) -> Rolled:
         """The code of what `trace` gives when its records are swept by the runner that it is handed."""
-        swept: list[RolledRecords] = []
+        program = Program(tape)
 
         def run(bodies: Iterable[Record], order: Sequence[int] | None = None) -> Records:
-            swept.append(RolledRecords(list(bodies), tape))
-            return swept[0]
+            return RolledRecords(bodies, program, order)
 
         results = trace(run)
-        return cls(swept[0], results, arrays, by_columns)
+        return cls(program, results, arrays, by_columns)
+
+    def at(self, sweep: int, body: int) -> int:
+        """Where the slots of a body begin."""
+        return self.bases[sweep] + body * self.strides[sweep]
 
     def _given_away(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
         """Leaves what groups can put into the output by themselves to them; what is left, by place."""
-        where: dict[tuple[int, str], int] = {}
+        where: dict[tuple[int, int, str], int] = {}
         left: dict[int, Scalar] = {}
         for place, x in enumerate(results):
             name = self.tape.name_of(x)
@@ -75,10 +87,16 @@ class Rolled:
                 left[place] = x
             else:
                 where[read] = place
-        last = {(body, key): group for group in _groups(self.passes) for key in _kept(group) for body in group.bodies}
+        last = {
+            (p.sweep, body, key): group
+            for p in self.passes
+            for group in p.groups
+            for key in _kept(group)
+            for body in group.bodies
+        }
         by_group: dict[tuple[Group, str], dict[int, int]] = {}
-        for (body, key), place in where.items():
-            by_group.setdefault((last[body, key], key), {})[body] = place
+        for (sweep, body, key), place in where.items():
+            by_group.setdefault((last[sweep, body, key], key), {})[body] = place
         for (group, key), found in by_group.items():
             if len(found) == len(group.bodies):
                 group.results[key] = [found[body] for body in group.bodies]
@@ -86,14 +104,15 @@ class Rolled:
                 left |= {place: results[place] for place in found.values()}
         return left
 
-    def _read_late(self) -> set[str]:
+    def _read_late(self) -> set[Key]:
         """Keys that the main tape reads."""
         names = (self.nodes[index][1] for index in self.tape.live() if self.nodes[index][0] == "input")
-        return {self.reads[name][1] for name in names if name in self.reads}
+        found = (self.reads[name] for name in names if name in self.reads)
+        return {(sweep, key) for sweep, _, key in found}
 
     def scratch(self, width: int) -> int:
         """The slots of all bodies, and of the ground."""
-        return self.bodies * self.stride * width
+        return self.size * width
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
@@ -129,72 +148,80 @@ def _kept(group: Group) -> set[str]:
 class Need:
     """What the loop of one group computes: outputs of its tape, by where they go."""
 
-    def __init__(self, group: Group):
-        self.group, self.made = group, group.made()
+    def __init__(self, sweep: int, group: Group):
+        self.sweep, self.group, self.made = sweep, group, group.made()
         self.own: dict[str, Scalar] = {}
         self.parents: dict[str, Scalar] = {}
         self.reads: set[str] = set()
 
-    def update(self, kept: set[str]) -> None:
+    def update(self, kept: set[Key]) -> None:
         """Find what is stored if these keys are needed, and what that reads."""
-        self.own = {key: x for key, x in self.made.items() if key in kept}
-        old = self.group.tape.known_input
-        self.parents = {key: x for key, x in self.group.added.items() if key in kept and x != old(f"^{key}")}
+        self.own = {key: x for key, x in self.made.items() if (self.sweep, key) in kept}
+        old, added = self.group.tape.known_input, self.group.added
+        self.parents = {key: x for key, x in added.items() if (self.sweep, key) in kept and x != old(f"^{key}")}
         results = (self.made[key] for key in self.group.results)
         self.group.tape.outputs([*self.own.values(), *self.parents.values(), *results])
         nodes = self.group.tape.nodes
         self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
 
+    def from_slots(self, others: bool = False) -> set[Key]:
+        """Keys that are read from slots; only those of `others`, if asked."""
+        tables = {*self.group.data, *self.group.arguments}
+        return {self.key(name) for name in self.reads if name not in tables and ("^" in name or not others)}
 
-def _needs(passes: Sequence[Pass], late: set[str]) -> dict[Group, Need]:
+    def key(self, name: str) -> Key:
+        """The key of an input, which may be that of the parent or of a record that the body knows."""
+        link, _, key = name.rpartition("^")
+        return (self.group.links[link][0] if link else self.sweep), key
+
+
+def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
     """From the last pass to the first: only what is read later, or by children in the same pass, is stored."""
     found: dict[Group, Need] = {}
     kept = set(late)
     for p in reversed(passes):
-        needs = [Need(group) for group in p.groups]
+        needs = [Need(p.sweep, group) for group in p.groups]
         while True:
             before = len(kept)
             for need in needs:
                 need.update(kept)
-                kept |= {name.removeprefix("^") for name in need.reads if name not in _tables(need.group)}
+                kept |= need.from_slots()
             if len(kept) == before:
                 break
         found |= {need.group: need for need in needs}
     return found
 
 
-def _tables(group: Group) -> set[str]:
-    """Inputs that are not read from slots."""
-    return {*group.data, *group.arguments}
-
-
-def _slots(passes: Sequence[Pass], needs: dict[Group, Need], late: set[str]) -> tuple[dict[str, int], int]:
-    """The slot of each key; keys whose times do not meet share one."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+def _slots(
+    passes: Sequence[Pass], needs: dict[Group, Need], late: set[Key], sweeps: int
+) -> tuple[dict[Key, int], list[int]]:
+    """The slot of each key, and how many each sweep has; keys whose times do not meet share one."""
+    first: dict[Key, int] = {}
+    last: dict[Key, int] = {}
     for time, p in enumerate(passes):
         for group in p.groups:
             need = needs[group]
-            read = {name.removeprefix("^") for name in need.reads if name not in _tables(group)}
-            begins = {name.removeprefix("^") for name in need.reads if name.startswith("^")} | {*group.values}
-            for key in {*need.own, *need.parents, *read}:
+            begins = need.from_slots(others=True) | {(p.sweep, key) for key in group.values}
+            stored = {(p.sweep, key) for key in (*need.own, *need.parents)}
+            for key in stored | need.from_slots():
                 first.setdefault(key, time)
                 last[key] = time
             for key in begins & {*first}:
                 first[key] = min(first[key], time)
     for key in late & {*first}:
         first[key], last[key] = -1, len(passes)
-    slots: dict[str, int] = {}
-    free: list[tuple[int, int]] = []  # since when, and which
-    count = 0
+    slots: dict[Key, int] = {}
+    free: list[list[tuple[int, int]]] = [[] for _ in range(sweeps)]  # since when, and which
+    counts = [0] * sweeps
     for key in sorted(first, key=lambda key: (first[key], key)):
-        if free and free[0][0] < first[key]:
-            slot = heapq.heappop(free)[1]
+        ready = free[key[0]]
+        if ready and ready[0][0] < first[key]:
+            slot = heapq.heappop(ready)[1]
         else:
-            slot, count = count, count + 1
+            slot, counts[key[0]] = counts[key[0]], counts[key[0]] + 1
         slots[key] = slot
-        heapq.heappush(free, (last[key], slot))
-    return slots, max(count, 1)
+        heapq.heappush(ready, (last[key], slot))
+    return slots, [max(count, 1) for count in counts]
 
 
 # --- the text ---
@@ -222,8 +249,8 @@ class _Text:
     def _leaf(self, index: int) -> str:
         name = self.code.nodes[index][1]
         if name in self.code.reads:
-            body, key = self.code.reads[name]
-            return self._load(self.lines, self._slot(self.lines, str(body * self.code.stride), key))
+            sweep, body, key = self.code.reads[name]
+            return self._load(self.lines, self._slot(self.lines, str(self.code.at(sweep, body)), (sweep, key)))
         return self.rows.load(self.lines, *self.code.columns[name])
 
     def _value(self, edge: int) -> str:
@@ -240,22 +267,23 @@ class _Text:
         return self.main.value(edge)
 
     def _before(self, p: Pass) -> None:
-        """What a pass reads that no pass has made: of the ground, and results of the main tape."""
-        read = {name for group in p.groups for name in self.code.needs[group].reads if name.startswith("^")}
-        for key in sorted({name.removeprefix("^") for name in read} & {*self.code.ground}):
-            self._store_at(0, key, self.code.ground[key])
+        """What a pass reads that no pass has made: of grounds, and results of the main tape."""
+        read = set[Key]().union(*(self.code.needs[group].from_slots(others=True) for group in p.groups))
+        for sweep, key in sorted(read & {*self.code.ground}):
+            self._store_at(sweep, 0, key, self.code.ground[sweep, key])
         for group in p.groups:
             for key in sorted({*group.values} & self.code.needs[group].reads):
                 for body, edge in zip(group.bodies, self.code.values[group][key], strict=True):
-                    self._store_at(body, key, edge)
+                    self._store_at(p.sweep, body, key, edge)
 
-    def _store_at(self, body: int, key: str, edge: int) -> None:
+    def _store_at(self, sweep: int, body: int, key: str, edge: int) -> None:
         value = self._value(edge)
-        self._store(self.lines, value, self._slot(self.lines, str(body * self.code.stride), key))
+        at = self._slot(self.lines, str(self.code.at(sweep, body)), (sweep, key))
+        self._store(self.lines, value, at)
 
     # --- slots ---
 
-    def _slot(self, lines: Lines, base: str, key: str) -> str:
+    def _slot(self, lines: Lines, base: str, key: Key) -> str:
         start = lines.let(f"getelementptr {lines.type}, ptr %scratch, i64 {base}")
         return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {self.code.slots[key]}")
 
@@ -268,7 +296,7 @@ class _Text:
     # --- loops ---
 
     def _loop(self, number: int, p: Pass) -> None:
-        count, name = self.code.bodies - 1, f"{self.rows.name}.pass{number}"
+        count, name = len(self.code.orders[p.sweep]), f"{self.rows.name}.pass{number}"
         begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
         tables = _Tables(name, p, self.code)
         self.constants += tables.texts()
@@ -289,7 +317,7 @@ class _Text:
             do(f"switch i64 {kind}, label %{name}.group0 [ {cases} ]")
         for group in p.groups:
             self.lines.label(f"{name}.group{group.number}")
-            do(str(self._group(name, group, tables, own, parent)).strip())
+            do(str(self._group(name, p.sweep, group, tables, own, parent)).strip())
             do(f"br label %{name}.end")
         self.lines.label(f"{name}.end")
         do(f"%{name}.next = add i64 %{name}.i, {step}")
@@ -303,10 +331,13 @@ class _Text:
         at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {place}")
         return lines.let(f"sext i32 {lines.let(f'load i32, ptr {at}, align 4')} to i64")
 
-    def _group(self, name: str, group: Group, tables: _Tables, own: str, parent: str) -> Lines:
+    def _group(self, name: str, sweep: int, group: Group, tables: _Tables, own: str, parent: str) -> Lines:
         """The code of one body."""
         lines = Lines(self.width, f"{name}.g{group.number}.")
         need = self.code.needs[group]
+        bases = {"": parent}
+        for link in tables.links(group):
+            bases[link] = self._integer(name, tables.link(group, link), lines)
 
         def leaf(index: int) -> str:
             key = nodes[index][1]
@@ -316,8 +347,8 @@ class _Text:
             if key in group.data:
                 at = lines.let(f"getelementptr double, ptr %{name}.data, i64 {tables.number(group, key)}")
                 return lines.splat(lines.let(f"load double, ptr {at}, align 8"))
-            base = parent if key.startswith("^") else own
-            return self._load(lines, self._slot(lines, base, key.removeprefix("^")))
+            base = bases[key.rpartition("^")[0]] if "^" in key else own
+            return self._load(lines, self._slot(lines, base, need.key(key)))
 
         nodes = group.tape.nodes
         writer = Writer(lines, nodes, leaf, fused_products(nodes, group.tape.live(), group.tape.kept()))
@@ -330,7 +361,7 @@ class _Text:
 
         for stores, base in ((need.own, own), (need.parents, parent)):
             for key, x in stores.items():
-                self._store(lines, value(x), self._slot(lines, base, key))
+                self._store(lines, value(x), self._slot(lines, base, (sweep, key)))
         for key in group.results:
             self.rows.store(lines, value(need.made[key]), self._integer(name, tables.integer(group, key, True), lines))
         self.functions |= writer.functions
@@ -374,19 +405,31 @@ class _Tables:
         self._columns = {g: [k for k in g.arguments if k in code.needs[g].reads] for g in p.groups}
         self._data = {g: [k for k in g.data if k in code.needs[g].reads] for g in p.groups}
         self._results = {g: list(g.results) for g in p.groups}
-        self.integers = 3 + max(len(self._columns[g]) + len(self._results[g]) for g in p.groups)
+        read = {g: {name.rpartition("^")[0] for name in code.needs[g].reads if "^" in name} for g in p.groups}
+        self._links = {g: [link for link in g.links if link in read[g]] for g in p.groups}
+        parts = (self._links, self._columns, self._results)
+        self.integers = 3 + max(sum(len(part[g]) for part in parts) for g in p.groups)
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
-        self._rows: list[tuple[list[int], list[float]]] = [([], [])] * (code.bodies - 1)
+        order, parents = code.orders[p.sweep], code.parents[p.sweep]
+        where = {body: row for row, body in enumerate(order)}
+        self._rows: list[tuple[list[int], list[float]]] = [([], [])] * len(order)
         for g in p.groups:
             for i, body in enumerate(g.bodies):
-                integers = [body * code.stride, code.parents[body] * code.stride, g.number]
+                integers = [code.at(p.sweep, body), code.at(p.sweep, parents[body]), g.number]
+                integers += [code.at(g.links[link][0], g.links[link][1][i]) for link in self._links[g]]
                 integers += [code.columns[g.arguments[key][i]][1] for key in self._columns[g]]
                 integers += [g.results[key][i] for key in self._results[g]]
-                self._rows[body - 1] = integers, [g.data[key][i] for key in self._data[g]]
+                self._rows[where[body]] = integers, [g.data[key][i] for key in self._data[g]]
+
+    def links(self, group: Group) -> list[str]:
+        return self._links[group]
+
+    def link(self, group: Group, link: str) -> int:
+        return 3 + self._links[group].index(link)
 
     def integer(self, group: Group, key: str, result: bool = False) -> int:
         columns, results = self._columns[group], self._results[group]
-        return 3 + (len(columns) + results.index(key) if result else columns.index(key))
+        return 3 + len(self._links[group]) + (len(columns) + results.index(key) if result else columns.index(key))
 
     def number(self, group: Group, key: str) -> int:
         return self._data[group].index(key)

@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joints import Fixed, Universal
+from momentree.model.joints import Fixed, Spherical, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.symmetric import product, semidefinite_solver
 from momentree.structure.closing import closing_plan
@@ -118,7 +118,7 @@ def _loop(loop: Loop, rows: Sequence[Force]) -> Record:
     joint = loop.joint.with_fields(motion=None)
     if isinstance(joint, Universal):  # its last row is across both axes, one in each body
         turned = turned[:3]
-    return Record(joint=joint, rows=turned, known=(0,) * len(rows), **frames)
+    return Record(joint=joint, rows=turned, **frames)
 
 
 # --- steps of loops ---
@@ -135,14 +135,18 @@ def face(loop: Record) -> Fields:
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
     on_first, on_second = (tuple(forces) for forces in zip(*pairs, strict=True))
-    return {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
+    faced = {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
+    return {**faced, "known": (0,) * len(rows)}
 
 
 def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
     R, E = loop.first_frame.rotation, loop.E
     X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
-    fit = loop.joint.placement(loop.joint.fit(X_FM))
+    if isinstance(loop.joint, Spherical):
+        fit = Transform(X_FM.rotation)  # a ball takes any
+    else:
+        fit = loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
     gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]
@@ -262,6 +266,8 @@ def begin_rows(body: Record) -> Fields:
 def close(body: Record) -> Fields:
     """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows take their effect."""
     rows, count = body.open, body.arranged.closes
+    if body.arranged.onto_still:  # then the node does not move either, and what rows do to it does not matter
+        rows = Bundle([Force.zero()] * body.arranged.rows, rows.b, rows.Phi, rows.size)
     here, others = range(count), range(count, body.arranged.rows)
     solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], rows.size[:count])
     g = solve(rows.b[:count])

@@ -1,0 +1,119 @@
+"""Rolled code closes loops as straight-line code does, however they are coupled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import momentree as mt
+from mechanisms import bennett, four_bar, four_bars_in_a_row, hexapod, slider_crank
+from momentree.compile.kernel import Kernel
+from momentree.compile.machine_code import Target
+from momentree.equations import hamiltonian, lagrange
+from momentree.equations.closure import Configuration
+from momentree.equations.formulations import FORMULATIONS
+from momentree.simulate.integrators.rates import projection_of, rates_code
+
+
+def stacked_four_bars(n):
+    """Four-bars on top of each other: the coupler of one carries the next."""
+    m = mt.Model(f"{n} stacked four-bars")
+    base = m.ground
+    for i in range(n):
+        bars = [m.body(f"{name}{i}", mt.rod(mass=1.0, length=1.0)) for name in ("left", "right", "top")]
+        left, right, top = bars
+        m.joint(f"A{i}", mt.Revolute("y"), base, left)
+        m.joint(f"B{i}", mt.Revolute("y"), base.at((1.1, 0, 0)), right)
+        m.joint(f"C{i}", mt.Revolute("y"), left.at((1.0, 0, 0)), top)
+        m.joint(f"D{i}", mt.Revolute("y"), top.at((0.9, 0, 0)), right.at((1.0, 0, 0)))
+        base = top
+    return m
+
+
+def driven_four_bar():
+    """On a ground that moves, its crank turned by a law, cut inside the coupler."""
+    m = four_bar()
+    m.joints[0] = type(m.joints[0])(m.joints[0].name, mt.Revolute("y", motion="1 + 0.3*sin(t)"), *_ends(m.joints[0]))
+    m.ground.moves(("0.2*sin(t)", 0, "t^2"), (0, "0.1*t", "0.3*t"))
+    m.split("coupler", "C")
+    return m
+
+
+def _ends(connection):
+    return connection.first, connection.second
+
+
+LINKAGES = {
+    "four-bar": (four_bar, {"A": 1.0}),
+    "driven four-bar": (driven_four_bar, {}),
+    "slider-crank": (slider_crank, {"A": 1.0}),
+    "Bennett": (bennett, {"R1": 1.0}),
+    "hexapod": (hexapod, {}),
+    "four-bars in a row": (lambda: four_bars_in_a_row(9), {"G0": 0.5}),
+    "stacked four-bars": (lambda: stacked_four_bars(4), {f"A{i}": -1.2 for i in range(4)}),
+}
+
+
+def blown(name):
+    """A closed configuration, momenta as after a blow from anywhere, and a time."""
+    build, given = LINKAGES[name]
+    system = build().build()
+    start = system.assemble(given, t=0.7) if name == "driven four-bar" else system.assemble(given)
+    return system, start.q, np.random.default_rng(5).standard_normal(system.nv), start.t
+
+
+def kernels(system, formulation, code):
+    target, made = Target.host(), FORMULATIONS[formulation]
+    projection = projection_of(system.mechanism, made, code)
+    held = made.holds["baumgarte"](3.0)
+    rates = rates_code(system.mechanism, made, code, accounts=False, held=held)
+    return [Kernel(each, target.lanes(0), target) for each in (rates, projection.positions, projection.momenta)]
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+@pytest.mark.parametrize("name", LINKAGES)
+def test_rates_and_projections_are_the_same(name, formulation):
+    system, q, p, t = blown(name)
+    near = q + 1e-6 * np.random.default_rng(6).standard_normal(len(q))
+    arrays = [np.array([[*q, *p], [*near, *p]]), np.full((2, 1), t)]
+    for straight, rolled in zip(*(kernels(system, formulation, c) for c in ("straight-line", "rolled")), strict=True):
+        expected = straight(arrays)
+        assert np.isfinite(expected).all()
+        np.testing.assert_allclose(rolled(arrays), expected, rtol=0, atol=2e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
+    # u nearest to M^-1 p by kinetic energy among all that leave loops closed: a dense KKT system, redundant rows too
+    system, q, p, t = blown(name)
+    moving = hamiltonian.moving_bodies(system.mechanism, q.tolist(), p.tolist(), t)
+    u = np.concatenate([moving[b.number].u for b in system.mechanism.bodies if b.laws is None])
+    still = Configuration(system.mechanism, q, np.zeros(system.nv), t)
+    M, J, known = system.mass_matrix(q, t=t), still.jacobian(), still.velocities()
+    p_0 = np.array(hamiltonian.momenta(system.mechanism, q.tolist(), [0.0] * system.nv, t))
+    K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
+    expected = np.linalg.lstsq(K, np.concatenate([p - p_0, -known]), rcond=1e-11)[0][: system.nv]
+    np.testing.assert_allclose(u, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
+    assert np.abs(Configuration(system.mechanism, q, u, t).velocities()).max() < 1e-11 * max(1.0, np.abs(u).max())
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_closed_rates_stay_as_they_are(name):
+    system, q, p, t = blown(name)
+    closed = lagrange.closed_rates(system.mechanism, q.tolist(), p.tolist(), t)
+    again = lagrange.closed_rates(system.mechanism, q.tolist(), closed, t)
+    np.testing.assert_allclose(again, closed, rtol=0, atol=1e-11 * np.abs(closed).max())
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_newtons_method_closes_gaps_to_round_off(name):
+    system, q, _, t = blown(name)
+    near = q + 1e-3 * np.random.default_rng(6).standard_normal(len(q))
+    close = kernels(system, "hamiltonian", "rolled")[1]
+    for _ in range(4):
+        near = close([np.array([*near, *np.zeros(system.nv)]), np.array([t])])
+        for body in system.mechanism.bodies:
+            if not body.laws and body.q.stop - body.q.start > body.v.stop - body.v.start:
+                part = slice(body.q.stop - 4, body.q.stop)
+                near[part] /= np.linalg.norm(near[part])
+    assert np.abs(Configuration(system.mechanism, near, np.zeros(system.nv), t).gaps()).max() < 1e-13
