@@ -185,6 +185,7 @@ class System:
         atol: float | None = None,
         step: float | None = None,
         every: float | None = None,
+        gain: float = 5.0,
         events: Mapping[str, Any] | None = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
@@ -200,7 +201,7 @@ class System:
         from momentree.simulate.simulate import simulation
 
         chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator}
-        chosen |= {"t_end": t_end, "rtol": rtol, "atol": atol, "step": step, "every": every}
+        chosen |= {"t_end": t_end, "rtol": rtol, "atol": atol, "step": step, "every": every, "gain": gain}
         return record(simulation(self, start, events, **chosen), path, progress)
 
     def simulate_many(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from momentree.equations.forces import Names, potential_energy
 from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Record
 from momentree.model.joint import Coordinates
 from momentree.spatial import Force, Scalar
 from momentree.structure.mechanism import Mechanism
@@ -27,7 +29,11 @@ def energy(
     mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
 ) -> Energy:
     """T = sum v' M v / 2, and the potential of gravity, springs, stops and contacts."""
-    moving = records(mechanism, q, u, t=t, parameters=parameters)
+    return energy_of(mechanism, records(mechanism, q, u, t=t, parameters=parameters))
+
+
+def energy_of(mechanism: Mechanism, moving: Sequence[Record]) -> Energy:
+    """The same of bodies that move."""
     kinetic: Scalar = 0
     for record in moving[1:]:
         kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2

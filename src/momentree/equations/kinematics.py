@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from momentree.equations.loops import face, with_loops
+from momentree.equations.loops import carry_offset, face, with_loops
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions import Reference
 from momentree.model.joint import Coordinates, Prescribed
@@ -89,6 +89,7 @@ def records(
     found = with_loops(mechanism, bodies, run, still) if closed else run(bodies)
     found.outward(place)
     if closed:
+        found.outward(carry_offset)
         found.loops.locally(face)
     if u is not None:
         found.outward(carry_velocity)

@@ -88,7 +88,9 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
     rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
     plan = closing_plan(mechanism, [len(each) for each in rows], still)
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
+    bodies[0].r, anchors = ZERO, _anchors(mechanism)
     for record, place in zip(bodies[1:], plan.places[1:], strict=True):
+        record.anchored = record.parent == 0  # before nodes come between
         record.parent, record.arranged = place.parent, place.arranged
     found = run(bodies, plan.order)
     found.loops = run([Record(number=0), *(_loop(*each) for each in zip(mechanism.loops, rows, strict=True))])
@@ -97,9 +99,20 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
         record.number, record.parent = number + 1, 0
         record.first, record.second = found[loop.first.body], found[loop.second.body]
         record.node = found[plan.node_of[number]]
+        record.apart = anchors[loop.second.body] - anchors[loop.first.body]
+        if mechanism.ground is not None:
+            record.ground = found[0]
     for record, place in zip(found[1:], plan.places[1:], strict=True):
         for i, end in enumerate(place.ends):
             setattr(record, f"end{i}", found.loops[end.loop + 1])
+    return found
+
+
+def _anchors(mechanism: Mechanism) -> list[Vector]:
+    """Where the way to each body leaves the ground, in the axes of the ground."""
+    found = [ZERO]
+    for body in mechanism.bodies:
+        found.append(found[body.parent] if body.parent else body.mount.offset)
     return found
 
 
@@ -108,7 +121,7 @@ def _node(number: int) -> Record:
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
     nothing |= {"along": (), "spring": None, "rest": None, "damping": None, "stops": None}
     inertia = RigidInertia(0, ZERO, (0,) * 6)
-    return Record(number=number, mount=Transform(), joint=Fixed(), inertia=inertia, **nothing)
+    return Record(number=number, parent=-1, mount=Transform(), joint=Fixed(), inertia=inertia, **nothing)
 
 
 def _loop(loop: Loop, rows: Sequence[Force]) -> Record:
@@ -121,6 +134,14 @@ def _loop(loop: Loop, rows: Sequence[Force]) -> Record:
     return Record(joint=joint, rows=turned, **frames)
 
 
+def carry_offset(body: Record, parent: Record) -> Fields:
+    """r, from where the way to the body leaves the ground, in inertial axes: far from the origin it is as exact."""
+    X = body.X
+    if body.anchored:
+        return {"r": parent.X_0.rotation @ (X.mount.rotation @ X.joint.offset)}
+    return {"r": parent.r + parent.X_0.rotation @ X.mount.point(X.joint.offset)}
+
+
 # --- steps of loops ---
 
 
@@ -128,7 +149,9 @@ def face(loop: Record) -> Fields:
     """E, which turns axes of the second body into those of the first; O from the first; rows as forces on both."""
     R = loop.first.X_0.rotation.T
     E = R @ loop.second.X_0.rotation
-    arm = R @ (loop.second.X_0.offset - loop.first.X_0.offset) + E @ loop.second_frame.offset
+    ground = getattr(loop, "ground", None)
+    apart = loop.apart if ground is None else ground.X_0.rotation @ loop.apart
+    arm = R @ (loop.second.r - loop.first.r + apart) + E @ loop.second_frame.offset
     rows = loop.rows
     if isinstance(loop.joint, Universal):
         a, b = _axes_of(loop, E)
@@ -143,10 +166,8 @@ def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
     R, E = loop.first_frame.rotation, loop.E
     X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
-    if isinstance(loop.joint, Spherical):
-        fit = Transform(X_FM.rotation)  # a ball takes any
-    else:
-        fit = loop.joint.placement(loop.joint.fit(X_FM))
+    ball = isinstance(loop.joint, Spherical)  # which takes any rotation
+    fit = Transform(X_FM.rotation) if ball else loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
     gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]

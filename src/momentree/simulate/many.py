@@ -148,7 +148,8 @@ class _Plan:
         h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
         each = round(self.every / h) if fixed else 1
         longest = np.inf if fixed or settings.step is None else settings.step
-        motion = stepper.motion(y, self.t_start, h, settings.rtol, settings.absolute, parameters)
+        tolerances = settings.tolerances(bool(self.system.mechanism.loops))
+        motion = stepper.motion(y, self.t_start, h, *tolerances, parameters)
         found = np.full((len(self.t), n, stepper.width), np.nan)
         found[0], done = y, 1
         while True:

@@ -81,7 +81,8 @@ class Phase:
     def motion(self, t: float, q: Array, p: Array, h: float) -> Motion:
         """From coordinates of the system, and momenta or rates of this phase."""
         y = np.concatenate([q[self.q], p, np.zeros(len(self.accounts))])
-        return self.stepper.motion(y[:, None], t, h, self._settings.rtol, self._settings.absolute, self.parameters)
+        tolerances = self._settings.tolerances(bool(self.mechanism.loops))
+        return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
 
     def momenta(self, q: Array, v: Array, t: float) -> Array:
         """From rates of the system, momenta of this phase, or the rates themselves."""

@@ -266,11 +266,19 @@ class Run:
 
     def _each(self, measure: Callable[[Samples], Array]) -> Array:
         """A measure of all samples, batch by batch; where they are not finite, neither is it."""
-        found = []
+        parts = in_batches(len(self.t)) or [slice(0, 0)]
         with np.errstate(all="ignore"):
-            for part in in_batches(len(self.t)) or [slice(0, 0)]:
-                found.append(measure(Samples(self.mechanism, self.q[part], self.v[part], self.t[part])))
-        return np.concatenate(found)
+            if len(parts) == 1:
+                return measure(self._all)
+            return np.concatenate([measure(self._samples(part)) for part in parts])
+
+    @cached_property
+    def _all(self) -> Samples:
+        """All samples, of a run that is not long: what was found of them for one measure serves the next."""
+        return self._samples(slice(0, len(self.t)))
+
+    def _samples(self, part: slice) -> Samples:
+        return Samples(self.mechanism, self.q[part], self.v[part], self.t[part])
 
     def _known(self, joint: str) -> str:
         if joint not in self.mechanism.by_joint:

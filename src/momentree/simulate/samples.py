@@ -12,7 +12,7 @@ import numpy as np
 
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import forward_dynamics
-from momentree.equations.balance import Energy, energy
+from momentree.equations.balance import Energy, energy_of
 from momentree.equations.closure import Array
 from momentree.equations.kinematics import frame_placement, records, seen_at
 from momentree.equations.sweeps import Record
@@ -41,7 +41,7 @@ class Samples:
 
     def energy(self) -> Energy:
         """Kinetic and potential (J)."""
-        found = energy(self.mechanism, self.q, self.v, self.t)
+        found = energy_of(self.mechanism, self.bodies)
         return Energy(*(self.column(part) for part in found))
 
     def wrench(self, body: TreeBody) -> Array:
@@ -161,8 +161,10 @@ class ClosingJoints:
 
     def along_rows(self, six: Array) -> list[Array]:
         """The part of 6-vectors along each row of the joint."""
-        rows = self.loop.joint.rows(self.q)
-        return [(self.samples.table(row.direction) * six).sum(-1) for row in rows]
+        rows = [tuple(row.direction) for row in self.loop.joint.rows(self.q)]
+        if all(isinstance(x, (int, float)) for row in rows for x in row):
+            return list((six @ np.array(rows, dtype=float).reshape(-1, 6).T).T)
+        return [(self.samples.table(row) * six).sum(-1) for row in rows]
 
     def rates(self) -> Array:
         """k x rates: the joint's own, from that velocity."""

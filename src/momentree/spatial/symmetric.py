@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
-REGULARISATION = 1e-10  # of the mean diagonal, added to every diagonal entry of a semi-definite matrix
+REGULARISATION = 5e-10  # of the mean diagonal, added to every diagonal entry of a semi-definite matrix
 TURNS = 3  # of the same solve
 
 
@@ -62,7 +62,7 @@ def semidefinite_solver(Phi: Matrix, size: Sequence[Scalar]) -> Callable[[Sequen
 
         x <- x + P P S (b - Phi x),  three times from x = 0,   P x = x - delta S x
 
-    with S = (Phi + delta E)^-1, delta = 1e-10 of the mean `size` of the diagonal (what it was before anything was
+    with S = (Phi + delta E)^-1, delta = 5e-10 of the mean `size` of the diagonal (what it was before anything was
     subtracted). Without pivoting and without a branch. P takes away what lies along null directions, which S makes
     large: rounding, and what b has outside the range of Phi. Along the eigenvector of another eigenvalue lambda each
     turn leaves 3 delta / lambda of the error.

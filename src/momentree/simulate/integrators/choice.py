@@ -28,6 +28,7 @@ INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)
 FIXED = ("rk4", *symplectic.INTEGRATORS)  # with steps of a fixed length
 HAMILTONIAN = tuple(symplectic.INTEGRATORS)  # in Hamiltonian variables only
 ALONE = ("radau",)  # one motion at a time
+LEAKING = ("radau",)  # look back at steps before: momenta must not jump from one to the next, impulses leak away
 AnyStepper = Stepper | SymplecticStepper
 
 
@@ -49,7 +50,8 @@ def new_stepper(
     count = len(accounts_of(mechanism)) if accounts else 0
     floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
     found = rates_code(mechanism, formulation, code, accounts, integrator == "radau", held)
-    projection = projection_of(mechanism, formulation, code) if project and mechanism.loops else None
+    leaking = integrator in LEAKING and "leak" in formulation.holds
+    projection = projection_of(mechanism, formulation, code, leaking) if project and mechanism.loops else None
     method, parameters = stepping.INTEGRATORS[integrator], len(mechanism.free)
     return Stepper(found, method, floor, starts, parameters, width, dense, projection=projection)
 

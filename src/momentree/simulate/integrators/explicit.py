@@ -55,10 +55,13 @@ class LanesCode(Protocol):
 
 
 class Projection(NamedTuple):
-    """What closes loops after a step: codes of q moved towards where they close, and of what stands behind q then."""
+    """What closes loops after a step: codes of q moved towards where they close, and of what stands behind q then.
+
+    Without the latter impulses stay in the momenta, and must leak away.
+    """
 
     positions: LanesCode
-    momenta: LanesCode
+    momenta: LanesCode | None
     nq: int
     nv: int
 
@@ -91,9 +94,10 @@ def advance_text(
 def codes_text(code: LanesCode, projection: Projection | None, width: int) -> tuple[list[str], set[tuple[str, int]]]:
     """The texts of rates_W and, where loops are closed, of positions_W and momenta_W; and what they call."""
     texts, functions = code.lanes(width, "rates")
-    for name in ("positions", "momenta") if projection else ():
-        more, others = getattr(projection, name).lanes(width, name)
-        texts, functions = [*texts, *more], functions | others
+    for name, closing in zip(("positions", "momenta"), projection[:2] if projection else (), strict=False):
+        if closing is not None:
+            more, others = closing.lanes(width, name)
+            texts, functions = [*texts, *more], functions | others
     return texts, functions
 
 
@@ -349,6 +353,8 @@ entry:
         self.label(f"{name}.done")
         if self.quaternions:
             self._make_unit()
+        if self.projection.momenta is None:
+            return
         self._call("momenta", "%y", "%there")
         with self.loop(nv) as i:
             x = self.let(f"load double, ptr {self.let(f'getelementptr double, ptr %there, i64 {i}')}")

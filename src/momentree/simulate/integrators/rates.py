@@ -82,13 +82,15 @@ def _powers(told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, pa
     return found
 
 
-def projection_of(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Projection:
-    """What closes loops after a step of an integrator."""
+def projection_of(
+    mechanism: Mechanism, formulation: Formulation, code: str | None = None, leaking: bool = False
+) -> Projection:
+    """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
 
     def momenta(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
 
-    closed = _code(mechanism, momenta, arguments_of(mechanism), code)
+    closed = None if leaking else _code(mechanism, momenta, arguments_of(mechanism), code)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv)
 
 

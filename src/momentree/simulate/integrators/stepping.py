@@ -50,7 +50,7 @@ class Stepper:
         self._function = _ADVANCE(self._library[f"advance_{width}"])
         self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
         codes = [code, *(projection[:2] if projection else ())]
-        self._scratch_size = max(8, *(each.scratch(width) for each in codes))
+        self._scratch_size = max(8, *(each.scratch(width) for each in codes if each is not None))
 
     def columns(self, values: Array) -> Array:
         """Values (n, W) as the columns of an array that is filled up with zeros."""
