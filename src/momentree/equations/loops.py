@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joints import Fixed, Universal
+from momentree.model.joints import Fixed, Spherical, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.symmetric import product, semidefinite_solver
 from momentree.structure.closing import closing_plan
@@ -142,7 +142,7 @@ def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
     R, E = loop.first_frame.rotation, loop.E
     X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
-    fit = loop.joint.placement(loop.joint.fit(X_FM))
+    fit = Transform(X_FM.rotation) if isinstance(loop.joint, Spherical) else loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
     gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]
