@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from momentree.model.model import as_frame
 from momentree.structure import Mechanism, Structure, freeze
 
 if TYPE_CHECKING:
+    from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.equations.balance import Energy
     from momentree.simulate.many import Motions
@@ -133,8 +134,8 @@ class System:
         found = momentum(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
         return vector([*found], q, v)
 
-    # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; machine code, made at the first call.
-    # batches run on at most `threads` cores; results are written into `out` where it is given ---
+    # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; forward dynamics closes loops too.
+    # machine code, made at the first call; batches run on at most `threads` cores, into `out` where it is given ---
 
     @compiled
     def mass_matrix(self, q: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None) -> Array:
@@ -157,8 +158,24 @@ class System:
     def forward_dynamics(
         self, q: Any, v: Any, tau: Any = None, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None
     ) -> Array:
-        """How the rates change under the forces of the model and tau along the rates (ABA, or by solving)."""
+        """How the rates change under the forces of the model and tau along the rates (ABA, or by solving).
+
+        Loops stay as they are: J v' + J' v = 0. So q and v must close them (`assemble`).
+        """
         return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads)
+
+    def actuation(self, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0) -> Actuation:
+        """The torques at some joints that make it move as given, and all reactions: inverse dynamics with loops closed.
+
+        The motion must keep the loops closed. `vdot` holds the derivatives of all rates, or by name those of some
+        joints from which the others follow. Any joints may be actuated, those that close loops too; too few are
+        refused, naming the motion that nothing drives, and of too many the shortest torques are given (`Actuation`).
+
+        >>> found = system.actuation(start.q, start.v, {"A": 0.0}, joints=["A"])   # doctest: +SKIP
+        """
+        from momentree.analyse.actuation import actuation
+
+        return actuation(self._numeric, q, v, vdot, joints, t)
 
     def _quantity(self, what: str) -> Callable[..., Array]:
         """The function of a quantity, the same at every call."""

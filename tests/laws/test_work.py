@@ -101,7 +101,7 @@ def test_a_prescribed_crank_of_a_loop_works_against_what_closes_it():
     for end, sign in ((loop.first, 1), (loop.second, -1)):
         f = placed[end.body].X_0.rotation.T @ Vector(*(sign * force))
         reactions[end.body] = Force(f, end.placement.offset.cross(f))
-    with_loop, without = (motion_powers(mechanism, q, v, a, 0.3, reactions=given) for given in (reactions, None))
+    with_loop, without = (motion_powers(mechanism, q, v, a, 0.3, reactions=given) for given in (reactions, ()))
     # what the crank must bear more is the force at C on the coupler, by the part of its velocity that is the crank's
     frame, h = m.bodies[1].at((2.0, 0, 0)), 1e-6
     velocity = (system.position(q, frame, 0.3 + h) - system.position(q, frame, 0.3 - h)) / (2 * h)

@@ -5,7 +5,8 @@
 | mass_matrix      | q, t           | composite inertias, on base parameters; all nv x nv entries, row by row          |
 | bias             | q, v, t        | classical accelerations, on base parameters, at vdot = 0                         |
 | inverse_dynamics | q, v, vdot, t  | the same, at vdot                                                                |
-| forward_dynamics | q, v, tau, t   | articulated inertias in O(n); up to FEW rates also A vdot = tau - d by U D U'    |
+| forward_dynamics | q, v, tau, t   | articulated inertias in O(n), which close loops too; of trees up to FEW rates    |
+|                  |                | also A vdot = tau - d by U D U'                                                 |
 
 Of several ways all are traced, and the tape with the fewest live operations is kept: for an arm of six hinges the solve
 takes about half of what articulated inertias take; for chains of more than 16 they win. Free parameters of the
@@ -48,16 +49,18 @@ def trace(mechanism: Mechanism, what: str) -> tuple[Tape, Arguments]:
     """The tape of a quantity, and its inputs by the arguments of a function that computes it."""
     _check(mechanism, what)
     arguments = _arguments(mechanism, what)
-    ways = [way for way in _WAYS[what] if way is not _by_solving or mechanism.nv <= FEW]
+    few = mechanism.nv <= FEW and not mechanism.loops
+    ways = [way for way in _WAYS[what] if way is not _by_solving or few]
     return min((_traced(mechanism, way, arguments) for way in ways), key=_cost), arguments
 
 
 def _check(mechanism: Mechanism, what: str) -> None:
     if what not in QUANTITIES:
         raise MomentreeError(f"there is no quantity '{what}' to trace.{suggestion(what, QUANTITIES)}")
-    if what == "forward_dynamics" and (mechanism.loops or mechanism.closures):
-        message = "forward_dynamics: this system has loops or constraints, which it does not solve for yet."
-        raise MomentreeError(f"{message} Ask for the other quantities only: {', '.join(QUANTITIES[:3])}.")
+    if what == "forward_dynamics" and mechanism.closures:
+        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+        message = f"forward_dynamics: motion under the constraints {names} is not computed yet. Use joints instead"
+        raise MomentreeError(f"{message}, or ask for the other quantities only: {', '.join(QUANTITIES[:3])}.")
 
 
 def _arguments(mechanism: Mechanism, what: str) -> Arguments:

@@ -139,12 +139,17 @@ def carried_forces(
     du: Coordinates,
     t: Scalar = 0.0,
     parameters: Names | None = None,
+    reactions: Sequence[Force] = (),
 ) -> Records:
     """The bodies with Z, the wrench that each takes from its joint to move as it does, at its own frame.
 
-    All of it: what holds it, what drives it, what springs and dampers of the joint do.
+    All of it: what holds it, what drives it, what springs and dampers of the joint do. `reactions` are what else acts
+    on the ground and on each body, at its own frame, as where loops are closed.
     """
-    return _gathered(loaded(mechanism, q, u, du, t, parameters))
+    moving = loaded(mechanism, q, u, du, t, parameters)
+    for record, reaction in zip(moving, reactions, strict=False):
+        record.applied = record.applied + reaction
+    return _gathered(moving)
 
 
 def _gathered(moving: Records) -> Records:

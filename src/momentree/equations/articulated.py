@@ -16,6 +16,7 @@ from momentree.equations.loops import (
     impulses,
     measure,
     numbered,
+    react,
 )
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
@@ -98,7 +99,7 @@ def forward_dynamics(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """The derivatives of the rates of the tree under the forces of the model and tau along the rates."""
+    """The derivatives of the rates of the tree under the forces of the model and tau along the rates, loops closed."""
     return along_rates(mechanism, accelerating_bodies(mechanism, q, u, tau, t, parameters, run), "du")
 
 
@@ -132,4 +133,20 @@ def accelerating_bodies(
     moving.locally(begin_rows)
     moving.inward(give_way)
     moving.outward(find_reactions)
+    return moving
+
+
+def reacting_bodies(
+    mechanism: Mechanism,
+    q: Coordinates,
+    u: Coordinates,
+    tau: Sequence[Scalar],
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    alpha: Scalar = 0,
+) -> Records:
+    """The same, and what the loops do to their two bodies (`push_first`, `push_second` of their records)."""
+    moving = accelerating_bodies(mechanism, q, u, tau, t, parameters, alpha=alpha)
+    if mechanism.loops:
+        moving.loops.locally(react)
     return moving

@@ -222,9 +222,7 @@ def press(kappa: Scalar) -> Callable[[Record], Fields]:
             eta = getattr(loop.node, f"eta{i}")
             total = total + row * eta
             change = change + _row_rate(loop, i, w, w_2) * eta
-        wrench = total * kappa - change - Force(ZERO, v_O.cross(total.linear))
-        first, second = _pair(wrench, loop.arm, loop.E, loop.second_frame.offset)
-        return {"push_first": first, "push_second": second}
+        return act(loop, total * kappa - change - Force(ZERO, v_O.cross(total.linear)))
 
     return step
 
@@ -234,8 +232,19 @@ def react(loop: Record) -> Fields:
     total = Force.zero()
     for i, row in enumerate(loop.lines):
         total = total + row * getattr(loop.node, f"eta{i}")
-    first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
+    return act(loop, total)
+
+
+def act(loop: Record, wrench: Force) -> Fields:
+    """A wrench at O in axes of the first body acts on that body, its opposite on the second."""
+    first, second = _pair(wrench, loop.arm, loop.E, loop.second_frame.offset)
     return {"push_first": first, "push_second": second}
+
+
+def part_ways(loop: Record) -> Fields:
+    """How the opening of each row changes: F' dv of both bodies, and what is known of it from velocities."""
+    pairs = zip(loop.on_first, loop.on_second, loop.known, strict=True)
+    return {"change": tuple(loop.first.dv @ one + loop.second.dv @ other + known for one, other, known in pairs)}
 
 
 def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:
@@ -356,6 +365,20 @@ def pushed(body: Record) -> Fields:
         end = getattr(body, f"end{i}")
         total = total + (end.push_second if second else end.push_first)
     return {"applied": total}
+
+
+def recorded_loops(mechanism: Mechanism, moving: Records) -> list[tuple[Loop, Record]]:
+    """The loops, each with its record; none where there are none."""
+    return list(zip(mechanism.loops, moving.loops[1:], strict=True)) if mechanism.loops else []
+
+
+def forces_of_loops(mechanism: Mechanism, moving: Records) -> list[Force]:
+    """What loops do to the ground and to each body, at its own frame; nothing where there are none."""
+    total = [Force.zero()] * (len(mechanism.bodies) + 1) if mechanism.loops else []
+    for loop, record in recorded_loops(mechanism, moving):
+        total[loop.first.body] = total[loop.first.body] + record.push_first
+        total[loop.second.body] = total[loop.second.body] + record.push_second
+    return total
 
 
 def _sums(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:

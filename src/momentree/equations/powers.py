@@ -23,12 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from momentree.equations.aggregative import begin_gathering, gather, inertial_force
+from momentree.equations.aggregative import carried_forces
 from momentree.equations.contact import elastic_force, press
 from momentree.equations.forces import (
     Names,
     elastic_tension,
-    loaded,
     push_force,
     refuse_what_is_missing,
     stretch,
@@ -76,18 +75,13 @@ def motion_powers(
     du: Coordinates,
     t: Scalar = 0.0,
     parameters: Names | None = None,
-    reactions: Sequence[Force] | None = None,
+    reactions: Sequence[Force] = (),
 ) -> list[Scalar]:
     """The power (W) of each of the `movers` while the rates change with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
 
-    `reactions` are what else acts on the ground and on each body, at its own frame, as where loops are closed.
+    `reactions` are what loops do to the ground and to each body, at its own frame.
     """
-    moving = loaded(mechanism, q, u, du, t, parameters)
-    for record, reaction in zip(moving, reactions or (), strict=False):
-        record.applied = record.applied + reaction
-    moving.locally(inertial_force)
-    moving.locally(begin_gathering)
-    moving.inward(gather)
+    moving = carried_forces(mechanism, q, u, du, t, parameters, reactions)
     found = [_along(moving[body.number].b, moving[body.number].u) for body in mechanism.bodies if body.laws]
     if mechanism.ground:
         carried = -moving[0].applied

@@ -14,7 +14,7 @@ from momentree.simulate.integrators.explicit import NEAR, NEWTON
 from momentree.simulate.integrators.rates import accounts_of, closing_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array, Motion
 from momentree.simulate.settings import Settings
-from momentree.structure.locking import locked
+from momentree.structure.locking import left_free, locked
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -61,9 +61,7 @@ class Phase:
         self._system, self._settings, self.held = system, settings, dict(held)
         self._symbolic = locked(system.mechanism, held) if held else system.mechanism
         self.mechanism = locked(system._numeric, held) if held else system._numeric
-        free = [body for body in system.mechanism.bodies if body.number not in held and not body.laws]
-        self.q = np.array([i for body in free for i in range(body.q.start, body.q.stop)], dtype=int)
-        self.v = np.array([i for body in free for i in range(body.v.start, body.v.stop)], dtype=int)
+        self.q, self.v = (np.array(places, dtype=int) for places in left_free(system.mechanism, held))
         names = [name for name, _ in accounts_of(self.mechanism)]
         self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
         self.quaternions = error_floor(self.mechanism)[1]

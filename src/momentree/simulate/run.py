@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +16,10 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.files import dumps, loads
 from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
+from momentree.simulate.events import latched
 from momentree.simulate.samples import Samples, in_batches
 from momentree.simulate.state import State
-from momentree.structure.mechanism import TreeBody
+from momentree.structure.locking import left_free, locked
 
 if TYPE_CHECKING:
     import xarray
@@ -166,18 +167,18 @@ class Run:
         """What a joint does to its second body, k x 6: force (N) and moment (N m), in inertial axes.
 
         All that passes through it: what holds the body, drives it, and acts by springs and dampers of the joint. The
-        moment is about the origin of the joint's frame on the side that is farther from the ground.
+        moment is about the origin of the joint's second frame. Where rows of loops are redundant, some of it is
+        undetermined, and the shortest multipliers of each loop are taken (docs/results.md).
         """
         known = self._known(joint)
-        body = self.mechanism.by_joint[known]
-        if self.mechanism.loops or self.mechanism.closures:
-            raise MomentreeError(f"joint '{known}': reactions are not computed yet where there are loops.")
-        latches = {meter.name for meter in self.meters if meter.kind == "latch"}
-        if any(name in latches for name, _ in self.end.events):
-            raise MomentreeError(f"joint '{known}': reactions are not computed yet where latches have locked joints.")
-        assert isinstance(body, TreeBody)
-        found = self._each(lambda samples: samples.wrench(body))
-        return -found if body.reverse else found
+        if self.mechanism.closures:
+            names = ", ".join(f"'{closure.name}'" for closure in self.mechanism.closures)
+            message = f"reactions are not computed under the constraints {names}"
+            raise MomentreeError(f"joint '{known}': {message}. Use joints instead.")
+        found = np.empty((len(self.t), 6))
+        for part, held in self._phases():
+            found[part] = self._each(lambda samples: samples.reactions(known), part, held)
+        return found
 
     # --- how far it can be trusted ---
 
@@ -264,21 +265,42 @@ class Run:
         names = unlike([meter.name for meter in self.meters])
         return Account(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
 
-    def _each(self, measure: Callable[[Samples], Array]) -> Array:
-        """A measure of all samples, batch by batch; where they are not finite, neither is it."""
-        parts = in_batches(len(self.t)) or [slice(0, 0)]
+    def _each(
+        self, measure: Callable[[Samples], Array], among: slice = slice(None), held: Mapping[int, float] | None = None
+    ) -> Array:
+        """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
+
+        Joints that are `held` do not count as free: their coordinates and rates are left out.
+        """
+        mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
+        parts = in_batches(len(t)) or [slice(0, 0)]
         with np.errstate(all="ignore"):
-            if len(parts) == 1:
+            if not held and len(t) == len(self.t) and len(parts) == 1:
                 return measure(self._all)
-            return np.concatenate([measure(self._samples(part)) for part in parts])
+            if held:
+                coordinates, rates = left_free(mechanism, held)
+                mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, rates]
+            return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
 
     @cached_property
     def _all(self) -> Samples:
         """All samples, of a run that is not long: what was found of them for one measure serves the next."""
-        return self._samples(slice(0, len(self.t)))
+        return Samples(self.mechanism, self.q, self.v, self.t)
 
-    def _samples(self, part: slice) -> Samples:
-        return Samples(self.mechanism, self.q[part], self.v[part], self.t[part])
+    def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
+        """Samples between blows of latches, and the joints that are held there: bodies by number, and where.
+
+        A blow has two samples at the same time, before and after it.
+        """
+        latches = {event.name: event for event in latched(self.mechanism)}
+        again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
+        begun, held = 0, dict[int, float]()
+        for name, at in self.end.events:
+            after = again[self.t[again] >= at]
+            if name in latches and len(after):
+                yield slice(begun, int(after[0])), dict(held)
+                begun, held = int(after[0]), {**held, latches[name].latch: latches[name].at}
+        yield slice(begun, len(self.t)), held
 
     def _known(self, joint: str) -> str:
         if joint not in self.mechanism.by_joint:

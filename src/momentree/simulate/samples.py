@@ -10,10 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from momentree.equations.aggregative import carried_forces
-from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import Energy, energy_of
 from momentree.equations.closure import Array
+from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records, seen_at
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
@@ -44,15 +43,9 @@ class Samples:
         found = energy_of(self.mechanism, self.bodies)
         return Energy(*(self.column(part) for part in found))
 
-    def wrench(self, body: TreeBody) -> Array:
-        """k x 6: force (N) and moment (N m) that a body takes from its joint, in inertial axes, at its joint's frame.
-
-        The tree moves freely, under the forces of the model.
-        """
-        du = forward_dynamics(self.mechanism, self.q, self.v, [0] * self.mechanism.nv, self.t)
-        record = carried_forces(self.mechanism, self.q, self.v, du, self.t)[body.number]
-        R = record.X_0.rotation
-        return self.table([*(R @ record.Z.linear), *(R @ record.Z.angular)])
+    def reactions(self, joint: str) -> Array:
+        """k x 6: force (N) and moment (N m) of a joint (equations/joint_reactions.py)."""
+        return self.table(joint_reactions(self.mechanism, self.q, self.v, self.t)[joint])
 
     def gaps(self) -> Array:
         """k x rows: what is open in each loop and holonomic constraint (m, rad)."""

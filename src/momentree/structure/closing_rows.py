@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from momentree.model.joint import Joint
-from momentree.model.joints import Fixed, PinSlot, Planar, Prismatic, Revolute
+from momentree.model.joints import Fixed, PinSlot, Planar, Prismatic, Revolute, Universal
 from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Vector
 from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Loop, Mechanism
@@ -22,6 +22,8 @@ TINY = 1e-13  # of unit vectors: what round-off leaves
 def closing_rows(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
     """The rows as forces at the origin of the second frame, in axes of the first frame, by which they are carried."""
     rows = tuple(row.direction for row in loop.joint.rows(loop.joint.reference()))
+    if isinstance(loop.joint, Universal):
+        return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)
     return rows if normal is None else _within(rows, normal)
 

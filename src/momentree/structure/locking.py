@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from momentree.model.expressions import Expression
 from momentree.structure.mechanism import Laws, Mechanism
@@ -22,3 +22,10 @@ def locked(mechanism: Mechanism, held: Mapping[int, float]) -> Mechanism:
         bodies.append(dataclasses.replace(body, laws=laws, q=slice(q, q + count), v=slice(v, v + rates)))
         q, v = q + count, v + rates
     return dataclasses.replace(mechanism, bodies=tuple(bodies))
+
+
+def left_free(mechanism: Mechanism, held: Collection[int]) -> tuple[list[int], list[int]]:
+    """Which coordinates and which rates of the mechanism are left when the joints of these bodies are held."""
+    free = [body for body in mechanism.bodies if body.number not in held]
+    coordinates = [i for body in free for i in range(body.q.start, body.q.stop)]
+    return coordinates, [i for body in free for i in range(body.v.start, body.v.stop)]

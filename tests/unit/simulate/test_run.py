@@ -146,12 +146,14 @@ def test_a_constraint_on_rates_that_is_violated_is_told():
     v[2, 1] = 1e-4
     run = Run.of(system, dataclasses.replace(samples, v=v), (), {}, Statistics(), End("arrived", 3.0))
     assert "'no slip' opens: velocity 0.0001 m/s or rad/s at t = 2 s" in run.warnings[0]
+    with pytest.raises(MomentreeError, match="joint 'p': reactions are not computed under the constraints 'no slip'"):
+        run.reactions("p")
 
 
-def test_reactions_are_refused_and_names_are_suggested():
+def test_names_are_suggested():
     run, _ = turning(four_bar(), count=3)
-    with pytest.raises(MomentreeError, match="joint 'C': reactions are not computed yet where there are loops"):
-        run.reactions("C")
+    with pytest.raises(MomentreeError, match="there is no joint 'E'"):
+        run.reactions("E")
     with pytest.raises(MomentreeError, match="there is no joint 'E'"):
         run["E"]
     with pytest.raises(MomentreeError, match="Did you mean 'crank'"):
@@ -292,12 +294,14 @@ def test_a_run_travels_between_processes():
     assert run.position("block").shape == (101, 3)
 
 
-def test_the_documented_example_runs(tmp_path, monkeypatch):
+def test_the_documented_examples_run(tmp_path, monkeypatch):
     root = Path(__file__).parents[3]
-    (code,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "results.md").read_text(encoding="utf-8"), re.S)
+    codes = re.findall(r"```python\n(.*?)```", (root / "docs" / "results.md").read_text(encoding="utf-8"), re.S)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    exec(compile(code.replace("examples/", f"{root}/examples/"), "results.md", "exec"), names)  # our own text
+    for code in codes:
+        exec(compile(code.replace("examples/", f"{root}/examples/"), "results.md", "exec"), names)  # our own text
+    assert len(codes) == 2
     assert names["again"].q.tobytes() == names["run"].q.tobytes()
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
 

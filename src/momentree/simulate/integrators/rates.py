@@ -16,12 +16,13 @@ from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments
 from momentree.equations import hamiltonian
-from momentree.equations.articulated import forward_dynamics
+from momentree.equations.articulated import reacting_bodies
 from momentree.equations.forces import Names, along_rates, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.group import forces_on_group, rates_of_group
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_rates, move
+from momentree.equations.loops import forces_of_loops
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
@@ -66,19 +67,23 @@ def rates_code(
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
         moving = formulation.bodies(told, q, p, t, parameters, run, **(held or {}))
         found = [*coordinate_rates(told, moving), *along_rates(told, moving, formulation.change)]
-        return found + (_powers(told, moving, q, t, parameters) if count else [])
+        alpha = (held or {}).get("alpha", 0)
+        return found + (_powers(told, moving, q, t, parameters, alpha) if count else [])
 
     straight = Differentiated if differentiated else StraightLine
     return _code(mechanism, rates, arguments_of(mechanism, count), code, straight)
 
 
-def _powers(told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, parameters: Names) -> list[Scalar]:
-    """Of each account."""
+def _powers(
+    told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, parameters: Names, alpha: float = 0
+) -> list[Scalar]:
+    """Of each account; loops are held closed by the reactions to which alpha belongs."""
     found = powers(told, moving, names_of(told, moving, t, parameters))
     if len(found) < len(accounts_of(told)):
         u = along_rates(told, moving, "u")
-        du = forward_dynamics(told, q, u, [0] * told.nv, t, parameters)
-        found += motion_powers(told, q, u, du, t, parameters)
+        reacting = reacting_bodies(told, q, u, [0] * told.nv, t, parameters, alpha=alpha)
+        du, reactions = along_rates(told, reacting, "du"), forces_of_loops(told, reacting)
+        found += motion_powers(told, q, u, du, t, parameters, reactions)
     return found
 
 

@@ -1,0 +1,352 @@
+"""Actuation: the torques at chosen joints that make a mechanism move as given, its loops closed.
+
+With d = inverse dynamics of the opened tree, S what the chosen joints do along its rates, J the closure,
+
+    S tau + J' lambda = d ,                  so with N, a basis of the motions that J lets pass,     N' S tau = N' d
+
+The torques are the shortest that do it, then lambda is the shortest that closes the loops with them. Singular values
+below 1e-9 of the largest count as zero; those of J below the root of that, for drift lets redundant rows look
+independent (analyse/redundancy.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from momentree.analyse.redundancy import CUT_OFF
+from momentree.equations.aggregative import inverse_dynamics
+from momentree.equations.batches import coordinate_array, coordinates, numbers, scalars
+from momentree.equations.closure import Array, ClosingJoint, Configuration, row_names
+from momentree.equations.joint_reactions import reactions_of
+from momentree.equations.kinematics import records
+from momentree.equations.loops import act, hold_accelerations, part_ways, recorded_loops
+from momentree.errors import MomentreeError, suggestion
+from momentree.simulate.assemble import _characteristic_length
+from momentree.simulate.samples import Samples
+from momentree.spatial import Force, Vector
+from momentree.structure.mechanism import Mechanism, TreeBody
+
+CLOSED = 1e-6  # of the size of the mechanism and of its rates: what may open, and what of the forces may be missing
+TINY = 1e-12  # of the weight: what round-off leaves of forces that cancel each other
+SHOWN = 6  # rates told of a motion
+
+
+@dataclass(frozen=True, eq=False)
+class Actuation:
+    """What must act at the chosen joints, and what the joints bear then. The leading axes are those of what was given.
+
+    | field     | shape          | meaning                                                                            |
+    |-----------|----------------|------------------------------------------------------------------------------------|
+    | torques   | ... or ..., n  | by chosen joint: along its rates (N m, N), besides the forces of the model          |
+    | reactions | ..., 6         | by joint: all that passes through it, as `Run.reactions` tells it                   |
+    | vdot      | ..., nv        | the derivatives of the rates of the tree                                           |
+    | redundant | ...            | dimension of what the motion leaves open of the torques; the shortest are given    |
+    | missing   |                | motions along which no chosen joint works, and nothing had to                      |
+    | notes     |                | the last two in words                                                              |
+    """
+
+    torques: Mapping[str, Array]
+    reactions: Mapping[str, Array]
+    vdot: Array
+    redundant: Any
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [f"{joint}: {np.array2string(torque, precision=6)}" for joint, torque in self.torques.items()]
+        return "\n".join([*lines, *self.notes])
+
+
+def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0) -> Actuation:
+    """The torques at joints, and all reactions, of a motion; `vdot` may be given by some joints (see `System`)."""
+    if mechanism.closures:
+        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+        message = f"actuation: motion under the constraints {names} is not computed yet"
+        raise MomentreeError(f"{message}. Use joints instead.")
+    chosen = _chosen(mechanism, joints)
+    motion = _Motion.of(mechanism, q, v, vdot, t)
+    where = (f" in row {k}" if motion.batch else "" for k in range(len(motion.t)))
+    rows = [_Row(mechanism, *each) for each in zip(where, motion.q, motion.v, motion.t, strict=True)]
+    if mechanism.loops:
+        _check_closed(mechanism, motion)
+    accelerations = motion.vdot
+    if motion.given is not None:
+        parts = [{joint: x[k] for joint, x in motion.given.items()} for k in range(len(rows))]
+        found = [row.completed(part) for row, part in zip(rows, parts, strict=True)]
+        accelerations = np.array(found).reshape(len(rows), mechanism.nv)
+    if mechanism.loops and rows:
+        _check_stays_closed(mechanism, motion, accelerations)
+    solved = [row.solved(a, chosen) for row, a in zip(rows, accelerations, strict=True)]
+
+    def stacked(entries: Sequence[Array], *shape: int) -> Array:
+        return np.array(entries, dtype=float).reshape((*motion.batch, *shape))
+
+    torques = {}
+    for joint in chosen:
+        n = len(_joint_of(mechanism, joint).rates)
+        torques[joint] = stacked([one.torques[joint] for one in solved], *([n] if n > 1 else []))
+    reactions = {joint: stacked([one.reactions[joint] for one in solved], 6) for joint in mechanism.by_joint}
+    redundant = np.array([one.redundant for one in solved], dtype=int).reshape(motion.batch)
+    missing = max((one.missing for one in solved), key=len, default=())
+    notes = tuple(_notes(redundant, missing))
+    shaped = accelerations.reshape((*motion.batch, mechanism.nv))
+    return Actuation(torques, reactions, shaped, redundant[()], missing, notes)
+
+
+def _notes(redundant: Array, missing: Sequence[str]) -> Iterator[str]:
+    most = int(redundant.max(initial=0))
+    if most:
+        directions = "one direction" if most == 1 else f"{most} directions"
+        yield f"the actuation is redundant: the motion leaves {directions} of the torques open; the shortest are given."
+    for motion in missing:
+        yield f"not actuated, and nothing has to act along it: the motion {motion}."
+
+
+# --- what is given ---
+
+
+class _Motion(NamedTuple):
+    """Rows of a batch; accelerations of all rates, or by joint."""
+
+    batch: tuple[int, ...]
+    q: Array
+    v: Array
+    t: Array
+    vdot: Array
+    given: dict[str, Array] | None
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> _Motion:
+        coordinates(mechanism, q)
+        scalars(v, mechanism.nv, "v")
+        nv, given = mechanism.nv, dict[str, Array]()
+        by_joint = isinstance(vdot, Mapping)
+        if by_joint:
+            for joint, value in vdot.items():
+                n = len(_tree_joint(mechanism, joint, "vdot").connection.rates)
+                array = numbers(value, f"vdot of '{joint}'")
+                given[joint] = array[..., None] if n == 1 else coordinate_array(array, n, f"vdot of '{joint}'")
+                scalars(given[joint], n, f"vdot of '{joint}'")
+        else:
+            scalars(vdot, nv, "vdot")
+        times = numbers(t, "t", "a number")[..., None]
+        scalars(times, 1, "t")
+        arrays = [np.asarray(x, dtype=float) for x in (q, v, np.zeros(nv) if by_joint else vdot)]
+        try:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*arrays, times, *given.values())))
+        except ValueError:
+            shapes = ", ".join("x".join(map(str, x.shape)) for x in arrays)
+            message = f"actuation: the leading axes of q, v, vdot do not fit together: their shapes are {shapes}."
+            raise MomentreeError(f"{message} Give each the same, or 1 where one serves all.") from None
+
+        def flat(x: Array) -> Array:
+            return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1])
+
+        at = [flat(x) for x in arrays]
+        named = {joint: flat(x) for joint, x in given.items()} if by_joint else None
+        return cls(batch, at[0], at[1], flat(times)[:, 0], at[2], named)
+
+    @property
+    def speed(self) -> Array:
+        """The largest rate of each row, 1 at least; a column."""
+        return np.maximum(1.0, np.abs(self.v).max(axis=1, initial=0.0))[:, None]
+
+    def refuse_open(
+        self, mechanism: Mechanism, found: Array, names: Sequence[str], what: str, unit: str, limit: Any, way: str
+    ) -> None:
+        """What is open (rows of the batch by what is named) must be small, by the size of the mechanism and a limit."""
+        if not found.size:
+            return
+        relative = np.abs(found) / (CLOSED * max(1.0, _characteristic_length(mechanism)) * limit)
+        k, worst = np.unravel_index(int(relative.argmax()), relative.shape)
+        if not relative[k, worst] <= 1:
+            where = f" in row {k}" if self.batch else ""
+            message = f"the motion opens '{names[int(worst)]}'{where}: {what} {abs(float(found[k, worst])):.3g} {unit}"
+            raise MomentreeError(f"actuation: {message}. {way}.")
+
+
+def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(joints, str):
+        joints = [joints]
+    for joint in joints:
+        if joint not in mechanism.by_joint:
+            raise MomentreeError(f"actuation: there is no joint '{joint}'.{suggestion(joint, mechanism.by_joint)}")
+        place = mechanism.by_joint[joint]
+        if isinstance(place, TreeBody) and place.laws:
+            message = f"actuation: joint '{joint}' moves as prescribed, by whatever that takes"
+            raise MomentreeError(f"{message}. Do not name it: what drives it is part of its reaction.")
+        if not _joint_of(mechanism, joint).rates:
+            raise MomentreeError(f"actuation: joint '{joint}' has no freedom to drive. Name joints that move.")
+    if len({*joints}) < len(joints):
+        raise MomentreeError(f"actuation: a joint is named twice among {', '.join(joints)}. Name each once.")
+    return tuple(joints)
+
+
+def _joint_of(mechanism: Mechanism, name: str) -> Any:
+    connection = mechanism.by_joint[name].connection
+    assert connection is not None  # by_joint holds only loops that a joint closes
+    return connection.joint
+
+
+def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
+    free = {body.connection.name: body for body in mechanism.bodies if body.v.stop > body.v.start}
+    if name not in free:
+        known = ", ".join(f"'{joint}'" for joint in free)
+        raise MomentreeError(f"{what}: '{name}' is no joint of the tree that moves freely; those are {known}.")
+    return free[name]
+
+
+def _check_closed(mechanism: Mechanism, motion: _Motion) -> None:
+    """Loops must be closed, and stay so."""
+    at, rows, way = Samples(mechanism, *motion[1:4]), row_names(mechanism), "Make q and v by system.assemble(...)"
+    motion.refuse_open(mechanism, at.gaps(), rows, "gap", "m or rad", 1.0, way)
+    motion.refuse_open(mechanism, at.velocities(), rows, "velocity", "m/s or rad/s", motion.speed, way)
+
+
+def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> None:
+    """Accelerations must not open loops either."""
+    at = Samples(mechanism, *motion[1:4])
+    changes = _opening_accelerations(mechanism, at.q, at.v, vdot.T, at.t)
+    found = np.stack([np.abs(at.table(change)).max(axis=1, initial=0.0) for change in changes], axis=1)
+    limit = np.maximum(motion.speed**2, np.abs(vdot).max(axis=1, initial=0.0)[:, None])
+    way = "Give vdot of some joints by name, and the others follow"
+    names = [loop.name for loop in mechanism.loops]
+    motion.refuse_open(mechanism, found, names, "acceleration", "m/s2 or rad/s2", limit, way)
+
+
+def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
+    """Of each loop, how the opening of each of its rows changes."""
+    moving = records(mechanism, q, v, vdot, t, closed=True)
+    moving.loops.locally(hold_accelerations(0))
+    moving.loops.locally(part_ways)
+    return [record.change for record in moving.loops[1:]]
+
+
+# --- one row of a batch ---
+
+
+class _Solved(NamedTuple):
+    torques: dict[str, Array]
+    reactions: dict[str, Array]
+    redundant: int
+    missing: tuple[str, ...]
+
+
+class _Row:
+    """A configuration that moves, and what can act on it."""
+
+    def __init__(self, mechanism: Mechanism, where: str, q: Array, v: Array, t: float):
+        self.mechanism, self.where, self.q, self.v, self.t = mechanism, where, q, v, float(t)
+        self.configuration = Configuration(mechanism, q, v, self.t)
+
+    def completed(self, given: Mapping[str, Array]) -> Array:
+        """Accelerations of all rates from those of some joints: loops stay closed."""
+        mechanism, n = self.mechanism, self.mechanism.nv
+        probes = [np.append(row, 0.0) for row in np.eye(n)]  # one at a time, and none
+        changes = _opening_accelerations(mechanism, self.q, self.v, probes, self.t) if mechanism.loops else []
+        rows = np.array([np.broadcast_to(x, n + 1) for change in changes for x in change]).reshape(-1, n + 1)
+        J, known = rows[:, :n] - rows[:, n:], rows[:, n]
+        held = [i for joint in given for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
+        wanted = np.concatenate([np.zeros(0), *given.values()])
+        G, right = np.concatenate([J, np.eye(n)[held]]), np.concatenate([-known, wanted])
+        _, N = _null_space(G)
+        if N.shape[1]:
+            message = f"actuation: vdot leaves the motion {'; '.join(self._told(N))} open"
+            raise MomentreeError(f"{message}. Give vdot of more joints.")
+        found: Array = np.linalg.lstsq(G, right, rcond=CUT_OFF**0.5)[0]
+        left = np.abs(found[held] - wanted)
+        if left.max(initial=0.0) > CLOSED * max(1.0, np.abs(found).max(initial=0.0)):
+            names = ", ".join(f"'{joint}'" for joint in given)
+            raise MomentreeError(f"actuation: vdot of {names} together would open the loops. Give fewer of them.")
+        return found
+
+    def solved(self, vdot: Array, chosen: Sequence[str]) -> _Solved:
+        mechanism, at = self.mechanism, self.configuration
+        J, d = at.jacobian(), np.array(inverse_dynamics(mechanism, self.q, self.v, vdot, self.t), dtype=float)
+        inverse, N = _null_space(J)
+        shares = [at.rate_slopes(joint) for joint in chosen]
+        S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
+        B = N.T @ S
+        U, sizes, V = np.linalg.svd(B)
+        rank = int((sizes > CUT_OFF * max(1.0, np.abs(S).max(initial=0.0))).sum())
+        tau = V[:rank].T @ (U[:, :rank].T @ (N.T @ d) / sizes[:rank])
+        still = N @ U[:, rank:]  # motions along which nothing chosen works
+        missing = self._told(still)
+        left = still.T @ d
+        if np.abs(left).max(initial=0.0) > self._tolerance(d, vdot):
+            self._refuse(still @ left, float(np.linalg.norm(left)), chosen)
+        lam = inverse.T @ (d - S @ tau)
+        parts = np.split(tau, np.cumsum([len(share) for share in shares])[:-1]) if shares else []
+        torques = dict(zip(chosen, parts, strict=True))
+        return _Solved(torques, self._reactions(vdot, lam, torques), len(tau) - rank, missing)
+
+    def _tolerance(self, d: Array, vdot: Array) -> float:
+        """What is nothing among the forces along the rates."""
+        bodies, g = self.mechanism.bodies, self.mechanism.gravity.norm
+        weight = sum(body.inertia.mass for body in bodies) * g * max(1.0, _characteristic_length(self.mechanism))
+        still = np.array(inverse_dynamics(self.mechanism, self.q, self.v, 0 * vdot, self.t), dtype=float)
+        largest = max(np.abs(x).max(initial=0.0) for x in (d, still, d - still))
+        return float(CLOSED * largest + TINY * weight)
+
+    def _refuse(self, z: Array, needed: float, chosen: Sequence[str]) -> None:
+        """z is the motion along which something has to act, and nothing chosen does."""
+        (told,) = self._told(z[:, None])
+        moved = [
+            joint
+            for joint in self.mechanism.by_joint
+            if joint not in chosen
+            and np.abs(self.configuration.rate_slopes(joint) @ z).max(initial=0.0) > CLOSED * np.abs(z).max()
+        ]
+        names = ", ".join(f"'{joint}'" for joint in chosen) or "no joints"
+        message = f"actuation by {names} does not suffice{self.where}: nothing drives the motion {told}"
+        way = f"Actuate {' or '.join(map(repr, moved))} too, or let it move as forward_dynamics says."
+        raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {way}")
+
+    def _told(self, motions: Array) -> tuple[str, ...]:
+        """Motions, the columns, by the rates that they have; each has one of 1 that the others have not."""
+        rows, pivots = motions.T.copy(), list[int]()
+        for i in range(len(rows)):
+            pivots.append(int(np.abs(rows[i]).argmax()))
+            rows[i] /= rows[i, pivots[i]]
+            for k in range(len(rows)):
+                if k != i:
+                    rows[k] -= rows[k, pivots[i]] * rows[i]
+        return tuple(self._rates_told(row) for row in rows)
+
+    def _rates_told(self, row: Array) -> str:
+        named = [(x, name) for x, name in zip(row, self.mechanism.rates, strict=True) if abs(x) > CLOSED]
+        named.sort(key=lambda entry: -abs(entry[0]))
+        told = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
+        return ", ".join(told) + (", ..." if len(named) > SHOWN else "")
+
+    def _reactions(self, vdot: Array, lam: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
+        """By joint: rows of loops act on the second bodies with lambda; so do torques at joints that close them."""
+        reacting = records(self.mechanism, self.q, self.v, t=self.t, closed=bool(self.mechanism.loops))
+        begun = 0
+        for joint, (_, record) in zip(self.configuration.joints, recorded_loops(self.mechanism, reacting), strict=True):
+            rows = joint.directions
+            wrench = rows.T @ lam[begun : begun + len(rows)] + _wrench(joint, torques)
+            begun += len(rows)
+            R = record.first_frame.rotation
+            vars(record).update(act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:]))))
+        found = reactions_of(self.mechanism, reacting, self.q, self.v, vdot, self.t)
+        return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}
+
+
+def _wrench(joint: ClosingJoint, torques: Mapping[str, Array]) -> Array:
+    """What torques at a closing joint do to its second body, in axes of its first frame."""
+    torque = torques.get(joint.loop.name) if joint.loop.connection is not None else None
+    wrench: Array = np.zeros(6) if torque is None else np.linalg.pinv(joint.axes).T @ torque
+    return wrench
+
+
+def _null_space(J: Array) -> tuple[Array, Array]:
+    """The pseudo-inverse of J, redundant directions left out, and a basis of what it lets pass."""
+    U, sizes, V = np.linalg.svd(J)
+    rank = int((sizes > CUT_OFF**0.5 * sizes.max(initial=0.0)).sum())
+    return V[:rank].T / sizes[:rank] @ U[:, :rank].T, V[rank:].T

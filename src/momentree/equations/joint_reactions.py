@@ -1,0 +1,69 @@
+"""What passes through the joints of a mechanism while it moves, those of the tree and those that close loops.
+
+    of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children      what a body takes from its joint
+    of a loop:    sum of rows times lambda                                 what the rows do to the first body
+
+All that passes: what holds the bodies together, what drives them, what springs and dampers of the joint do. It is told
+as a wrench on the joint's second body, in inertial axes, about the origin of the joint's second frame, whichever way
+the tree runs and wherever the loops are cut.
+"""
+
+from __future__ import annotations
+
+from momentree.equations.aggregative import carried_forces
+from momentree.equations.articulated import reacting_bodies
+from momentree.equations.forces import Names, along_rates
+from momentree.equations.loops import forces_of_loops, recorded_loops
+from momentree.equations.sweeps import Record, Records
+from momentree.model.joint import Coordinates
+from momentree.spatial import Force, Rotation, Scalar, Vector
+from momentree.structure.mechanism import Mechanism, TreeBody
+
+
+def joint_reactions(
+    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+) -> dict[str, Force]:
+    """By joint, while the mechanism moves freely under the forces of the model.
+
+    Where rows of loops are redundant the laws of motion leave some of it open: lambda of each loop is the shortest.
+    """
+    moving = reacting_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters)
+    return reactions_of(mechanism, moving, q, u, along_rates(mechanism, moving, "du"), t, parameters)
+
+
+def reactions_of(
+    mechanism: Mechanism,
+    reacting: Records,
+    q: Coordinates,
+    u: Coordinates,
+    du: Coordinates,
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+) -> dict[str, Force]:
+    """By joint, while the rates change with du and loops act on their bodies as their records say."""
+    carried = carried_forces(mechanism, q, u, du, t, parameters, forces_of_loops(mechanism, reacting))
+    found = {body.connection.name: _on_second(carried, body) for body in mechanism.bodies}
+    for loop, record in recorded_loops(mechanism, reacting):
+        if loop.connection is not None:
+            R = record.second.X_0.rotation
+            found[loop.name] = _turned(R, _about(loop.second.placement.offset, record.push_second))
+    return found
+
+
+def _on_second(carried: Records, body: TreeBody) -> Force:
+    """Of a joint of the tree; where the tree runs through it backwards, the second body is the parent."""
+    record: Record = carried[body.number]
+    R = record.X_0.rotation
+    if not body.reverse:
+        return _turned(R, record.Z)
+    M = carried[body.parent].X_0 @ body.mount
+    return -_about(M.offset - record.X_0.offset, _turned(R, record.Z))
+
+
+def _turned(R: Rotation, wrench: Force) -> Force:
+    return Force(R @ wrench.linear, R @ wrench.angular)
+
+
+def _about(point: Vector, wrench: Force) -> Force:
+    """The same wrench, its moment about another point."""
+    return Force(wrench.linear, wrench.angular - point.cross(wrench.linear))
