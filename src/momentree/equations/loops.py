@@ -18,6 +18,9 @@ lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
 | loop   | rows            | in axes of the first body, at O                                                           |
 | loop   | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
 | loop   | known           | the part of the opening of each row that is known beforehand                              |
+| loop   | q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
+| loop   | pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
+| loop   | push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
 | body   | open            | the `Bundle` of rows that are open                                                        |
 | body   | eta             | of each of them                                                                           |
 """
@@ -30,7 +33,7 @@ from typing import Any
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joints import Fixed, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
-from momentree.spatial.symmetric import product, semidefinite_solver
+from momentree.spatial.symmetric import inverse, product, semidefinite_solver
 from momentree.structure.closing import closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
@@ -103,6 +106,16 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
     return found
 
 
+def joints_of_loops(mechanism: Mechanism, moving: Records) -> Records:
+    """The records of the loops, faced: those that close them or, where loops are left open, without rows."""
+    if not hasattr(moving, "loops"):
+        moving.loops = Records([Record(number=0), *(_loop(loop, ()) for loop in mechanism.loops)])
+        for loop, record in zip(mechanism.loops, moving.loops[1:], strict=True):
+            record.first, record.second = moving[loop.first.body], moving[loop.second.body]
+        moving.loops.locally(face)
+    return moving.loops
+
+
 def _node(number: int) -> Record:
     """A body without inertia, welded to another: loops close there."""
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
@@ -134,14 +147,13 @@ def face(loop: Record) -> Fields:
         a, b = _axes_of(loop, E)
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
-    on_first, on_second = (tuple(forces) for forces in zip(*pairs, strict=True))
+    on_first, on_second = (tuple(pair[end] for pair in pairs) for end in (0, 1))
     return {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
 
 
 def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
-    R, E = loop.first_frame.rotation, loop.E
-    X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
+    R, E, X_FM = loop.first_frame.rotation, loop.E, _second_in_first(loop)
     fit = loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
@@ -150,6 +162,36 @@ def measure(loop: Record) -> Fields:
         a, b = _axes_of(loop, E)
         gaps.append(a @ b - loop.joint.first @ loop.joint.second)
     return {"gap": tuple(gaps)}
+
+
+def relate(loop: Record) -> Fields:
+    """The joint's coordinates, rates, and what forces along the rates do: u = (A' A)^-1 A' v, pulls A (A' A)^-1.
+
+    v is how the second body moves as seen from the first, at O. A' A is the same at all coordinates.
+    """
+    joint = loop.joint
+    q = joint.fit(_second_in_first(loop))
+    R_M = loop.E @ loop.second_frame.rotation
+    columns = [Motion(R_M @ a.linear, R_M @ a.angular) for a in joint.axes(q).columns]
+    opening = _opening(loop)
+    at_reference = joint.axes(joint.reference()).columns
+    dual = inverse([[_dot(a, b) for b in at_reference] for a in at_reference]) if columns else []
+    pulls = []
+    for row in dual:
+        pull = Force.zero()
+        for share, column in zip(row, columns, strict=True):
+            pull = pull + Force(column.linear, column.angular) * share
+        pulls.append(pull)
+    return {"q": tuple(q), "u": tuple(-(opening @ pull) for pull in pulls), "pulls": tuple(pulls)}
+
+
+def pull(loop: Record) -> Fields:
+    """What acts along the rates of the joint, as wrenches on both bodies."""
+    total = Force.zero()
+    for force, size in zip(loop.pulls, loop.along, strict=True):
+        total = total - force * size
+    first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
+    return {"push_first": first, "push_second": second}
 
 
 def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
@@ -211,6 +253,23 @@ def react(loop: Record) -> Fields:
         total = total + row * getattr(loop.node, f"eta{i}")
     first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
     return {"push_first": first, "push_second": second}
+
+
+def _second_in_first(loop: Record) -> Transform:
+    """X_FM, of the frames of the joint."""
+    R = loop.first_frame.rotation
+    return Transform(R.T @ loop.E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
+
+
+def _opening(loop: Record) -> Motion:
+    """How the first body moves as seen from the second, at O, in its own axes."""
+    v, v_2 = loop.first.v, loop.second.v
+    linear = _at_O(v, loop.arm) - loop.E @ _at_O(v_2, loop.second_frame.offset)
+    return Motion(linear, v.angular - loop.E @ v_2.angular)
+
+
+def _dot(a: Motion, b: Motion) -> Scalar:
+    return a.linear @ b.linear + a.angular @ b.angular
 
 
 def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:
@@ -329,6 +388,21 @@ def pushed(body: Record) -> Fields:
         end = getattr(body, f"end{i}")
         total = total + (end.push_second if second else end.push_first)
     return {"applied": total}
+
+
+def reactions(mechanism: Mechanism, moving: Records) -> list[Force]:
+    """What the rows of all loops do to the ground and to each body, at its own frame."""
+    moving.loops.locally(react)
+    return pushes_of(mechanism, moving.loops, len(mechanism.bodies) + 1)
+
+
+def pushes_of(mechanism: Mechanism, loops: Records, count: int) -> list[Force]:
+    """The wrenches of loops by the body that they act on."""
+    total = [Force.zero()] * count
+    for loop, record in zip(mechanism.loops, loops[1:], strict=True):
+        total[loop.first.body] = total[loop.first.body] + record.push_first
+        total[loop.second.body] = total[loop.second.body] + record.push_second
+    return total
 
 
 def _sums(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:

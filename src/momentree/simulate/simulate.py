@@ -17,6 +17,7 @@ from momentree.equations.forces import names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
+from momentree.model.joint import Joint
 from momentree.model.values import TIME
 from momentree.simulate.assemble import _characteristic_length, integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
@@ -332,6 +333,9 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
             raise MomentreeError(
                 f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
             )
+    for loop in mechanism.loops:
+        if loop.connection is not None and loop.joint.limits:
+            _check_limits(loop.name, loop.joint, at.coordinates_of(loop.name).T)
 
 
 def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
@@ -339,14 +343,17 @@ def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
     coordinates(mechanism, q)
     scalars(v, mechanism.nv, "v")
     for body in mechanism.bodies:
-        joint = body.connection.joint
-        limits = () if body.laws else joint.limits or ()
-        columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
-        for name, column, (low, high) in zip(joint.coordinates, columns, limits, strict=False):
-            outside = np.extract(~((low <= column) & (column <= high)), column)
-            if len(outside):
-                message = f"joint '{body.connection.name}': the start has {name} = {outside[0]:g}, outside its limits"
-                raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
+        if not body.laws:
+            columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
+            _check_limits(body.connection.name, body.connection.joint, columns)
+
+
+def _check_limits(name: str, joint: Joint, columns: Array) -> None:
+    for coordinate, column, (low, high) in zip(joint.coordinates, columns, joint.limits or (), strict=False):
+        outside = np.extract(~((low <= column) & (column <= high)), column)
+        if len(outside):
+            message = f"joint '{name}': the start has {coordinate} = {outside[0]:g}, outside its limits"
+            raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
 
 
 def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:

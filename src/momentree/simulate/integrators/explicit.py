@@ -342,13 +342,13 @@ entry:
             way = self.call("llvm.fabs.f64", self.let(f"fsub double {x}, {self.let(f'load double, ptr {old}')}"))
             self.put(self.call("llvm.maxnum.f64", way, self.number("%moved", 0)), "%moved", 0)
             self.do(f"store double {x}, ptr {old}")
+        if self.quaternions:
+            self._make_unit()
         self.count("%turns", 0)
         far = self.let(f"fcmp ogt double {self.number('%moved', 0)}, {bits(NEAR)}")
         few = self.let(f"icmp slt i64 {self.integer('%turns', 0)}, {NEWTON}")
         self.do(f"br i1 {self.let(f'and i1 {far}, {few}')}, label %{name}, label %{name}.done")
         self.label(f"{name}.done")
-        if self.quaternions:
-            self._make_unit()
         self._call("momenta", "%y", "%there")
         with self.loop(nv) as i:
             x = self.let(f"load double, ptr {self.let(f'getelementptr double, ptr %there, i64 {i}')}")
@@ -356,7 +356,7 @@ entry:
             self.do(f"store double {x}, ptr {self.let(f'getelementptr double, ptr %y, i64 {place}')}")
 
     def _make_unit(self) -> None:
-        lines = Lines(self.width, "u")
+        lines = Lines(self.width, self.new_label("u") + ".")
         with self.loop(self.quaternions) as i:
             first = self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @quaternions, i64 {i}')}")
             start = self.let(f"getelementptr {lines.type}, ptr %y, i64 {first}")

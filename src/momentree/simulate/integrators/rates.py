@@ -16,12 +16,13 @@ from momentree.compile.rolled_text import Rolled
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments
 from momentree.equations import hamiltonian
-from momentree.equations.articulated import forward_dynamics
+from momentree.equations.articulated import accelerating_bodies
 from momentree.equations.forces import Names, along_rates, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.group import forces_on_group, rates_of_group
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_rates, move
+from momentree.equations.loops import reactions
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
@@ -77,8 +78,10 @@ def _powers(told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, pa
     found = powers(told, moving, names_of(told, moving, t, parameters))
     if len(found) < len(accounts_of(told)):
         u = along_rates(told, moving, "u")
-        du = forward_dynamics(told, q, u, [0] * told.nv, t, parameters)
-        found += motion_powers(told, q, u, du, t, parameters)
+        accelerating = accelerating_bodies(told, q, u, [0] * told.nv, t, parameters)
+        du = along_rates(told, accelerating, "du")
+        held = reactions(told, accelerating) if told.loops else None
+        found += motion_powers(told, q, u, du, t, parameters, held)
     return found
 
 
