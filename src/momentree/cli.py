@@ -104,7 +104,7 @@ def run(
     rate: Annotated[
         list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
     ] = None,
-    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default) or lagrange.")] = None,
+    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau, rk4 or verlet(4).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,

@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.model.joint import Coordinates, Joint
 from momentree.model.joints import Fixed, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.symmetric import inverse, product, semidefinite_solver
@@ -167,22 +168,27 @@ def measure(loop: Record) -> Fields:
 def relate(loop: Record) -> Fields:
     """The joint's coordinates, rates, and what forces along the rates do: u = (A' A)^-1 A' v, pulls A (A' A)^-1.
 
-    v is how the second body moves as seen from the first, at O. A' A is the same at all coordinates.
+    v is how the second body moves as seen from the first, at O. A' A is the same at all coordinates of any joint.
     """
-    joint = loop.joint
-    q = joint.fit(_second_in_first(loop))
-    R_M = loop.E @ loop.second_frame.rotation
-    columns = [Motion(R_M @ a.linear, R_M @ a.angular) for a in joint.axes(q).columns]
-    opening = _opening(loop)
+    q = loop.joint.fit(_second_in_first(loop))
+    R_M, opening = loop.E @ loop.second_frame.rotation, _opening(loop)
+    pulls = tuple(Force(R_M @ force.linear, R_M @ force.angular) for force in dual_axes(loop.joint, q))
+    return {"q": tuple(q), "u": tuple(-(opening @ force) for force in pulls), "pulls": pulls}
+
+
+def dual_axes(joint: Joint, q: Coordinates) -> list[Force]:
+    """A (A' A)^-1 by columns, in axes of M: forces that tell the rates of a motion of M, u = (A' A)^-1 A' v."""
+    columns = [Force(axis.linear, axis.angular) for axis in joint.axes(q).columns]
+    if not columns:
+        return []
     at_reference = joint.axes(joint.reference()).columns
-    dual = inverse([[_dot(a, b) for b in at_reference] for a in at_reference]) if columns else []
-    pulls = []
-    for row in dual:
-        pull = Force.zero()
+    found = []
+    for row in inverse([[a @ Force(b.linear, b.angular) for b in at_reference] for a in at_reference]):
+        total = Force.zero()
         for share, column in zip(row, columns, strict=True):
-            pull = pull + Force(column.linear, column.angular) * share
-        pulls.append(pull)
-    return {"q": tuple(q), "u": tuple(-(opening @ pull) for pull in pulls), "pulls": tuple(pulls)}
+            total = total + column * share
+        found.append(total)
+    return found
 
 
 def pull(loop: Record) -> Fields:
@@ -266,10 +272,6 @@ def _opening(loop: Record) -> Motion:
     v, v_2 = loop.first.v, loop.second.v
     linear = _at_O(v, loop.arm) - loop.E @ _at_O(v_2, loop.second_frame.offset)
     return Motion(linear, v.angular - loop.E @ v_2.angular)
-
-
-def _dot(a: Motion, b: Motion) -> Scalar:
-    return a.linear @ b.linear + a.angular @ b.angular
 
 
 def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:

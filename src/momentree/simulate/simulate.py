@@ -64,8 +64,7 @@ class Simulation:
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked = np.zeros(len(self.meters))
         self._phase = self._new_phase({})
-        p = self._phase.momenta(start.q, start.v, start.t)
-        self._motion = self._phase.motion(self.t_start, start.q, p, self._first)
+        self._motion = self._phase.motion(self.t_start, start.q, start.v, self._first)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -219,10 +218,8 @@ class Simulation:
         self._counts += self._motion.counts[:3]
         self._worked = block.work[-1].copy()
         self._phase = self._new_phase({**old.held, **{event.latch: event.at for event in events}})
-        if self._settings.formulation == "lagrange":
-            p = self._phase.rates_from_momenta(q, p, t)
         h = min(self._first, float(self._motion.control[1]))
-        self._motion = self._phase.motion(t, q, p, h)
+        self._motion = self._phase.motion(t, q, self._phase.rates_from_momenta(q, p, t), h)
 
     # --- stopping and continuing ---
 
@@ -245,8 +242,7 @@ class Simulation:
         held = {int(number): float(value) for number, value in checkpoint["held"]}
         if held != self._phase.held:
             self._phase = self._new_phase(held)
-            rest = np.zeros(len(self._phase.v))
-            self._motion = self._phase.motion(self.t_start, np.asarray(self.start.q), rest, self._first)
+            self._motion = self._phase.motion(self.t_start, self.start.q, np.zeros_like(self.start.v), self._first)
         motion = self._motion
         motion.y[:], motion.control[:], motion.counts[:] = (checkpoint[name] for name in ("y", "control", "counts"))
         self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()
