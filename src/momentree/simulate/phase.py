@@ -14,6 +14,7 @@ from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_s
 from momentree.simulate.integrators.explicit import NEAR, NEWTON
 from momentree.simulate.integrators.rates import accounts_of, closing_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array, Motion
+from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings
 from momentree.structure.apart import taken_apart
 from momentree.structure.locking import locked
@@ -111,6 +112,14 @@ class Phase:
             rates = self._velocities(t, y)
         q[:, self.q], v[:, self.v] = self._left(t, at, rates, y) if self._formulation.anew else (at, rates)
         return q, v
+
+    def openings(self, t: Array, y: Array) -> Array:
+        """The largest gaps (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
+        if not self._formulation.anew or not len(t):
+            return np.zeros(4)
+        y, nq, nv = self._closed(t, y), self.told.nq, self.told.nv
+        with np.errstate(all="ignore"):
+            return Samples(self.told, y[:, :nq], y[:, nq : nq + nv], t).openings().max(axis=0)
 
     def _left(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
         """Coordinates and rates of the tree, angles with the turns that were counted."""

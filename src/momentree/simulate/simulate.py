@@ -60,6 +60,7 @@ class Simulation:
         self._watched = [*watched(system._numeric, self._asked), *latched(system._numeric)]
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
+        self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
         self._samples, self._due = 0, 1  # given so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked = np.zeros(len(self.meters))
@@ -119,6 +120,7 @@ class Simulation:
         t, y = self._sampled(found, y_before, acting[-1] if acting else None)
         self._samples += len(t)
         q, v = phase.moves(t, y)
+        self.opened = np.maximum(self.opened, phase.openings(t, y))
         block = Block(np.array(t), q, v, phase.work(y, self._worked))
         if acting:
             return self._acted(acting, block)
