@@ -9,9 +9,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
+from momentree.equations.closure import Configuration
 from momentree.equations.kinematics import records
 from momentree.model.joints import JOINTS
 from momentree.simulate.assemble import integrate, reference
+from momentree.simulate.state import State
+from momentree.spatial import Vector
 
 EVERY_JOINT = tuple(JOINTS)
 MOVING = tuple(kind for kind in JOINTS if kind != "Fixed")
@@ -160,3 +163,42 @@ def random_loops(
         m.joint(f"c{i}", joint, F, second.at(tuple(X_BM.offset), [tuple(row) for row in X_BM.rotation.rows]))
         m.cut(f"c{i}")
     return m, q
+
+
+def random_planar_loops(random: np.random.Generator, bodies: int, closing: int) -> tuple[mt.Model, np.ndarray]:
+    """A random tree of hinges about z, sliders and pins in slots, in one plane, and hinges that close loops in it."""
+    m = mt.Model("random planar loops")
+    found: list[Any] = [m.ground]
+
+    def frame(body: Any) -> Any:
+        return body.at((*random.uniform(-1, 1, 2), 0), mt.turn("z", random.uniform(-3, 3)))
+
+    for i in range(1, bodies + 1):
+        body = m.body(f"b{i}", mass=random.uniform(0.5, 2), com=(*random.uniform(-0.3, 0.3, 2), 0), inertia=(1, 1, 1))
+        kind = random.choice(["Revolute", "Revolute", "Prismatic", "PinSlot"])
+        joint = {"Revolute": mt.Revolute("z"), "Prismatic": mt.Prismatic("x"), "PinSlot": mt.PinSlot("y", "z")}[kind]
+        m.joint(f"j{i}", joint, frame(found[random.integers(len(found))]), frame(body))
+        found.append(body)
+    tree = m.build()
+    q = random_configuration(random, tree)
+    for i in range(1, closing + 1):
+        first, second = (found[k] for k in random.choice(len(found), 2, replace=False))
+        at = random.uniform(-1, 1, 3) * (1, 1, 0)
+        ends = [body.at(_seen(tree, q, body, at)) for body in (first, second)]
+        m.joint(f"c{i}", mt.Revolute("z"), *ends)
+        m.cut(f"c{i}")
+    return m, q
+
+
+def _seen(tree: mt.System, q: np.ndarray, body: Any, point: np.ndarray) -> tuple[float, ...]:
+    """A point of space in the axes of a body."""
+    own = tree.mechanism.attach(body.at((0, 0, 0)))
+    X = records(tree.mechanism, q)[own.body].X_0 @ own.placement
+    return tuple(X.inverse().point(Vector(*point)))
+
+
+def closed_state(random: np.random.Generator, system: mt.System, q: np.ndarray, t: float = 0.0) -> State:
+    """A state at a configuration where all loops are closed, with random rates that keep them so."""
+    v = random.standard_normal(system.nv)
+    at = Configuration(system.mechanism, q, v, t)
+    return State(system.mechanism, q, v - np.linalg.pinv(at.jacobian(), rcond=1e-9) @ at.velocities(), t)

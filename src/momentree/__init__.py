@@ -46,6 +46,7 @@ from momentree.structure import Graph
 from momentree.system import System
 
 if TYPE_CHECKING:
+    from momentree.analyse.compare import Comparison, compare
     from momentree.simulate.events import Event
     from momentree.simulate.recorder import resume_run
     from momentree.simulate.run import Run, RunError, RunWarning, load_run
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyError",
+    "Comparison",
     "Cylindrical",
     "Event",
     "ExpressionError",
@@ -81,6 +83,7 @@ __all__ = [
     "atan",
     "atan2",
     "box",
+    "compare",
     "cos",
     "cosh",
     "cylinder",
@@ -105,8 +108,12 @@ __all__ = [
 ]
 
 # names that are found when they are first used
-_LATER = {"Run": "run", "RunError": "run", "RunWarning": "run", "load_run": "run", "resume_run": "recorder"}
-_LATER["Event"] = "events"
+_LATER = {
+    **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "simulate.run"),
+    "resume_run": "simulate.recorder",
+    "Event": "simulate.events",
+    **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -114,4 +121,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'momentree' has no attribute '{name}'")
     from importlib import import_module
 
-    return globals().setdefault(name, getattr(import_module(f"momentree.simulate.{_LATER[name]}"), name))
+    return globals().setdefault(name, getattr(import_module(f"momentree.{_LATER[name]}"), name))

@@ -104,7 +104,7 @@ def run(
     rate: Annotated[
         list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
     ] = None,
-    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default) or lagrange.")] = None,
+    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau, rk4 or verlet(4).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
@@ -146,6 +146,37 @@ def run(
             system = _build(file)
             found = system.simulate(system.assemble(*start), **{"t_end": 10.0, **chosen}, path=out)
     _show_run(found, out, plot, as_json)
+
+
+@app.command()
+def compare(
+    file: File,
+    t_end: Annotated[float, typer.Option("--t-end", help="How long, in seconds.")] = 10.0,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
+    ] = None,
+    rate: Annotated[
+        list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
+    ] = None,
+    integrator: Annotated[str, typer.Option(help="dop853, dopri5, radau, rk4 or verlet(4).")] = "dop853",
+    rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
+    step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a model by every formulation and closure: gaps, balance of energy, steps, time, side by side.
+
+    A way that fails is shown with its reason. Exit status 1 if all of them fail.
+    """
+    from momentree.analyse.compare import compare as compared
+    from momentree.look.comparison_table import comparison_data
+
+    system = _build(file)
+    start = system.assemble(_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    found = compared(system, start, t_end, integrator, rtol, step=step)
+    print(json.dumps(comparison_data(found), indent=2) if as_json else found)
+    if all(row.failed for row in found.rows):
+        raise typer.Exit(1)
 
 
 def _resumed(out: Path, file: Path | None, start: Any, chosen: dict[str, Any]) -> Run | None:

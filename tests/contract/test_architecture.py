@@ -25,7 +25,7 @@ ORDER = [*ROOMS, "system", "__init__", "cli", "__main__"]
 # drawn and printed by its own, and shows a bar while it is computed
 BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("simulate/run.py", "look"), ("simulate/run.py", "__init__"), ("simulate/recorder.py", "look")}
-BRIDGES |= {("simulate/recorder.py", "__init__")}
+BRIDGES |= {("simulate/recorder.py", "__init__"), ("analyse/compare.py", "look")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
+from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint import Coordinates
@@ -136,17 +136,14 @@ def energy_form(
     | parameters |            | values of the free parameters in laws                                |
     """
     moving = records(mechanism, q, u, du, t, parameters)
-    names = names_of(mechanism, moving, t, parameters)
-    applied = applied_forces(mechanism, moving, names)
+    act(mechanism, moving, t, parameters)
     moving[0].partial = {}
     for body in mechanism.bodies:
-        rates = range(body.v.start, body.v.stop)
-        fields = {"rates": rates, "applied": applied[body.number], "gravity": mechanism.gravity}
+        fields = {"rates": range(body.v.start, body.v.stop), "gravity": mechanism.gravity}
         moving[body.number].__dict__.update(fields)
     moving.outward(carry_partial)
     for step in (find_centre, move_to_centre, load):
         moving.locally(step)
-    drive(mechanism, moving, names)
     return EnergyForm(
         inertia=tuple(body.central for body in moving[1:]),
         partial=tuple(tuple(body.partial.get(s, REST) for s in range(mechanism.nv)) for body in moving[1:]),

@@ -1,19 +1,19 @@
 """What drives and hinders the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
 
-Elements on joints that close loops belong to the equations of loops: a mechanism that has them is refused here rather
-than computed without them.
+A joint that closes a loop has no coordinates among those of the tree: its coordinates are those that fit best, and its
+angles lie in (-pi, pi]. What acts along its rates is a wrench on each of its bodies (loops.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from momentree.equations.contact import contact_forces, elastic_energy, meet
 from momentree.equations.kinematics import frame_placement, records
+from momentree.equations.loops import joints_of_loops, pull, pushed, pushes_of, relate
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.errors import MomentreeError
-from momentree.model.expressions import Reference
+from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Coordinates, Joint
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
@@ -23,13 +23,42 @@ from momentree.structure.mechanism import Attached, Link, Mechanism, Push
 Names = Mapping[Reference, Scalar]
 
 
-def names_of(mechanism: Mechanism, moving: Sequence[Record], t: Scalar, parameters: Names | None = None) -> Names:
-    """What laws may call: time, free parameters, coordinates and rates of every joint of the tree."""
+def names_of(mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None) -> Names:
+    """What laws may call: time, free parameters, coordinates and rates of every joint, as far as they are called."""
     names: dict[Reference, Scalar] = {TIME: t, **(parameters or {})}
-    for body in mechanism.bodies:
-        names.update(zip(body.connection.coordinates, moving[body.number].q, strict=True))
-        names.update(zip(body.connection.rates, moving[body.number].u, strict=True))
+    moved = [(body.connection, moving[body.number]) for body in mechanism.bodies]
+    named = {reference.name for law in _laws(mechanism) for reference in law.references()}
+    for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
+        if loop.connection is not None and loop.name in named:
+            moved.append((loop.connection, record))
+    for connection, record in moved:
+        names.update(zip(connection.coordinates, record.q, strict=True))
+        names.update(zip(connection.rates, record.u, strict=True))
     return names
+
+
+def related(mechanism: Mechanism, moving: Records) -> Records:
+    """The records of the loops with the coordinates and rates of their joints, of those on which something depends."""
+    loops = joints_of_loops(mechanism, moving)
+    if hasattr(loops, "related"):
+        return loops
+    used = {reference.name for law in _laws(mechanism) for reference in law.references()}
+    used |= {torque.joint for torque in mechanism.drives}
+    for loop, record in zip(mechanism.loops, loops[1:], strict=True):
+        joint = loop.joint
+        record.loaded = loop.connection is not None and bool(joint.spring or joint.damping or stops_of(joint))
+        record.loaded = record.loaded or (loop.connection is not None and loop.name in used)
+    loops.locally(lambda loop: relate(loop) if loop.loaded else {})
+    loops.related = True
+    return loops
+
+
+def _laws(mechanism: Mechanism) -> Iterator[Expression]:
+    """Of torques and forces."""
+    for torque in mechanism.drives:
+        yield from torque.laws
+    for push in mechanism.pushes:
+        yield from (*push.force, *push.moment)
 
 
 def loaded(
@@ -44,16 +73,33 @@ def loaded(
 ) -> Records:
     """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its rates."""
     moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run, closed=closed)
+    act(mechanism, moving, t, parameters, closed)
+    return moving
+
+
+def act(
+    mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None, closed: bool = False
+) -> None:
+    """Give bodies that move what is `applied` to each and acts `along` its rates, by all forces of the model."""
     names = names_of(mechanism, moving, t, parameters)
+    drive(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force
-    drive(mechanism, moving, names)
-    return moving
+    if not any(record.loaded for record in moving.loops[1:]):
+        return
+    moving.loops.locally(lambda loop: pull(loop) if loop.loaded else _NOTHING)
+    if closed:
+        moving.locally(pushed)
+        return
+    for record, force in zip(moving, pushes_of(mechanism, moving.loops, len(moving)), strict=True):
+        record.applied = record.applied + force
+
+
+_NOTHING = {"push_first": Force.zero(), "push_second": Force.zero()}
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
     """On each body, at its own frame, from pushes, springs and contacts, not gravity; entry 0 is the ground's."""
-    refuse_what_is_missing(mechanism)
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
     for push in mechanism.pushes:
         total[push.frame.body] = total[push.frame.body] + push_force(push, moving, names)
@@ -68,17 +114,22 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
 
 
 def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
-    """What acts `along` the rates of each body: torque laws, joint springs, dampers and stops."""
-    for body in mechanism.bodies:
-        record, joint = moving[body.number], body.connection.joint
+    """What acts `along` the rates of each joint: torque laws, springs, dampers and stops."""
+    joints = {body.connection.name: (body.connection.joint, moving[body.number]) for body in mechanism.bodies}
+    for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
+        if record.loaded:
+            joints[loop.name] = (loop.joint, record)
+    for joint, record in joints.values():
         record.driven = (0,) * len(joint.rates)
         record.spring, record.rest, record.damping = joint.spring, joint.rest, joint.damping
         record.stops = stops_of(joint)
     for torque in mechanism.drives:
-        record = moving[torque.body]
+        _, record = joints[torque.joint]
         laws = (law.evaluate(names) for law in torque.laws)
         record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
     moving.locally(resist)
+    if any(record.loaded for record in moving.loops[1:]):
+        moving.loops.locally(lambda loop: resist(loop) if loop.loaded else {})
 
 
 def resist(body: Record) -> Fields:
@@ -107,6 +158,10 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
         record = placed[body.number]
         moment = record.X_0.rotation @ body.inertia.h + record.X_0.offset * body.inertia.mass
         energy = energy - mechanism.gravity @ moment + _joint_energy(body.connection.joint, record.q)
+    for loop in mechanism.loops:
+        if loop.joint.spring or stops_of(loop.joint):
+            X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
+            energy = energy + _joint_energy(loop.joint, loop.joint.fit(X_F.inverse() @ X_M))
     for link in mechanism.links:
         length = _between(link, placed).norm
         energy = energy + elastic_tension(link, length) * (length - link.rest) / 2
@@ -182,13 +237,3 @@ def _velocity(end: Attached, moving: Sequence[Record]) -> Vector:
     """Of the origin of a frame, in inertial axes."""
     record = moving[end.body]
     return record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
-
-
-def refuse_what_is_missing(mechanism: Mechanism) -> None:
-    """Forces that are not computed: those on joints that close loops."""
-    for loop in mechanism.loops:
-        joint = loop.joint
-        driven = loop.connection is not None and loop.name in [drive.joint for drive in mechanism.drives]
-        if driven or joint.spring or joint.damping or stops_of(joint):
-            what = "springs, damping, limits and torques on it are not computed yet"
-            raise MomentreeError(f"joint '{loop.name}': closes a loop; {what}. Cut another joint.")

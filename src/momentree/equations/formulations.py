@@ -9,6 +9,17 @@ A state is the coordinates q of the tree and, for each rate, a momentum or the r
 | momenta  | (mechanism, q, u, t, parameters, run) -> p from rates; None where p is the rates themselves              |
 | closed   | (mechanism, q, p, t, parameters, run) -> p with which loops do not open                                  |
 | holds    | closure -> what `bodies` takes to keep loops closed so, from a gain (1/s)                                |
+| anew     | how the mechanism is told anew, None where it is taken as it is                                          |
+
+A formulation that tells the mechanism anew has a state of other coordinates; its `Anew` offers the way in and out:
+
+| field    | meaning                                                                                                  |
+|----------|----------------------------------------------------------------------------------------------------------|
+| told     | mechanism -> the mechanism whose coordinates and rates are the state                                     |
+| entered  | (mechanism, told, q, u, t) -> coordinates and rates of the told one                                      |
+| left     | (mechanism, told, q, u, t) -> coordinates and rates of the tree, angles in (-pi, pi]                      |
+| counted  | (mechanism, told) -> angles of closing joints whose turns are counted behind the state                    |
+| counting | (told, records, angles) -> how these change                                                              |
 """
 
 from __future__ import annotations
@@ -16,10 +27,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from momentree.equations import hamiltonian, lagrange
+from momentree.equations import absolute, hamiltonian, lagrange
+from momentree.equations.absolute import Moves
 from momentree.equations.sweeps import Records
+from momentree.structure.apart import Angle
+from momentree.structure.mechanism import Mechanism
 
 Holds = dict[str, Callable[[float], dict[str, float]]]
+
+
+class Anew(NamedTuple):
+    """How a mechanism is told anew."""
+
+    told: Callable[[Mechanism], Mechanism]
+    entered: Callable[..., Moves]
+    left: Callable[..., Moves]
+    counted: Callable[[Mechanism, Mechanism], list[Angle]]
+    counting: Callable[..., list[Any]]
 
 
 class Formulation(NamedTuple):
@@ -31,6 +55,7 @@ class Formulation(NamedTuple):
     momenta: Callable[..., tuple[Any, ...]] | None
     closed: Callable[..., tuple[Any, ...]]
     holds: Holds
+    anew: Anew | None = None
 
 
 def _nothing(gain: float) -> dict[str, float]:
@@ -56,5 +81,14 @@ FORMULATIONS = {
             _IMPULSES,
         ),
         Formulation("lagrange", lagrange.changing_bodies, "du", None, lagrange.closed_rates, _REACTIONS),
+        Formulation(
+            "absolute",
+            absolute.changing_bodies,
+            "du",
+            None,
+            absolute.closed_rates,
+            _REACTIONS,
+            Anew(absolute.told, absolute.entered, absolute.left, absolute.counted, absolute.counting),
+        ),
     )
 }

@@ -16,7 +16,7 @@ with eta such that all loops stay closed; (6) as printed in the paper has mu, wh
 from __future__ import annotations
 
 from momentree.equations.aggregative import momenta_along
-from momentree.equations.forces import Names, along_rates, applied_forces, drive, names_of
+from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
 from momentree.equations.loops import (
     begin_rows,
@@ -203,13 +203,10 @@ def changing_bodies(
     """
     moving = moving_bodies(mechanism, q, p, t, parameters, run, gamma)
     moving.locally(move)
-    names = names_of(mechanism, moving, t, parameters)
-    for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not mechanism.loops):
-        record.applied = force
+    act(mechanism, moving, t, parameters, closed=bool(mechanism.loops))
     if mechanism.loops:
         moving.loops.locally(press(kappa))
         moving.locally(pushed)
-    drive(mechanism, moving, names)
     moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
     moving.outward(carry_gravity)
     moving.locally(load)

@@ -18,6 +18,9 @@ lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
 | loop   | rows            | in axes of the first body, at O                                                           |
 | loop   | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
 | loop   | known           | the part of the opening of each row that is known beforehand                              |
+| loop   | q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
+| loop   | pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
+| loop   | push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
 | body   | open            | the `Bundle` of rows that are open                                                        |
 | body   | eta             | of each of them                                                                           |
 """
@@ -28,9 +31,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.model.joint import Coordinates, Joint
 from momentree.model.joints import Fixed, Spherical, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
-from momentree.spatial.symmetric import product, semidefinite_solver
+from momentree.spatial.symmetric import inverse, product, semidefinite_solver
 from momentree.structure.closing import closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
@@ -116,6 +120,23 @@ def _anchors(mechanism: Mechanism) -> list[Vector]:
     return found
 
 
+def joints_of_loops(mechanism: Mechanism, moving: Records) -> Records:
+    """The records of the loops, faced: those that close them or, where loops are left open, without rows."""
+    if not hasattr(moving, "loops"):
+        moving.loops = Records([Record(number=0), *(_loop(loop, ()) for loop in mechanism.loops)])
+        moving[0].r, anchors = ZERO, _anchors(mechanism)
+        for record in moving[1:]:
+            record.anchored = record.parent == 0
+        for loop, record in zip(mechanism.loops, moving.loops[1:], strict=True):
+            record.first, record.second = moving[loop.first.body], moving[loop.second.body]
+            record.apart = anchors[loop.second.body] - anchors[loop.first.body]
+            if mechanism.ground is not None:
+                record.ground = moving[0]
+        moving.outward(carry_offset)
+        moving.loops.locally(face)
+    return moving.loops
+
+
 def _node(number: int) -> Record:
     """A body without inertia, welded to another: loops close there."""
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
@@ -157,15 +178,14 @@ def face(loop: Record) -> Fields:
         a, b = _axes_of(loop, E)
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
-    on_first, on_second = (tuple(forces) for forces in zip(*pairs, strict=True))
+    on_first, on_second = (tuple(pair[end] for pair in pairs) for end in (0, 1))
     faced = {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
     return {**faced, "known": (0,) * len(rows)}
 
 
 def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
-    R, E = loop.first_frame.rotation, loop.E
-    X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
+    R, E, X_FM = loop.first_frame.rotation, loop.E, _second_in_first(loop)
     ball = isinstance(loop.joint, Spherical)  # which takes any rotation
     fit = Transform(X_FM.rotation) if ball else loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
@@ -175,6 +195,41 @@ def measure(loop: Record) -> Fields:
         a, b = _axes_of(loop, E)
         gaps.append(a @ b - loop.joint.first @ loop.joint.second)
     return {"gap": tuple(gaps)}
+
+
+def relate(loop: Record) -> Fields:
+    """The joint's coordinates, rates, and what forces along the rates do: u = (A' A)^-1 A' v, pulls A (A' A)^-1.
+
+    v is how the second body moves as seen from the first, at O. A' A is the same at all coordinates of any joint.
+    """
+    q = loop.joint.fit(_second_in_first(loop))
+    R_M, opening = loop.E @ loop.second_frame.rotation, _opening(loop)
+    pulls = tuple(Force(R_M @ force.linear, R_M @ force.angular) for force in dual_axes(loop.joint, q))
+    return {"q": tuple(q), "u": tuple(-(opening @ force) for force in pulls), "pulls": pulls}
+
+
+def dual_axes(joint: Joint, q: Coordinates) -> list[Force]:
+    """A (A' A)^-1 by columns, in axes of M: forces that tell the rates of a motion of M, u = (A' A)^-1 A' v."""
+    columns = [Force(axis.linear, axis.angular) for axis in joint.axes(q).columns]
+    if not columns:
+        return []
+    at_reference = joint.axes(joint.reference()).columns
+    found = []
+    for row in inverse([[a @ Force(b.linear, b.angular) for b in at_reference] for a in at_reference]):
+        total = Force.zero()
+        for share, column in zip(row, columns, strict=True):
+            total = total + column * share
+        found.append(total)
+    return found
+
+
+def pull(loop: Record) -> Fields:
+    """What acts along the rates of the joint, as wrenches on both bodies."""
+    total = Force.zero()
+    for force, size in zip(loop.pulls, loop.along, strict=True):
+        total = total - force * size
+    first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
+    return {"push_first": first, "push_second": second}
 
 
 def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
@@ -245,6 +300,19 @@ def part_ways(loop: Record) -> Fields:
     """How the opening of each row changes: F' dv of both bodies, and what is known of it from velocities."""
     pairs = zip(loop.on_first, loop.on_second, loop.known, strict=True)
     return {"change": tuple(loop.first.dv @ one + loop.second.dv @ other + known for one, other, known in pairs)}
+
+
+def _second_in_first(loop: Record) -> Transform:
+    """X_FM, of the frames of the joint."""
+    R = loop.first_frame.rotation
+    return Transform(R.T @ loop.E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
+
+
+def _opening(loop: Record) -> Motion:
+    """How the first body moves as seen from the second, at O, in its own axes."""
+    v, v_2 = loop.first.v, loop.second.v
+    linear = _at_O(v, loop.arm) - loop.E @ _at_O(v_2, loop.second_frame.offset)
+    return Motion(linear, v.angular - loop.E @ v_2.angular)
 
 
 def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:
@@ -374,8 +442,13 @@ def recorded_loops(mechanism: Mechanism, moving: Records) -> list[tuple[Loop, Re
 
 def forces_of_loops(mechanism: Mechanism, moving: Records) -> list[Force]:
     """What loops do to the ground and to each body, at its own frame; nothing where there are none."""
-    total = [Force.zero()] * (len(mechanism.bodies) + 1) if mechanism.loops else []
-    for loop, record in recorded_loops(mechanism, moving):
+    return pushes_of(mechanism, moving.loops, len(mechanism.bodies) + 1) if mechanism.loops else []
+
+
+def pushes_of(mechanism: Mechanism, loops: Records, count: int) -> list[Force]:
+    """The wrenches of loops by the body that they act on."""
+    total = [Force.zero()] * count
+    for loop, record in zip(mechanism.loops, loops[1:], strict=True):
         total[loop.first.body] = total[loop.first.body] + record.push_first
         total[loop.second.body] = total[loop.second.body] + record.push_second
     return total

@@ -29,18 +29,19 @@ from momentree.equations.forces import (
     Names,
     elastic_tension,
     push_force,
-    refuse_what_is_missing,
+    related,
     stretch,
     tension,
 )
 from momentree.equations.stops import stop_power, stops_of
-from momentree.equations.sweeps import Record
+from momentree.equations.sweeps import Record, Records
 from momentree.model.frames import GROUND
 from momentree.model.joint import Coordinates, Joint
 from momentree.spatial import Force, Scalar
-from momentree.structure.mechanism import Drive, Link, Mechanism, Push, Touch
+from momentree.structure.mechanism import Drive, Link, Loop, Mechanism, Push, Touch
 
-Moving = Sequence[Record]
+Moving = Records
+_Place = Callable[[Moving], Record]  # where the coordinates and rates of a joint stand
 
 
 class _Meter(NamedTuple):
@@ -58,7 +59,6 @@ def meters(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
 def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
     """The power (W) of each of the `meters`, of bodies that move (`v`) and what laws may call (`names_of`)."""
-    refuse_what_is_missing(mechanism)
     return [meter.power(moving, names) for meter in _meters(mechanism)]
 
 
@@ -98,15 +98,15 @@ def _meters(mechanism: Mechanism) -> Iterator[_Meter]:
     bodies = [GROUND, *(body.name for body in mechanism.bodies)]
     for driven in dict.fromkeys(drive.joint for drive in mechanism.drives):
         drives = [drive for drive in mechanism.drives if drive.joint == driven]
-        yield _Meter(f"torque on {driven}", "drive", _of_drives(drives))
+        yield _Meter(f"torque on {driven}", "drive", _of_drives(drives, _place(mechanism, driven)))
     for i, push in enumerate(mechanism.pushes, 1):
         yield _Meter(f"force {i} on {bodies[push.frame.body]}", "force", _of_push(push))
-    for body in mechanism.bodies:
-        name, joint = body.connection.name, body.connection.joint
+    for name, place in mechanism.by_joint.items():
+        joint = place.joint if isinstance(place, Loop) else place.connection.joint
         if any(c != 0 for c in joint.damping or ()):
-            yield _Meter(f"damper of {name}", "damper", _of_damper(joint, body.number))
+            yield _Meter(f"damper of {name}", "damper", _of_damper(joint, _place(mechanism, name)))
         if any(stop and stop[3] != 0 for stop in stops_of(joint) or ()):
-            yield _Meter(f"stops of {name}", "stop", _of_stops(joint, body.number))
+            yield _Meter(f"stops of {name}", "stop", _of_stops(joint, _place(mechanism, name)))
     for i, link in enumerate(mechanism.links, 1):
         if link.damping != 0:
             ends = f"{bodies[link.first.body]} and {bodies[link.second.body]}"
@@ -118,10 +118,19 @@ def _meters(mechanism: Mechanism) -> Iterator[_Meter]:
             yield _Meter(f"friction of {touch.name}", "friction", _of_rubbing(touch))
 
 
-def _of_drives(drives: Sequence[Drive]) -> Callable[[Moving, Names], Scalar]:
+def _place(mechanism: Mechanism, joint: str) -> _Place:
+    """Among the bodies or, of a joint that closes a loop, among the loops."""
+    place = mechanism.by_joint[joint]
+    if not isinstance(place, Loop):
+        return lambda moving: moving[place.number]
+    number = mechanism.loops.index(place) + 1
+    return lambda moving: related(mechanism, moving)[number]
+
+
+def _of_drives(drives: Sequence[Drive], place: _Place) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
-        laws = [(law.evaluate(names), drive.body, i) for drive in drives for i, law in enumerate(drive.laws)]
-        return sum(torque * moving[body].u[i] for torque, body, i in laws)
+        u = place(moving).u
+        return sum(_along([law.evaluate(names) for law in drive.laws], u) for drive in drives)
 
     return power
 
@@ -130,13 +139,14 @@ def _of_push(push: Push) -> Callable[[Moving, Names], Scalar]:
     return lambda moving, names: moving[push.frame.body].v @ push_force(push, moving, names)
 
 
-def _of_damper(joint: Joint, number: int) -> Callable[[Moving, Names], Scalar]:
-    return lambda moving, names: -sum(c * u * u for c, u in zip(joint.damping, moving[number].u, strict=True))
+def _of_damper(joint: Joint, place: _Place) -> Callable[[Moving, Names], Scalar]:
+    return lambda moving, names: -sum(c * u * u for c, u in zip(joint.damping, place(moving).u, strict=True))
 
 
-def _of_stops(joint: Joint, number: int) -> Callable[[Moving, Names], Scalar]:
+def _of_stops(joint: Joint, place: _Place) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
-        moves = zip(stops_of(joint) or (), moving[number].q, moving[number].u, strict=True)
+        record = place(moving)
+        moves = zip(stops_of(joint) or (), record.q, record.u, strict=True)
         return sum(stop_power(stop, q, u) for stop, q, u in moves)
 
     return power

@@ -37,7 +37,7 @@ def run_summary(run: Run) -> str:
 def run_data(run: Run) -> dict[str, Any]:
     """The same as plain data, for --json, with the last coordinates and rates."""
     account = run.energy
-    found: dict[str, Any] = _finite(
+    found: dict[str, Any] = finite(
         {
             "name": run.mechanism.name,
             "momentree": run.version,
@@ -82,12 +82,12 @@ def _single(values: list[float]) -> float | list[float]:
     return values[0] if len(values) == 1 else values
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """What JSON can say: no NaN, no infinity."""
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: finite(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
+        return [finite(entry) for entry in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

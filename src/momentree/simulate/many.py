@@ -67,6 +67,9 @@ def simulate_many(
     if not is_number(t_start):
         raise MomentreeError(f"the start has t = {t_start}; give a finite time.")
     settings.check(t_start)
+    if FORMULATIONS[settings.formulation].anew:
+        told = f"many motions cannot be computed together in formulation '{settings.formulation}'"
+        raise MomentreeError(f"{told}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     y, given = _starts(system, q, v, settings, parameters, t_start)
@@ -114,7 +117,7 @@ def _starts(
     for i, column in enumerate(columns):
         given[:, i] = column
     check_closed(system._numeric, starts[:, : m.nq], starts[:, m.nq :], np.full(count, t))
-    if settings.formulation != "lagrange":
+    if FORMULATIONS[settings.formulation].momenta:
         kernel = kept(system, "momenta", lambda: momentum_kernel(m, system.code))
         for start, x in zip(starts, given, strict=True):
             start[m.nq :] = kernel([start, np.array([t]), *([x] if m.free else [])])
@@ -169,7 +172,7 @@ class _Plan:
         failed = np.concatenate([t for _, t in (none, *found)])
         y = self._closed(np.ascontiguousarray(y), given)
         q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
-        if self.settings.formulation == "hamiltonian" and m.nv:
+        if FORMULATIONS[self.settings.formulation].momenta and m.nv:
             kernel = kept(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
             for i in range(len(y)):
                 v[i] = kernel(self._arguments(y[i], given[i]))

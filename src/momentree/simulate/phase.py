@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
+from momentree.errors import MomentreeError
 from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import NEAR, NEWTON
 from momentree.simulate.integrators.rates import accounts_of, closing_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array, Motion
+from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings
+from momentree.structure.apart import taken_apart
 from momentree.structure.locking import left_free, locked
 
 if TYPE_CHECKING:
@@ -48,23 +51,30 @@ def closed_states(
 class Phase:
     """The mechanism while so many joints are held, its code, and where its numbers belong in the whole system.
 
-    | attribute | meaning                                                             |
-    |-----------|---------------------------------------------------------------------|
-    | mechanism | in floats, the held joints prescribed                               |
-    | q, v      | which coordinates and rates of the system its state holds           |
-    | accounts  | of each of its accounts of work, its place among the meters         |
+    | attribute | meaning                                                                                  |
+    |-----------|------------------------------------------------------------------------------------------|
+    | mechanism | in floats, the held joints prescribed                                                    |
+    | told      | the same as the formulation tells it: its coordinates and momenta or rates are the state |
+    | q, v      | which coordinates and rates of the system those of the mechanism are                     |
+    | accounts  | of each of its accounts of work, its place among the meters                              |
+    | counted   | angles whose turns are counted, behind the accounts                                      |
     """
 
     def __init__(
         self, system: System, settings: Settings, held: Mapping[int, float], meters: Sequence[str], dense: bool
     ):
         self._system, self._settings, self.held = system, settings, dict(held)
-        self._symbolic = locked(system.mechanism, held) if held else system.mechanism
+        self._formulation = FORMULATIONS[settings.formulation]
+        anew = self._formulation.anew
+        self._tree = locked(system.mechanism, held) if held else system.mechanism
+        self._symbolic = anew.told(self._tree) if anew else self._tree
         self.mechanism = locked(system._numeric, held) if held else system._numeric
+        self.told = self._symbolic.at_defaults() if anew else self.mechanism
+        self.counted = anew.counted(self._tree, self._symbolic) if anew else []
         self.q, self.v = (np.array(places, dtype=int) for places in left_free(system.mechanism, held))
-        names = [name for name, _ in accounts_of(self.mechanism)]
+        names = [name for name, _ in accounts_of(self.told)]
         self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
-        self.quaternions = error_floor(self.mechanism)[1]
+        self.quaternions = error_floor(self.told)[1]
         what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
         self.stepper = self._kept(what, lambda: self._stepper(dense))
 
@@ -72,66 +82,105 @@ class Phase:
         return kept(self._system, f"{what} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
-        settings, formulation = self._settings, FORMULATIONS[self._settings.formulation]
-        what = self._symbolic, formulation, settings.integrator, self._system.code
-        return new_stepper(*what, dense=dense, held=settings.held, project=settings.closure == "project")
+        settings, closing = self._settings, (self._settings.held, self._settings.closure == "project")
+        what = self._symbolic, self._formulation, settings.integrator, self._system.code
+        return new_stepper(*what, True, 1, dense, *closing, self.counted)
 
-    def motion(self, t: float, q: Array, p: Array, h: float) -> Motion:
-        """From coordinates of the system, and momenta or rates of this phase."""
-        y = np.concatenate([q[self.q], p, np.zeros(len(self.accounts))])
-        tolerances = self._settings.tolerances(bool(self.mechanism.loops))
+    def motion(self, t: float, q: Array, v: Array, h: float) -> Motion:
+        """From coordinates and rates of the system."""
+        at, rates = q[self.q].tolist(), v[self.v].tolist()
+        turns = [at[place] for place in self._turning]
+        self._refuse_turns(np.array([t]), np.round(np.array([turns]) / (2 * np.pi)))
+        if self._formulation.anew:
+            at, rates = self._formulation.anew.entered(self.mechanism, self.told, at, rates, t)
+        if self._formulation.momenta:
+            rates = self._formulation.momenta(self.told, at, rates, t)
+        y = np.concatenate([at, rates, np.zeros(len(self.accounts)), turns])
+        tolerances = self._settings.tolerances(bool(self.told.loops))
         return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
-
-    def momenta(self, q: Array, v: Array, t: float) -> Array:
-        """From rates of the system, momenta of this phase, or the rates themselves."""
-        momenta = FORMULATIONS[self._settings.formulation].momenta
-        if momenta is None:
-            return np.asarray(v[self.v], dtype=float)
-        return np.array(momenta(self.mechanism, q[self.q].tolist(), v[self.v].tolist(), t), dtype=float)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
         """All coordinates and rates of the system, from states (k, n) of this phase."""
-        system, count = self._system, len(self.q)
+        system, told = self._system, self.told
         q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
         for number, value in self.held.items():
             q[:, system.mechanism.bodies[number - 1].q] = value
         y = self._closed(t, y)
-        q[:, self.q] = y[:, :count]
-        p = y[:, count : count + len(self.v)]
-        v[:, self.v] = p if self._settings.formulation == "lagrange" else self._velocities(t, y)
+        at, rates = y[:, : told.nq], y[:, told.nq : told.nq + told.nv]
+        if self._formulation.momenta:
+            rates = self._velocities(t, y)
+        q[:, self.q], v[:, self.v] = self._left(t, at, rates, y) if self._formulation.anew else (at, rates)
         return q, v
+
+    def openings(self, t: Array, y: Array) -> Array:
+        """The largest gaps (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
+        if not self._formulation.anew or not len(t):
+            return np.zeros(4)
+        y, nq, nv = self._closed(t, y), self.told.nq, self.told.nv
+        with np.errstate(all="ignore"):
+            return Samples(self.told, y[:, :nq], y[:, nq : nq + nv], t).openings().max(axis=0)
+
+    def _left(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
+        """Coordinates and rates of the tree, angles with the turns that were counted."""
+        assert self._formulation.anew is not None
+        with np.errstate(all="ignore"):
+            found = self._formulation.anew.left(self.mechanism, self.told, [*q.T], [*u.T], t)
+        at, rates = (np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(-1, len(t)).T for part in found)
+        turns = np.round((y[:, y.shape[1] - len(self.counted) :] - at[:, self._turning]) / (2 * np.pi))
+        self._refuse_turns(t, turns)
+        at[:, self._turning] += 2 * np.pi * turns
+        return at, rates
+
+    def _refuse_turns(self, t: Array, turns: Array) -> None:
+        """Springs and limits do not see turns, so joints that have them must not make any."""
+        for angle, column in zip(self.counted, turns.T, strict=True):
+            loop = self.told.loops[angle.loop]
+            if (loop.joint.spring or loop.joint.limits) and (column[np.isfinite(column)] != 0).any():
+                raise MomentreeError(
+                    f"joint '{loop.name}': turns beyond pi at t = {t[np.flatnonzero(column)[0]]:g} s, where its spring "
+                    "or limits would jump in absolute coordinates. Use formulation='hamiltonian' or 'lagrange'."
+                )
+
+    @cached_property
+    def _turning(self) -> list[int]:
+        """Where the angles that are counted stand among the coordinates of the mechanism."""
+        places = [body.q.start for body in taken_apart(self._tree, self._symbolic)]
+        return [places[angle.loop] + angle.place for angle in self.counted]
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
-        if not self.mechanism.loops or self._settings.closure != "project" or not len(t):
+        if not self.told.loops or self._settings.closure != "project" or not len(t):
             return y
-        close = self._kept("positions", lambda: closing_kernel(self._symbolic, self._system.code))
-        return closed_states(close, self._arguments(t, y), y, len(self.q), self.quaternions)
+        what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
+        close = self._kept(what, lambda: closing_kernel(self._symbolic, self._system.code))
+        arguments = self._arguments(t, y, self.told.nq + self.told.nv)
+        return closed_states(close, arguments, y, self.told.nq, self.quaternions)
 
-    def _arguments(self, t: Array, y: Array) -> list[Array]:
+    def _arguments(self, t: Array, y: Array, count: int) -> list[Array]:
         constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
-        count = len(self.q) + len(self.v)
         return [np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants]
 
     def work(self, y: Array, before: Array) -> Array:
         """What each meter has counted, from states (k, n), where `before` was counted in earlier phases."""
-        work = np.repeat(before[None], len(y), axis=0)
+        work, first = np.repeat(before[None], len(y), axis=0), self.told.nq + self.told.nv
         known = self.accounts >= 0
-        work[:, self.accounts[known]] += y[:, len(self.q) + len(self.v) :][:, known]
+        work[:, self.accounts[known]] += y[:, first : first + len(self.accounts)][:, known]
         return work
 
     def rates_from_momenta(self, q: Array, p: Array, t: float) -> Array:
-        """Rates of this phase, from coordinates of the system and momenta of this phase."""
-        return self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
+        """Rates of the system, from coordinates of the system and momenta of the mechanism."""
+        v = np.zeros(self._system.nv)
+        v[self.v] = self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
+        return v
 
     def _velocities(self, t: Array, y: Array) -> Array:
         if not len(t) or not len(self.v):
             return np.zeros((len(t), len(self.v)))
-        return self._kernel(self._arguments(t, y))
+        return self._kernel(self._arguments(t, y, len(self.q) + len(self.v)))
 
     @cached_property
     def _kernel(self) -> Any:
-        return self._kept("velocities", lambda: velocity_kernel(self._symbolic, self._system.code))
+        return self._kept("velocities", lambda: velocity_kernel(self._tree, self._system.code))
 
     @cached_property
     def parameters(self) -> Array | None:

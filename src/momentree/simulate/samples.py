@@ -16,9 +16,8 @@ from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records, seen_at
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
-from momentree.model.joints import Free, Spherical
 from momentree.model.values import TIME
-from momentree.spatial import ZERO, Motion, Rotation, Scalar, Transform
+from momentree.spatial import ZERO, Motion, Rotation, Scalar
 from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
 
 
@@ -137,7 +136,7 @@ class ClosingJoints:
         self.samples, self.loop = samples, loop
         self.X_F, self.X_M = (frame_placement(samples.bodies, end) for end in (loop.first, loop.second))
         self.X_FM = self.X_F.inverse() @ self.X_M
-        self.q = self._fit(self.X_FM)
+        self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     def gap(self) -> Array:
         """k x 6: what is left between the second frame and where the joint would put it."""
@@ -170,13 +169,6 @@ class ClosingJoints:
         rates = np.full((len(axes), len(columns)), np.nan)
         rates[known] = (np.linalg.pinv(axes[known]) @ self.velocity[known, :, None])[..., 0]
         return rates
-
-    def _fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
-        """The coordinates that fit best; a ball's own `fit` is for floats."""
-        if isinstance(self.loop.joint, (Spherical, Free)):
-            turned = tuple(rotation_quaternions(self._matrices(X_FM.rotation)).T)
-            return turned if isinstance(self.loop.joint, Spherical) else (*X_FM.offset, *turned)
-        return self.loop.joint.fit(X_FM)
 
     def _velocity(self, end: Attached) -> Motion:
         record = self.samples.bodies[end.body]

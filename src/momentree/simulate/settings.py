@@ -24,7 +24,7 @@ class Settings:
     | field       | meaning                                                                                   |
     |-------------|-------------------------------------------------------------------------------------------|
     | t_end       | s                                                                                         |
-    | formulation | "hamiltonian" (q, p) or "lagrange" (q, v)                                                 |
+    | formulation | "hamiltonian" (q, p), "lagrange" (q, v) or "absolute" (places and velocities of bodies)    |
     | closure     | how loops are kept closed: "project", "leak", "baumgarte", "none"; trees have none          |
     | gain        | 1/s: how quickly "baumgarte" closes gaps, and "leak" forgets impulses                      |
     | integrator  | "dop853", "dopri5" (adaptive), "radau" (for stiff systems), "rk4" (fixed step),           |

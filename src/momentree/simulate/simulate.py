@@ -17,6 +17,7 @@ from momentree.equations.forces import names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
+from momentree.model.joint import Joint
 from momentree.model.values import TIME
 from momentree.simulate.assemble import _characteristic_length, integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
@@ -59,12 +60,12 @@ class Simulation:
         self._watched = [*watched(system._numeric, self._asked), *latched(system._numeric)]
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
+        self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
         self._samples, self._due = 0, 1  # given so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked = np.zeros(len(self.meters))
         self._phase = self._new_phase({})
-        p = self._phase.momenta(start.q, start.v, start.t)
-        self._motion = self._phase.motion(self.t_start, start.q, p, self._first)
+        self._motion = self._phase.motion(self.t_start, start.q, start.v, self._first)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -119,6 +120,7 @@ class Simulation:
         t, y = self._sampled(found, y_before, acting[-1] if acting else None)
         self._samples += len(t)
         q, v = phase.moves(t, y)
+        self.opened = np.maximum(self.opened, phase.openings(t, y))
         block = Block(np.array(t), q, v, phase.work(y, self._worked))
         if acting:
             return self._acted(acting, block)
@@ -218,10 +220,8 @@ class Simulation:
         self._counts += self._motion.counts[:3]
         self._worked = block.work[-1].copy()
         self._phase = self._new_phase({**old.held, **{event.latch: event.at for event in events}})
-        if self._settings.formulation == "lagrange":
-            p = self._phase.rates_from_momenta(q, p, t)
         h = min(self._first, float(self._motion.control[1]))
-        self._motion = self._phase.motion(t, q, p, h)
+        self._motion = self._phase.motion(t, q, self._phase.rates_from_momenta(q, p, t), h)
 
     # --- stopping and continuing ---
 
@@ -244,8 +244,7 @@ class Simulation:
         held = {int(number): float(value) for number, value in checkpoint["held"]}
         if held != self._phase.held:
             self._phase = self._new_phase(held)
-            rest = np.zeros(len(self._phase.v))
-            self._motion = self._phase.motion(self.t_start, np.asarray(self.start.q), rest, self._first)
+            self._motion = self._phase.motion(self.t_start, self.start.q, np.zeros_like(self.start.v), self._first)
         motion = self._motion
         motion.y[:], motion.control[:], motion.counts[:] = (checkpoint[name] for name in ("y", "control", "counts"))
         self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()
@@ -332,6 +331,9 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
             raise MomentreeError(
                 f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
             )
+    for loop in mechanism.loops:
+        if loop.connection is not None and loop.joint.limits:
+            _check_limits(loop.name, loop.joint, at.coordinates_of(loop.name).T)
 
 
 def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
@@ -339,14 +341,17 @@ def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
     coordinates(mechanism, q)
     scalars(v, mechanism.nv, "v")
     for body in mechanism.bodies:
-        joint = body.connection.joint
-        limits = () if body.laws else joint.limits or ()
-        columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
-        for name, column, (low, high) in zip(joint.coordinates, columns, limits, strict=False):
-            outside = np.extract(~((low <= column) & (column <= high)), column)
-            if len(outside):
-                message = f"joint '{body.connection.name}': the start has {name} = {outside[0]:g}, outside its limits"
-                raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
+        if not body.laws:
+            columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
+            _check_limits(body.connection.name, body.connection.joint, columns)
+
+
+def _check_limits(name: str, joint: Joint, columns: Array) -> None:
+    for coordinate, column, (low, high) in zip(joint.coordinates, columns, joint.limits or (), strict=False):
+        outside = np.extract(~((low <= column) & (column <= high)), column)
+        if len(outside):
+            message = f"joint '{name}': the start has {coordinate} = {outside[0]:g}, outside its limits"
+            raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
 
 
 def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import overload
 
-from momentree.spatial.scalar import Scalar, cos, sin
+from momentree.spatial.scalar import Scalar, cos, maximum, select, sin, sqrt
 from momentree.spatial.vector import Vector, X, Y, Z
 
 Quaternion = tuple[Scalar, ...]  # x, y, z, w
@@ -147,22 +147,25 @@ def cardan_quaternion(a: Scalar, b: Scalar, c: Scalar) -> Quaternion:
 
 
 def rotation_quaternion(R: Rotation) -> Quaternion:
-    """The unit quaternion (w >= 0) of a rotation matrix of floats, by its largest component."""
+    """The unit quaternion (w >= 0) of a rotation matrix, by its largest component."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
     squares = (1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz)  # 4 x^2, 4 y^2, 4 z^2, 4 w^2
-    largest = max(range(4), key=squares.__getitem__)
-    column = (
+    columns = (
         (squares[0], xy + yx, xz + zx, zy - yz),
         (xy + yx, squares[1], yz + zy, xz - zx),
         (xz + zx, yz + zy, squares[2], yx - xy),
         (zy - yz, xz - zx, yx - xy, squares[3]),
-    )[largest]
-    return normalised(column if column[3] >= 0 else tuple(-e for e in column))
+    )
+    largest, found = squares[0], columns[0]
+    for square, column in zip(squares[1:], columns[1:], strict=True):
+        found = tuple(select(square - largest, new, old) for new, old in zip(column, found, strict=True))
+        largest = maximum(largest, square)
+    return normalised(tuple(select(-found[3], -e, e) for e in found))
 
 
 def normalised(q: Quaternion) -> Quaternion:
     """The quaternion of unit length along q."""
-    length = math.sqrt(sum(e * e for e in q))
+    length = sqrt(sum(e * e for e in q))
     return tuple(e / length for e in q)
 
 

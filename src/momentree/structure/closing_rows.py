@@ -2,17 +2,17 @@
 
 A loop moves in a plane if all joints of the tree around it turn about parallel axes and slide across them. Then what
 its rows say of motion out of the plane is never violated and never does anything: such rows are redundant whatever the
-configuration, and are left out.
+configuration, and are left out. All stay where the joint itself does not keep to that plane.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from momentree.model.joint import Joint
 from momentree.model.joints import Fixed, PinSlot, Planar, Prismatic, Revolute, Universal
-from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Vector
+from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Loop, Mechanism
 
@@ -25,14 +25,36 @@ def closing_rows(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
     if isinstance(loop.joint, Universal):
         return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)
-    return rows if normal is None else _within(rows, normal)
+    within = None if normal is None else _within(rows, normal)
+    return within if within is not None and _let_pass(loop.joint, within) else rows
 
 
 def plane_of(mechanism: Mechanism, loop: Loop) -> Vector | None:
     """The normal of the plane in which the loop moves, in axes of its first frame; None if it moves in space."""
+    return _common_plane(_around(mechanism, loop))
+
+
+def planes_from_ground(mechanism: Mechanism) -> list[tuple[Vector, Transform] | None]:
+    """For each body the normal of the plane, fixed in the ground, in which the tree lets it move, None if in none.
+
+    With it where the body stands at reference. Where all joints share a plane, it is the same for all bodies.
+    """
+    placed, ways = [Transform()], [tuple[tuple[Joint, Rotation], ...]()]
+    for body in mechanism.bodies:
+        mount = placed[body.parent] @ body.mount
+        placed.append(mount @ body.joint.placement(body.connection.joint.reference()))
+        R = placed[-1].rotation if body.reverse else mount.rotation
+        ways.append((*ways[body.parent], (body.connection.joint, R)))
+    together = _common_plane(way[-1] for way in ways[1:])
+    normals = [together or _common_plane(way) for way in ways[1:]]
+    return [None if n is None else (n, X) for n, X in zip(normals, placed[1:], strict=True)]
+
+
+def _common_plane(joints: Iterable[tuple[Joint, Rotation]]) -> Vector | None:
+    """The normal of the plane that joints do not leave."""
     across: list[Vector] = []
     along: list[Vector] = []
-    for joint, R in _around(mechanism, loop):
+    for joint, R in joints:
         match joint:
             case Fixed():
                 continue
@@ -100,6 +122,12 @@ def _within(rows: Sequence[Force], n: Vector) -> tuple[Force, ...]:
         if size > 1e-9 * max(1.0, math.sqrt(sum(x * x for x in row))):
             basis.append(tuple(_clean(x / size) for x in left))
     return tuple(Force(n1 * a + n2 * b, n * c) for a, b, c in basis)
+
+
+def _let_pass(joint: Joint, rows: Sequence[Force]) -> bool:
+    """Whether rows still let pass all that the joint does, so that their gaps do not depend on where it is."""
+    parts = [axis @ row for axis in joint.axes(joint.reference()).columns for row in rows]
+    return all(isinstance(part, (int, float)) and abs(part) < 1e-9 for part in parts)
 
 
 def _clean(x: float) -> float:

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from momentree.simulate.integrators import stepping, symplectic
 from momentree.simulate.integrators.rates import accounts_of, projection_of, rates_code
 from momentree.simulate.integrators.stepping import Array, Stepper
 from momentree.simulate.integrators.symplectic import SymplecticStepper
+from momentree.structure.apart import Angle
 from momentree.structure.mechanism import Mechanism
 
 INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)
@@ -42,14 +43,18 @@ def new_stepper(
     dense: bool = False,
     held: Mapping[str, float] | None = None,
     project: bool = False,
+    counted: Sequence[Angle] = (),
 ) -> AnyStepper:
-    """What takes steps of a mechanism by one of the integrators; loops are `held` closed, and projected."""
+    """What takes steps of a mechanism by one of the integrators; loops are `held` closed, and projected.
+
+    The mechanism is as the formulation tells it; angles are `counted` behind the accounts of work.
+    """
     if integrator in symplectic.INTEGRATORS:
         return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
     floor, starts = error_floor(mechanism)
-    count = len(accounts_of(mechanism)) if accounts else 0
+    count = (len(accounts_of(mechanism)) if accounts else 0) + len(counted)
     floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
-    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau", held)
+    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau", held, counted)
     leaking = integrator in LEAKING and "leak" in formulation.holds
     projection = projection_of(mechanism, formulation, code, leaking) if project and mechanism.loops else None
     method, parameters = stepping.INTEGRATORS[integrator], len(mechanism.free)

@@ -346,13 +346,13 @@ entry:
             way = self.call("llvm.fabs.f64", self.let(f"fsub double {x}, {self.let(f'load double, ptr {old}')}"))
             self.put(self.call("llvm.maxnum.f64", way, self.number("%moved", 0)), "%moved", 0)
             self.do(f"store double {x}, ptr {old}")
+        if self.quaternions:
+            self._make_unit()
         self.count("%turns", 0)
         far = self.let(f"fcmp ogt double {self.number('%moved', 0)}, {bits(NEAR)}")
         few = self.let(f"icmp slt i64 {self.integer('%turns', 0)}, {NEWTON}")
         self.do(f"br i1 {self.let(f'and i1 {far}, {few}')}, label %{name}, label %{name}.done")
         self.label(f"{name}.done")
-        if self.quaternions:
-            self._make_unit()
         if self.projection.momenta is None:
             return
         self._call("momenta", "%y", "%there")

@@ -29,6 +29,7 @@ from momentree.model.expressions import Expression, Reference
 from momentree.simulate.integrators.differentiated import Differentiated
 from momentree.simulate.integrators.explicit import Projection
 from momentree.spatial import Scalar
+from momentree.structure.apart import Angle
 from momentree.structure.mechanism import Mechanism
 
 Traced = StraightLine | Rolled
@@ -54,12 +55,12 @@ def accounts_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
 def rates_code(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, accounts: bool = True,
-    differentiated: bool = False, held: Mapping[str, float] | None = None,
+    differentiated: bool = False, held: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
 ) -> Traced:  # fmt: skip
     """The code of the derivatives of a state; `code` is "straight-line" or "rolled", unless given what suits.
 
     Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
-    `held` is what the formulation takes to keep loops closed.
+    `held` is what the formulation takes to keep loops closed; angles are `counted` behind the accounts.
     """
     count = len(accounts_of(mechanism)) if accounts else 0
 
@@ -68,10 +69,11 @@ def rates_code(
         moving = formulation.bodies(told, q, p, t, parameters, run, **(held or {}))
         found = [*coordinate_rates(told, moving), *along_rates(told, moving, formulation.change)]
         alpha = (held or {}).get("alpha", 0)
-        return found + (_powers(told, moving, q, t, parameters, alpha) if count else [])
+        found += _powers(told, moving, q, t, parameters, alpha) if count else []
+        return found + (formulation.anew.counting(told, moving, counted) if formulation.anew and counted else [])
 
     straight = Differentiated if differentiated else StraightLine
-    return _code(mechanism, rates, arguments_of(mechanism, count), code, straight)
+    return _code(mechanism, rates, arguments_of(mechanism, count + len(counted)), code, straight)
 
 
 def _powers(

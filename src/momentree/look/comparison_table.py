@@ -1,0 +1,36 @@
+"""A comparison of formulations in text and as plain data: what `print(mt.compare(...))` and the command line show."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from momentree.look.run_tables import finite
+from momentree.look.tables import table
+
+if TYPE_CHECKING:
+    from momentree.analyse.compare import Comparison, Row
+
+FIGURES = ("gap, m", "gap, rad", "gap rate", "energy, J", "steps", "evaluations", "CPU, s", "difference")
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """One line for each formulation and closure; below, why some did not arrive."""
+    c = comparison
+    lines = [f"{c.name}: {c.t_start:g} to {c.t_end:g} s by {c.integrator}, rtol {c.rtol:g}"]
+    lines.append(table(("formulation", "closure", *FIGURES), [_cells(row) for row in c.rows]))
+    lines += [f"{row.formulation}, {row.closure}: {row.failed}" for row in c.rows if row.failed]
+    return "\n".join(lines)
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """The same as plain data, for --json."""
+    found: dict[str, Any] = finite(dataclasses.asdict(comparison))
+    return found
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    figures = tuple(f"{x:.1e}" for x in (row.gap, row.turn, row.gap_rate, row.energy))
+    cells = (*figures, f"{row.steps}", f"{row.evaluations}", f"{row.cpu:.3f}", f"{row.difference:.1e}")
+    cells = tuple("-" if cell == "nan" else cell for cell in cells)
+    return (row.formulation, row.closure, *cells[:-1], "failed" if row.failed else cells[-1])

@@ -1,0 +1,94 @@
+"""`mt.compare`: one row for each formulation and closure, none of them lost."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import momentree as mt
+from mechanisms import four_bar
+from momentree.equations.formulations import FORMULATIONS
+
+
+@pytest.fixture(scope="module")
+def linkage():
+    system = four_bar().build()
+    return system, system.assemble({"A": 1.0}, rates={"A": 2.0})
+
+
+@pytest.fixture(scope="module")
+def compared(linkage):
+    return mt.compare(*linkage, t_end=1.0, rtol=1e-9, progress=False)
+
+
+def test_there_is_a_row_for_every_way(compared):
+    ways = [(row.formulation, row.closure) for row in compared.rows]
+    assert len(set(ways)) == len(ways)
+    assert set(ways) == {(name, closure) for name, found in FORMULATIONS.items() for closure in found.holds}
+    assert ways[0] == ("hamiltonian", "project")
+
+
+def test_figures_tell_closures_apart(compared):
+    assert not any(row.failed for row in compared.rows)
+    assert compared.rows[0].difference == 0
+    for row in compared.rows:
+        assert row.difference < 1e-6
+        assert row.energy < 1e-6
+        assert row.evaluations > row.steps > 5
+        assert 0 <= row.cpu < 5
+        assert (row.gap < 1e-13) == (row.closure == "project"), row
+        assert row.gap < 1e-6
+        assert row.gap_rate < 1e-6
+
+
+def test_it_prints_as_a_table(compared):
+    lines = str(compared).splitlines()
+    assert lines[0] == "four-bar: 0 to 1 s by dop853, rtol 1e-09"
+    assert lines[1].split()[:2] == ["formulation", "closure"]
+    assert len(lines) == 3 + len(compared.rows)
+
+
+def test_trees_have_nothing_to_close_but_in_absolute_coordinates():
+    m = mt.Model("pendulum")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(1.0, 1.0)))
+    system = m.build()
+    rows = mt.compare(system, system.assemble({"A": 1.0}), 0.5, progress=False).rows
+    ways = [("hamiltonian", "none"), ("lagrange", "none"), ("absolute", "project"), ("absolute", "baumgarte")]
+    assert [(row.formulation, row.closure) for row in rows] == [*ways, ("absolute", "none")]
+    assert rows[0].gap == 0
+    assert rows[-1].gap > rows[2].gap  # the hinge itself opens
+
+
+def test_rows_that_fail_say_why(linkage):
+    m = four_bar()
+    m.torque("A", "0.1*sin(B)")
+    system = m.build()
+    found = mt.compare(system, system.assemble({"A": 1.0}), 0.2, progress=False)
+    failed = [row for row in found.rows if row.failed]
+    assert {row.formulation for row in failed} == {"absolute"}
+    assert all("depends on the angle B" in row.failed for row in failed)
+    assert all(math.isnan(row.energy) for row in failed)
+    assert "absolute, project: the torque on A" in str(found)
+    assert not any(row.failed for row in found.rows[:7])
+
+
+def test_a_motion_that_fails_on_the_way_is_a_row_too():
+    m = mt.Model("pendulum")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(1.0, 1.0)))
+    m.torque("A", "1/(0.3 - t)")
+    system = m.build()
+    rows = mt.compare(system, system.assemble({"A": 1.0}), 0.5, progress=False).rows
+    assert all("at t = 0.3" in row.failed for row in rows)
+    assert all(row.steps > 0 and math.isnan(row.difference) for row in rows)
+
+
+@pytest.mark.parametrize("name", ["formulation", "closure", "path"])
+def test_what_it_chooses_itself_cannot_be_given(linkage, name):
+    with pytest.raises(mt.MomentreeError, match=f"compare: {name} is not for you to choose"):
+        mt.compare(*linkage, 1.0, **{name: "x"})
+
+
+def test_wrong_settings_are_told_in_every_row(linkage):
+    rows = mt.compare(*linkage, 1.0, integrator="rk5", progress=False).rows
+    assert all("integrator 'rk5' is not known" in row.failed for row in rows)

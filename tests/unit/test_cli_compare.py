@@ -1,0 +1,54 @@
+"""`momentree compare` as a user meets it: real processes, exit statuses, what goes where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PENDULUM, FOUR_BAR = (EXAMPLES / name / "model.toml" for name in ("01_pendulum", "08_four_bar"))
+
+
+def compare(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "momentree", "compare", *map(str, words)], capture_output=True, text=True
+    )
+
+
+def test_the_table():
+    told = compare(FOUR_BAR, "--from", "A=1", "--rate", "A=2", "--t-end", 0.5)
+    assert told.returncode == 0
+    lines = told.stdout.splitlines()
+    assert "0 to 0.5 s by dop853, rtol 1e-08" in lines[0]
+    assert [line.split()[0] for line in lines[3:]] == ["hamiltonian"] * 4 + ["lagrange"] * 3 + ["absolute"] * 3
+    assert told.stderr == ""
+
+
+def test_json_is_one_object():
+    told = compare(PENDULUM, "--from", "phi=1", "--t-end", 0.5, "--integrator", "rk4", "--step", 0.01, "--json")
+    data = json.loads(told.stdout)
+    assert data["integrator"] == "rk4"
+    assert [row["formulation"] for row in data["rows"]] == ["hamiltonian", "lagrange"] + ["absolute"] * 3
+    assert {row["steps"] for row in data["rows"]} == {50}
+    assert max(row["difference"] for row in data["rows"]) < 1e-6
+
+
+def test_where_nothing_arrives_the_exit_status_tells():
+    told = compare(PENDULUM, "--integrator", "rk4", "--json")
+    assert told.returncode == 1
+    assert all("Give step=" in row["failed"] and row["energy"] is None for row in json.loads(told.stdout)["rows"])
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [((), 2), ((PENDULUM, "--from", "phi"), 2), ((PENDULUM, "--rtol", "much"), 2), (("no.toml",), 1)],
+)
+def test_mistakes_are_told_without_a_traceback(words, status):
+    told = compare(*words)
+    assert told.returncode == status
+    assert told.stderr
+    assert "Traceback" not in told.stderr
