@@ -14,13 +14,14 @@ from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import Energy, energy
 from momentree.equations.closure import Array
+from momentree.equations.contact import press
 from momentree.equations.kinematics import frame_placement, records, seen_at
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joints import Free, Spherical
 from momentree.model.values import TIME
 from momentree.spatial import ZERO, Motion, Rotation, Scalar, Transform
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, Touch, TreeBody
 
 
 class Samples:
@@ -53,6 +54,11 @@ class Samples:
         record = carried_forces(self.mechanism, self.q, self.v, du, self.t)[body.number]
         R = record.X_0.rotation
         return self.table([*(R @ record.Z.linear), *(R @ record.Z.angular)])
+
+    def contact_force(self, touch: Touch) -> Array:
+        """k x 3: the force on the first body of a contact (N), in inertial axes."""
+        R = frame_placement(self.bodies, touch.against).rotation
+        return self.table(R @ press(touch, self.bodies).force)
 
     def gaps(self) -> Array:
         """k x rows: what is open in each loop and holonomic constraint (m, rad)."""
