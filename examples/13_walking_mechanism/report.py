@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import momentree as mt
@@ -244,4 +245,5 @@ def dress(axes: Any) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+    with rc_context({"svg.hashsalt": "momentree", "svg.fonttype": "none"}):
+        figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)

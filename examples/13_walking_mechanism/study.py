@@ -126,7 +126,7 @@ def result(system: mt.System, period: float, t: Any, q: Any, v: Any, since: floa
 def foot(system: mt.System, q: Any, v: Any, guide: str) -> tuple[Any, Any]:
     """How deep a foot is in the ground (m), and how fast it slides where it touches (m/s)."""
     place = system.mechanism.by_joint[guide]
-    (z1, g1), (dz1, dg1) = q[:, place.q].T, v[:, place.v].T
+    (z1, _), (dz1, dg1) = q[:, place.q].T, v[:, place.v].T
     (_, z, phi), (dy, _, dphi) = q[:, :3].T, v[:, :3].T
     along, c, s = E3 + z1, np.cos(phi), np.sin(phi)
     height = E1 - E3 + z + along * c
