@@ -79,7 +79,7 @@ class Instant:
         return np.array([(*mu.linear, *mu.angular) for mu in found])
 
     def along_rows(self, wrenches):
-        """J' of a wrench on the first body of each loop, and back on the second, in inertial axes at the common origin."""
+        """J' of a wrench on the first body of each loop, and back on the second: inertial axes, common origin."""
         found = np.zeros(self.system.nv)
         for joint, wrench in zip(Configuration(self.mechanism, self.q, t=self.t).joints, wrenches, strict=True):
             R = matrix(joint.X_F.rotation)
