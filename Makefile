@@ -10,7 +10,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
 
-demo: $(VENV)/.installed  ## show the walking mechanism and write its report into demo-report/
+demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report into demo-report/
 	$(BIN)/momentree demo walking-mechanism
 
 test: lint  ## lint, types and all tests (under 6 minutes on 2 cores)
@@ -34,6 +34,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/symbolic_chain.py --write docs/symbolic-chain.md
 	$(BIN)/python benchmarks/forward_dynamics.py --write docs/forward-dynamics.md
 	$(BIN)/python benchmarks/simulation.py --write docs/simulation-speed.md
+	$(BIN)/python benchmarks/closure_drift.py --write docs/closure-drift.md
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt

@@ -40,6 +40,7 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="M
         try:
             system = _build(file)
             report = system.mobility_report
+            system.start()
         except MomentreeError as error:
             failed = True
             print(error, file=sys.stderr)
@@ -96,16 +97,23 @@ def run(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="A model file (TOML); not needed with --resume.")
     ] = None,
-    t_end: Annotated[float | None, typer.Option("--t-end", help="How long, in seconds; 10 if not given.")] = None,
+    t_end: Annotated[
+        float | None, typer.Option("--t-end", help="When to end, in seconds; the file's, or else 10.")
+    ] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
+        typer.Option(
+            "--from",
+            metavar="NAME=VALUE",
+            help="A coordinate at the start: A=1.0, hull=0,0,1; instead of what the file says of it; repeatable.",
+        ),
     ] = None,
     rate: Annotated[
         list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
     ] = None,
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
+    gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
     integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau, rk4 or verlet(4).")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
@@ -126,7 +134,7 @@ def run(
     """
     chosen: dict[str, Any] = {
         **{"t_end": t_end, "formulation": formulation, "closure": closure, "integrator": integrator},
-        **{"rtol": rtol, "atol": atol, "step": step, "every": every},
+        **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every},
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
     start = (_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
@@ -144,7 +152,8 @@ def run(
             if file is None:
                 raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
             system = _build(file)
-            found = system.simulate(system.assemble(*start), **{"t_end": 10.0, **chosen}, path=out)
+            t_end = 10.0 if system.t_end is None else system.t_end
+            found = system.simulate(system.start(*start), **{"t_end": t_end, **chosen}, path=out)
     _show_run(found, out, plot, as_json)
 
 
@@ -193,7 +202,7 @@ def _resumed(out: Path, file: Path | None, start: Any, chosen: dict[str, Any]) -
         system = _build(file)
         if before.model != text_of(system):
             changed.append(f"another model than {file}")
-        elif any(start) and not before.starts_at(system.assemble(*start)):
+        elif any(start) and not before.starts_at(system.start(*start)):
             changed.append("another start")
     if changed:
         raise MomentreeError(

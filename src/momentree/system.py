@@ -15,6 +15,7 @@ from momentree.equations.batches import Array, coordinates, matrix, scalars, vec
 from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.model import Model
 from momentree.model.model import as_frame
+from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
 
 if TYPE_CHECKING:
@@ -88,6 +89,21 @@ class System:
         from momentree.simulate.assemble import assemble
 
         return assemble(self._numeric, given, rates, guess, t)
+
+    def start(self, given: Mapping[str, Any] | None = None, rates: Mapping[str, Any] | None = None) -> State:
+        """The state at which the model says that motions begin, closed; what is given here replaces what it says.
+
+        A model that says nothing begins where `assemble` puts it.
+        """
+        from momentree.simulate.assemble import begin
+
+        return begin(self._numeric, self._model, given, rates)
+
+    @property
+    def t_end(self) -> float | None:
+        """When the model says that motions end (s); None where it says nothing."""
+        said = self._model.start
+        return None if said is None else said.times(Values(dict(self._model.parameters)))[1]
 
     def branches(
         self,
@@ -193,8 +209,8 @@ class System:
 
     def simulate(
         self,
-        start: State,
-        t_end: float,
+        start: State | None = None,
+        t_end: float | None = None,
         formulation: str = "hamiltonian",
         closure: str = "project",
         integrator: str = "dop853",
@@ -207,7 +223,7 @@ class System:
         path: str | PathLike[str] | None = None,
         progress: Any = None,
     ) -> Run:
-        """The motion from a start to t_end (s); see `Settings` for what can be chosen.
+        """The motion from a start to t_end (s), both the model's own unless given; `Settings` tells what can be chosen.
 
         `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
         With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
@@ -218,8 +234,11 @@ class System:
         from momentree.simulate.simulate import simulation
 
         chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator}
-        chosen |= {"t_end": t_end, "rtol": rtol, "atol": atol, "step": step, "every": every, "gain": gain}
-        return record(simulation(self, start, events, **chosen), path, progress)
+        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every}
+        chosen["t_end"] = self.t_end if t_end is None else t_end
+        if chosen["t_end"] is None:
+            raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")
+        return record(simulation(self, self.start() if start is None else start, events, **chosen), path, progress)
 
     def simulate_many(
         self,

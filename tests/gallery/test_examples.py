@@ -41,3 +41,18 @@ def test_a_file_of_an_example_loads_as_it_was_saved(file, tmp_path):
     model = mt.load(file)
     model.save(tmp_path / "again.toml")
     assert mt.load(tmp_path / "again.toml") == model
+
+
+def test_the_study_of_the_walker_finds_that_it_walks_and_falls(monkeypatch):
+    folder = next(folder for folder in EXAMPLES if folder.name.endswith("walking_mechanism"))
+    monkeypatch.syspath_prepend(str(folder))
+    import study
+
+    slow, fast = study.results((2.6, 0.5), turns=9, settled=3)
+    assert (slow.verdict, fast.verdict) == ("walks", "falls")
+    assert (slow.steps, slow.flight, slow.fell) == (pytest.approx(2, abs=0.2), 0, float("inf"))
+    assert slow.speed == pytest.approx(slow.rolling, rel=0.03)
+    assert 0.5 < slow.factor < 1.5
+    assert fast.fell < 1
+    assert "| 2.6 | 2.417 |" in study.table([slow, fast])
+    assert "walks" in (folder / "study.md").read_text(encoding="utf-8")

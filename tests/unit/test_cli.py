@@ -116,7 +116,24 @@ def test_demo_lists_and_runs(tmp_path):
     assert told.returncode == 0
     assert "mobility 4" in told.stdout
     report = tmp_path / "demo-report" / "walking-mechanism"
+    pictures = {
+        f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "trust") for suffix in ("svg", "png")
+    }
+    assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", *pictures}
+    summary = (report / "summary.txt").read_text()
+    assert summary in told.stdout
+    for words in ("0 to 52 s, arrived", "20 and 20 in 20 periods: 2 steps a period", "it never flies", "CPU time"):
+        assert words in summary
+
+
+def test_a_demo_without_a_start_shows_the_structure(tmp_path):
+    told = run("demo", "pendulum", cwd=tmp_path)
+    assert told.returncode == 0
+    report = tmp_path / "demo-report" / "pendulum"
     assert {path.name for path in report.iterdir()} == {"structure.txt", "graph.svg", "graph.png"}
+
+
+def test_a_demo_that_is_not_there_is_suggested():
     wrong = run("demo", "walkin-mechanism")
     assert wrong.returncode == 1
     assert "Did you mean 'walking-mechanism'?" in wrong.stderr

@@ -164,6 +164,71 @@ def test_resuming_with_other_words_is_refused_and_a_finished_run_is_shown(tmp_pa
         assert message in told.stderr
 
 
+START_OF_FILE = """
+[start]
+t_end = "3/2"
+coordinates = { phi = "60*deg" }
+rates = { phi = 0.25 }
+"""
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A file that says where to begin."""
+    text = PENDULUM.read_text()
+    (tmp_path / "model.toml").write_text(text.replace("\n[[", START_OF_FILE + "\n[[", 1))
+    return tmp_path / "model.toml"
+
+
+def test_a_file_says_where_to_begin_and_when_to_end(begun):
+    data = json.loads(run(begun, "--every", 1.5, "--json").stdout)
+    assert data["last"]["t"] == 1.5
+    system = mt.load(begun).build()
+    start = system.start()
+    assert (start["phi"], start.rate("phi")) == (pytest.approx(np.pi / 3, abs=1e-15), 0.25)
+    mine = system.simulate(every=1.5)
+    assert mine["phi"][-1] == data["last"]["coordinates"]["phi"]
+
+
+def test_words_replace_what_the_file_says_of_the_same_joint(begun):
+    run(begun, "--from", "phi=0.1", "--t-end", 1, "-o", begun.with_name("run.nc"))
+    found = mt.load_run(begun.with_name("run.nc"))
+    assert (found["phi"][0], found.rate("phi")[0]) == (0.1, pytest.approx(0.25, abs=1e-12))
+    assert found.t[-1] == 1
+    again = run("--resume", "-o", begun.with_name("run.nc"), begun, "--from", "phi=0.1")
+    assert again.returncode == 0
+    other = run("--resume", "-o", begun.with_name("run.nc"), begun, "--from", "phi=0.2")
+    assert other.returncode == 1
+    assert "another start" in other.stderr
+
+
+def test_a_run_without_an_end_is_refused():
+    system = mt.load(PENDULUM).build()
+    with pytest.raises(mt.MomentreeError, match="say when to end"):
+        system.simulate(system.start())
+
+
+def test_a_start_that_does_not_close_is_told_with_its_line(tmp_path):
+    text = (PENDULUM.parents[1] / "08_four_bar" / "model.toml").read_text()
+    path = tmp_path / "four-bar.toml"
+    path.write_text(text.replace("\n[[", "\n[start]\ncoordinates = { A = 1, D = 0 }\n\n[[", 1))
+    told = subprocess.run([sys.executable, "-m", "momentree", "check", path], capture_output=True, text=True)
+    assert told.returncode == 1
+    assert "four-bar.toml:6: start: " in told.stderr
+    assert "closes a loop, but cannot" in told.stderr
+    assert run(path, "--from", "D=1.7275688", "--t-end", 0.1).returncode == 1
+
+
+def test_a_guess_chooses_the_branch():
+    m = mt.load(PENDULUM.parents[1] / "08_four_bar" / "model.toml")
+    m.start_at({"A": 1.0}, guess={"D": -2.5})
+    assert m.build().start()["D"] == pytest.approx(-2.538732, abs=1e-6)
+    m.start_at({"A": 1.0}, rates={"A": 2.0}, guess={"D": 1.7})
+    start = m.build().start()
+    assert start["D"] == pytest.approx(1.727569, abs=1e-6)
+    assert start.closure_rate < 1e-14
+
+
 def test_a_run_from_python_is_the_run_of_the_command(tmp_path):
     run(PENDULUM, *START, "--t-end", 2, "-o", "run.nc", cwd=tmp_path)
     system = mt.load(PENDULUM).build()

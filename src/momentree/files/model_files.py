@@ -16,6 +16,7 @@ from momentree.model.bodies import SHAPES, Body
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joints import JOINTS
+from momentree.model.start import ENTRIES, Start
 from momentree.model.values import plain
 
 FORMAT = 1  # of the file; a file that says more was written by a later Momentree
@@ -86,6 +87,9 @@ def to_document(model: Model) -> dict[str, Any]:
     structure = {"cut": list(model.cuts), "split": splits}
     if any(structure.values()):
         document["structure"] = {key: value for key, value in structure.items() if value}
+    if model.start is not None:
+        said = _fields_out(model.start, "start")
+        document["start"] = {key: value for key, value in said.items() if value != {}}
     document["body"] = [_body_out(body) for body in model.bodies]
     document["joint"] = [_joint_out(connection) for connection in model.joints]
     for kind, (place, _) in ELEMENTS.items():
@@ -183,7 +187,7 @@ class _Reader:
 
     def model(self) -> Model:
         kinds = ("body", "joint", *ELEMENTS)
-        known = ("momentree", "name", "gravity", "parameters", "ground", "structure", *kinds)
+        known = ("momentree", "name", "gravity", "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))
@@ -197,7 +201,20 @@ class _Reader:
         for kind, (place, cls) in ELEMENTS.items():
             setattr(model, place, self.each(kind, self.element(kind, cls)))
         self.openings(model)
+        model.start = self.start()
         return model
+
+    def start(self) -> Start | None:
+        if not isinstance(self.data.get("start", {}), dict) or "start" not in self.data:
+            self.table("start")
+            return None
+        known = [field.name for field in dataclasses.fields(Start)]
+        entry = self.keys(self.table("start"), known, "start", "start")
+        for what in ENTRIES:
+            if not isinstance(entry.get(what, {}), dict):
+                self.problem("start", f"{what} is a table, such as {{ A = 1.0, hull = [0, 0, 1] }}.", "start", what)
+                del entry[what]
+        return Start(**entry)
 
     def openings(self, model: Model) -> None:
         structure = self.keys(self.table("structure"), ("cut", "split"), "structure", "structure")

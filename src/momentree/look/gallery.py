@@ -1,15 +1,26 @@
-"""The gallery: examples that come with the package, each a model file with a story."""
+"""The gallery: examples that come with the package, each a model file with a story.
+
+Where the model says where its motion begins and when it ends, the demo simulates it. What the motion comes to is the
+example's own to tell: `report(run, folder)` in its report.py yields lines and writes pictures into the folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib.util
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files import load
 from momentree.look.graph_picture import draw_graph
 from momentree.look.tables import structure_report
+
+if TYPE_CHECKING:
+    from momentree.simulate.run import Run
+    from momentree.system import System
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,18 @@ class Example:
     def model(self) -> Path:
         return self.folder / "model.toml"
 
+    @property
+    def report(self) -> Callable[[Run, Path], Iterator[str]] | None:
+        """What its report.py does with a run; None where it has none."""
+        path = self.folder / "report.py"
+        spec = importlib.util.spec_from_file_location(path.stem, path) if path.exists() else None
+        if spec is None or spec.loader is None:
+            return None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found: Callable[[Run, Path], Iterator[str]] = module.report
+        return found
+
 
 def gallery() -> list[Example]:
     """The examples, in reading order."""
@@ -46,7 +69,7 @@ def find(name: str) -> Example:
 
 
 def report(example: Example, out: Path) -> Iterator[str]:
-    """Show an example's structure and write it, with a picture of its graph, into a folder; yields what to print."""
+    """Show an example's structure and its motion, and write them with pictures into a folder; yields what to print."""
     system = load(example.model).build()
     text = structure_report(system.structure, system.mobility_report)
     yield text
@@ -60,8 +83,29 @@ def report(example: Example, out: Path) -> Iterator[str]:
         ) from None
     for suffix in ("svg", "png"):
         draw_graph(system.structure, folder / f"graph.{suffix}")
+    if system.t_end is not None:
+        yield ""
+        told = []
+        for line in _motion(example, system, folder):
+            yield line
+            told.append(line)
+        (folder / "summary.txt").write_text("\n".join(told) + "\n", encoding="utf-8")
     yield ""
-    yield f"Report: {folder / 'structure.txt'}, {folder / 'graph.svg'}, {folder / 'graph.png'}"
+    yield f"Report in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}"
+
+
+def _motion(example: Example, system: System, folder: Path) -> Iterator[str]:
+    """Simulate what the model says, and tell what came of it."""
+    began = time.process_time()
+    run = system.simulate()
+    spent = time.process_time() - began
+    yield str(run)
+    yield f"  {'CPU time':<12} {spent:.1f} s"
+    if example.report is None:
+        run.plot(folder / "run.svg")
+        return
+    yield ""
+    yield from example.report(run, folder)
 
 
 def _home() -> Path:

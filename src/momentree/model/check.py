@@ -14,6 +14,7 @@ from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint import Joint
+from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
 
@@ -36,6 +37,7 @@ def problems_of(model: Model) -> list[Problem]:
     check.joints()
     check.elements()
     check.loops()
+    check.start()
     return check.problems
 
 
@@ -233,6 +235,30 @@ class _Check:
             raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
         if split.joint in self.model.cuts:
             raise Mistake(f"joint '{split.joint}' is cut already; one opening is enough.")
+
+    def start(self) -> None:
+        start = self.model.start
+        if start is None:
+            return
+        for what in ENTRIES:
+            entries = getattr(start, what)
+            if not isinstance(entries, dict):
+                with self.at("start", "start", what):
+                    raise Mistake(f"{what} is {entries!r}; joints by name are expected, such as {{A: 1.0}}.")
+                continue
+            for key, raw in entries.items():
+                with self.at(f"start, {what} {key!r}", "start", what, key):
+                    self._start_of(key, raw, what)
+        with self.at("start", "start", "t_end"):
+            start.times(self.values)
+
+    def _start_of(self, key: Any, raw: Any, what: str) -> None:
+        name, component = joint_of(str(key), self.connections)
+        if name.startswith("free ") and name not in self.connections and name[5:].rstrip("*") in self.body_names:
+            return  # a joint that a floating body is given
+        connection = self._connection(name)
+        if connection is not None:
+            check_entry(key, raw, what, connection, component, self.values)
 
     # --- what they share -------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from momentree.model.elements import Connection, Constraint, Contact, Latch, Poi
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint import Joint
+from momentree.model.start import Start
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
@@ -67,10 +68,11 @@ class Model:
     constraints: list[Constraint] = field(default_factory=list, init=False)
     cuts: list[str] = field(default_factory=list, init=False)
     splits: list[Split] = field(default_factory=list, init=False)
+    start: Start | None = field(init=False)
     source: Callable[[tuple[str | int, ...]], str] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.gravity = plain(self.gravity)
+        self.gravity, self.start = plain(self.gravity), None
 
     # --- what a mechanism is made of -------------------------------------------------------------------------------
 
@@ -145,6 +147,15 @@ class Model:
     def split(self, body: Body | str, joint: Connection | str, share: Any = 0.5) -> None:
         """Open a loop inside a body (Ivanov 2022): the joint then holds an image with this share of its inertia."""
         self.splits.append(Split(_name(body), _name(joint), share))
+
+    # --- where its motion begins -----------------------------------------------------------------------------------
+
+    def start_at(
+        self, coordinates: Any = None, rates: Any = None, guess: Any = None, t: Any = 0, t_end: Any = None
+    ) -> Start:
+        """Say where motions begin and end unless they are told otherwise: joints by name, as for `assemble`."""
+        self.start = Start(coordinates or {}, rates or {}, guess or {}, t, t_end)
+        return self.start
 
     # --- onwards ---------------------------------------------------------------------------------------------------
 

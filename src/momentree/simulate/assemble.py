@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from momentree.equations.closure import Array, ClosingJoint, Configuration
-from momentree.errors import AssemblyError
+from momentree.errors import AssemblyError, MomentreeError
+from momentree.model import Model
 from momentree.model.joint import Joint
+from momentree.model.start import joint_of
+from momentree.model.values import Values
 from momentree.simulate.given import coordinates_given, rates_given
 from momentree.simulate.state import State
 from momentree.spatial import ZERO
@@ -64,6 +67,31 @@ def branches(
         task.solve()  # says why not
     found.sort(key=lambda q: task.distance(q, task.guess))
     return [State(mechanism, q, _rates(mechanism, q, {}, t), t) for q in found]
+
+
+def begin(
+    mechanism: Mechanism,
+    model: Model,
+    given: Mapping[str, Any] | None = None,
+    rates: Mapping[str, Any] | None = None,
+) -> State:
+    """The state at which a model says that motions begin; what is given replaces what it says of the same joints."""
+    if model.start is None:
+        return assemble(mechanism, given, rates)
+    values = Values(dict(model.parameters))
+    said, t = model.start.numbers(values), model.start.times(values)[0]
+    joints = mechanism.by_joint
+    for what, instead in (("coordinates", given or {}), ("rates", rates or {})):
+        replaced = {joint_of(str(key), joints)[0] for key in instead}
+        kept = {key: value for key, value in said[what].items() if joint_of(key, joints)[0] not in replaced}
+        said[what] = {**kept, **instead}
+    try:
+        return assemble(mechanism, said["coordinates"], said["rates"], said["guess"] or None, t)
+    except MomentreeError as error:
+        if given or rates:
+            raise
+        place = f"{model.source(('start',))}: " if model.source else ""
+        raise AssemblyError(f"{place}start: {error}") from None
 
 
 class _Assembly:

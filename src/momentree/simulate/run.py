@@ -180,6 +180,13 @@ class Run:
             found[part] = self._each(lambda samples: samples.reactions(known), part, held)
         return found
 
+    def contact_force(self, contact: str) -> Array:
+        """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
+        touches = {touch.name: touch for touch in self.mechanism.contacts}
+        if contact not in touches:
+            raise MomentreeError(f"there is no contact '{contact}'.{suggestion(contact, touches)}")
+        return self._each(lambda samples: samples.contact_force(touches[contact]))
+
     # --- how far it can be trusted ---
 
     @cached_property

@@ -12,13 +12,14 @@ import numpy as np
 
 from momentree.equations.balance import Energy, energy_of
 from momentree.equations.closure import Array
+from momentree.equations.contact import press
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records, seen_at
 from momentree.equations.sweeps import Record
 from momentree.model.expressions import Expression, Reference
 from momentree.model.values import TIME
 from momentree.spatial import ZERO, Motion, Rotation, Scalar
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, Touch, TreeBody
 
 
 class Samples:
@@ -45,6 +46,11 @@ class Samples:
     def reactions(self, joint: str) -> Array:
         """k x 6: force (N) and moment (N m) of a joint (equations/joint_reactions.py)."""
         return self.table(joint_reactions(self.mechanism, self.q, self.v, self.t)[joint])
+
+    def contact_force(self, touch: Touch) -> Array:
+        """k x 3: the force on the first body of a contact (N), in inertial axes."""
+        R = frame_placement(self.bodies, touch.against).rotation
+        return self.table(R @ press(touch, self.bodies).force)
 
     def gaps(self) -> Array:
         """k x rows: what is open in each loop and holonomic constraint (m, rad)."""

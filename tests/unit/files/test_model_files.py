@@ -96,7 +96,20 @@ def models(draw):
         law = draw(st.sampled_from([{}, {"ramp": 2e-3}, hunt_crossley, {**hunt_crossley, "exponent": 2}]))
         shape = draw(st.sampled_from([{}, {"radius": "k"}, {"radius": "k", "disc": "x"}, {"ball": 0.5}]))
         m.contact(last, stiffness=1e5, damping="k", friction=0.3, slip=0.02, **law, **shape)
+    if draw(st.booleans()):
+        free = [joint for joint in m.joints if joint.joint.motion is None]
+        said = [
+            {joint.name: draw(entries(joint.joint, what)) for joint in free if draw(st.booleans())}
+            for what in ("coordinates", "rates", "coordinates")
+        ]
+        m.start_at(*said, t=draw(st.sampled_from([0, 0.0, "-k"])), t_end=draw(st.sampled_from([None, 2000, "2000*k"])))
     return m
+
+
+def entries(joint, what):
+    """What a start may say of a joint."""
+    count = len(getattr(joint, what))
+    return numbers if count == 1 else st.lists(numbers, min_size=count, max_size=count)
 
 
 @given(models())
@@ -144,6 +157,7 @@ def test_a_model_differs_from_a_changed_one():
         lambda m: m.constrain("A"),
         lambda m: m.bodies.reverse(),
         lambda m: setattr(m, "gravity", (0, 0, 1)),
+        lambda m: m.start_at({"A": 1}),
     ):
         m = four_bar()
         change(m)

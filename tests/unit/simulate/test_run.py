@@ -350,3 +350,23 @@ def test_what_holds_a_free_pair_is_what_changes_its_momentum():
     change = (momentum[2:] - momentum[:-2]) / (run.t[2:] - run.t[:-2])[:, None]
     weight = np.array([0, 0, -2 * 9.81])
     np.testing.assert_allclose(run.reactions("A")[1:-1, :3], change[:, :3] - weight, rtol=0, atol=2e-4)
+
+
+def test_the_force_of_a_contact_is_what_changes_the_momentum():
+    m = mt.Model("ball", gravity=(0, 0, -9.81))
+    ball = m.body("ball", mt.sphere(mass=2.0, radius=0.1))
+    m.joint("flight", mt.Free(), m.ground, ball)
+    slope = m.ground.at((0, 0, 0), mt.turn("x", 0.3))  # it falls on a slope, and slides on it
+    m.contact(ball, slope, radius=0.1, stiffness=1e4, damping=30, friction=0.4)
+    system = m.build()
+    run = system.simulate(system.assemble({"flight.z": 0.15}), t_end=1.0, every=0.0005, step=1e-4)
+    force = run.contact_force("contact 1 of ball")
+    weight = np.array([0, 0, -2.0 * 9.81])
+    impulse = np.trapezoid(force + weight, run.t, axis=0)
+    change = system.momentum(run.q, run.v)[:, :3]
+    assert change[-1] - change[0] == pytest.approx(impulse, abs=1e-3)
+    normal = np.array([0, -np.sin(0.3), np.cos(0.3)])
+    assert (force @ normal >= 0).all()
+    assert force[0].tolist() == [0, 0, 0]
+    with pytest.raises(MomentreeError, match=r"there is no contact 'contact 1 of bal'.* Did you mean"):
+        run.contact_force("contact 1 of bal")

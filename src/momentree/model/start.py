@@ -1,0 +1,88 @@
+"""Where a motion begins and how long it lasts, as a model says it: joints by name, numbers as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from momentree.errors import suggestion
+from momentree.model.elements import Connection
+from momentree.model.values import Mistake, Raw, Values, plain
+
+Entries = dict[str, Raw]
+ENTRIES = ("coordinates", "rates", "guess")
+
+
+@dataclass(frozen=True)
+class Start:
+    """The start of a model's motion; what is not said follows from the loops, or is zero.
+
+    Keys are joints, "hull", or one coordinate or rate of theirs, "hull.z".
+
+    | field       | meaning                                                             |
+    |-------------|---------------------------------------------------------------------|
+    | coordinates | m, rad, of joints: one, or a list of all that the joint has         |
+    | rates       | m/s, rad/s, likewise                                                |
+    | guess       | coordinates near which to close the loops: they choose the branch   |
+    | t           | s, the time of the start                                            |
+    | t_end       | s, until when to simulate; None: whoever simulates says it          |
+    """
+
+    coordinates: Entries = field(default_factory=dict)
+    rates: Entries = field(default_factory=dict)
+    guess: Entries = field(default_factory=dict)
+    t: Raw = 0
+    t_end: Raw = None
+
+    def __post_init__(self) -> None:
+        for name in ENTRIES:
+            entries = getattr(self, name)
+            if isinstance(entries, Mapping):
+                object.__setattr__(self, name, {key: plain(raw) for key, raw in entries.items()})
+        for name in ("t", "t_end"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
+    def numbers(self, values: Values) -> dict[str, dict[str, Any]]:
+        """Coordinates, rates and guess in floats."""
+        return {name: {key: _floats(raw, values, key) for key, raw in getattr(self, name).items()} for name in ENTRIES}
+
+    def times(self, values: Values) -> tuple[float, float | None]:
+        """t and t_end in floats."""
+        t = float(values.scalar(self.t, "t"))
+        t_end = None if self.t_end is None else float(values.scalar(self.t_end, "t_end"))
+        if t_end is not None and t_end <= t:
+            raise Mistake(f"t_end is {t_end:g} s; it must be after the start, {t:g} s.", "t_end")
+        return t, t_end
+
+
+def joint_of(key: str, joints: Collection[str]) -> tuple[str, str]:
+    """The joint that a key names, and the coordinate or rate of it, "" for all: "hull.z" -> "hull", "z"."""
+    name, component = key.rstrip("'"), ""
+    if name not in joints:
+        name, _, component = key.partition(".")
+    return name, component.rstrip("'")
+
+
+def check_entry(key: str, raw: Raw, what: str, connection: Connection, component: str, values: Values) -> None:
+    """Whether a joint has what an entry of coordinates, rates or guess says of it."""
+    joint = connection.joint
+    if joint.motion is not None:
+        raise Mistake(f"joint '{connection.name}' moves as prescribed; choose the time t instead.")
+    names = [name.rstrip("'") for name in (joint.rates if what == "rates" else joint.coordinates)]
+    if component and component not in names:
+        raise Mistake(f"'{key}': the joint has no '{component}'.{suggestion(component, names)}")
+    if isinstance(raw, Mapping):
+        raise Mistake(f'is a table; write one number or a list. The key of a part is in quotes: "{key}.{names[0]}".')
+    wanted = [component] if component else names
+    given = raw if isinstance(raw, tuple) else (raw,)
+    if len(given) != len(wanted):
+        counted = f"{len(given)} number{'s' * (len(given) != 1)}"
+        raise Mistake(f"has {counted}; it takes {len(wanted)}: {', '.join(wanted) or 'the joint does not move'}.")
+    _floats(raw, values, key)
+
+
+def _floats(raw: Raw, values: Values, what: str) -> float | tuple[float, ...]:
+    if isinstance(raw, tuple):
+        return tuple(float(values.scalar(entry, what)) for entry in raw)
+    return float(values.scalar(raw, what))
