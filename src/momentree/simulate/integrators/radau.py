@@ -255,6 +255,7 @@ entry:
     def _begin(self) -> None:
         self._name_arrays()
         self.do(f"%sum = alloca {self.lines.type}, align 64")
+        self._remember_turns()
         self._rates("%y", self.number("%control", 0), "%slope")
         with self.when(self._is(Kept.BEGUN, False)):
             for what in (Kept.BEGUN, Kept.FIRST, Kept.STALE, Kept.REMAINING):
