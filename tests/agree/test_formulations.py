@@ -283,6 +283,16 @@ def test_closures_of_absolute_coordinates(closure):
     assert run.closure.max() < {"project": 1e-12}.get(closure, 1e-8)
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_the_implicit_integrator_projects_too(formulation):
+    system = four_bar().build()
+    start = system.assemble({"A": 1.0}, rates={"A": 2.0})
+    expected = system.simulate(start, 0.5, rtol=1e-11).q[-1]
+    run = system.simulate(start, 0.5, formulation=formulation, integrator="radau", rtol=1e-8)
+    np.testing.assert_allclose(run.q[-1], expected, rtol=0, atol=1e-6)
+    assert run.closure.max() < 1e-12
+
+
 def test_many_motions_in_absolute_coordinates_are_refused():
     system = random_tree(np.random.default_rng(1), ["Revolute"]).build()
     with pytest.raises(mt.MomentreeError, match=r"formulation 'absolute'.*one by one"):

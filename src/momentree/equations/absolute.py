@@ -23,7 +23,7 @@ from momentree.errors import MomentreeError
 from momentree.model.expressions import Expression
 from momentree.model.joint import Coordinates, Joint
 from momentree.spatial import Motion, Scalar, Transform
-from momentree.structure.apart import Angle, apart, taken_apart, turning, turning_angles
+from momentree.structure.apart import Angle, apart, stays, taken_apart, turning, turning_angles
 from momentree.structure.mechanism import Attached, Mechanism
 
 __all__ = ["changing_bodies", "closed_rates", "counted", "counting", "entered", "left", "told"]
@@ -70,7 +70,7 @@ def entered(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinat
     for body, new in zip(mechanism.bodies, found.bodies, strict=True):
         if new.laws:
             continue
-        if new.connection is body.connection:
+        if stays(body, new):
             part = Moves(list(q[body.q]), list(u[body.v]))
         else:
             part = _between(new.connection.joint, moving, Attached(0, new.mount), Attached(new.number, Transform()))
@@ -84,7 +84,7 @@ def left(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates,
     moving, state = records(found, q, u, t=t), Moves([], [])
     loops = iter(found.loops)
     for body, new in zip(mechanism.bodies, found.bodies, strict=True):
-        if new.connection is body.connection:
+        if stays(body, new):
             part = Moves([], []) if body.laws else Moves(list(q[new.q]), list(u[new.v]))
         else:
             loop = next(loops)

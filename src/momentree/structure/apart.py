@@ -30,11 +30,14 @@ class Angle(NamedTuple):
 
 
 def apart(mechanism: Mechanism) -> Mechanism:
-    """The mechanism told anew; the loops of joints that were in the tree come first."""
+    """The mechanism told anew; the loops of joints that were in the tree come first.
+
+    Which bodies have inertia enough is seen with free parameters at the values that the model gives them.
+    """
     staying = {body.number for body in mechanism.bodies if body.laws or _stands_apart(body)}
     while True:
         told = _told(mechanism, staying)
-        weak = {body.number for body, _ in undetermined(told.bodies)}
+        weak = {body.number for body, _ in undetermined(told.at_defaults().bodies)}
         carried = {body.number for body in mechanism.bodies if body.parent in weak & staying}
         if not (weak | carried) - staying:
             return told
@@ -44,7 +47,12 @@ def apart(mechanism: Mechanism) -> Mechanism:
 def taken_apart(mechanism: Mechanism, told: Mechanism) -> list[TreeBody]:
     """The bodies of the tree that stand apart now, in the order of the loops that their joints close."""
     pairs = zip(mechanism.bodies, told.bodies, strict=True)
-    return [body for body, new in pairs if body.connection is not new.connection]
+    return [body for body, new in pairs if not stays(body, new)]
+
+
+def stays(body: TreeBody, new: TreeBody) -> bool:
+    """Whether a body is on the joint that it has in the tree."""
+    return body.connection.name == new.connection.name
 
 
 def turning_angles(mechanism: Mechanism, told: Mechanism) -> list[Angle]:
@@ -74,10 +82,18 @@ def _told(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
             ends = Attached(body.parent, body.mount), Attached(body.number, Transform())
             ends = ends[::-1] if body.reverse else ends
             loops.append(Loop(body.connection.name, body.connection.joint, *ends, body.connection))
-            connection = Connection(f"place of {body.name}", placed, Frame(GROUND), Frame(body.name))
+            connection = Connection(_unused(mechanism, body), placed, Frame(GROUND), Frame(body.name))
             new = dataclasses.replace(body, parent=0, connection=connection, reverse=False, mount=mount)
         joint = new.connection.joint
         count_q, count_v = (0, 0) if new.laws else (len(joint.coordinates), len(joint.rates))
         bodies.append(dataclasses.replace(new, q=slice(nq, nq + count_q), v=slice(nv, nv + count_v)))
         nq, nv = nq + count_q, nv + count_v
     return dataclasses.replace(mechanism, bodies=tuple(bodies), loops=(*loops, *mechanism.loops), latches=())
+
+
+def _unused(mechanism: Mechanism, body: TreeBody) -> str:
+    """A name for what places a body, that no joint has."""
+    name = f"place of {body.name}"
+    while name in mechanism.by_joint:
+        name += "*"
+    return name
