@@ -220,7 +220,7 @@ def test_quaternions_limits_and_loops_are_looked_at_as_for_one_motion():
     loop = four_bar().build()
     start = loop.assemble({"A": 1.0})
     with pytest.raises(
-        mt.MomentreeError, match=r"the start does not close 'C: translation along .': gap 0\..* assemble"
+        mt.MomentreeError, match=r"the start does not close 'C: translation along .': gap 0\..*assemble"
     ):
         loop.simulate_many([start.q, start.q + 0.1], [start.v], 1.0, every=0.5)
 
