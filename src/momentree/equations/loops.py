@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joints import Fixed, Universal
+from momentree.model.joints import Fixed, Spherical, Universal
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.symmetric import product, semidefinite_solver
 from momentree.structure.closing import closing_plan
@@ -142,7 +142,8 @@ def measure(loop: Record) -> Fields:
     """The gap of each row: where the first body stands beyond the second, along it."""
     R, E = loop.first_frame.rotation, loop.E
     X_FM = Transform(R.T @ E @ loop.second_frame.rotation, R.T @ (loop.arm - loop.first_frame.offset))
-    fit = loop.joint.placement(loop.joint.fit(X_FM))
+    # a ball fits however it is turned
+    fit = Transform() if isinstance(loop.joint, Spherical) else loop.joint.placement(loop.joint.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
     gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]
@@ -211,6 +212,28 @@ def react(loop: Record) -> Fields:
         total = total + row * getattr(loop.node, f"eta{i}")
     first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
     return {"push_first": first, "push_second": second}
+
+
+def reactions(mechanism: Mechanism, moving: Records) -> list[Force]:
+    """What loops apply to the ground and to each body, at its own frame, where the sizes of their rows are found."""
+    moving.loops.locally(react)
+    total = [Force.zero()] * (len(mechanism.bodies) + 1)
+    for loop, record in zip(mechanism.loops, moving.loops[1:], strict=True):
+        for body, push in ((loop.first.body, record.push_first), (loop.second.body, record.push_second)):
+            total[body] = total[body] + push
+    return total
+
+
+def open_up(loop: Record) -> Fields:
+    """How quickly each row opens."""
+    rows = zip(loop.on_first, loop.on_second, strict=True)
+    return {"opening": tuple(loop.first.v @ one + loop.second.v @ other for one, other in rows)}
+
+
+def openings(moving: Records) -> list[Scalar]:
+    """How quickly each row of each loop opens, where bodies move."""
+    moving.loops.locally(open_up)
+    return [opening for loop in moving.loops[1:] for opening in loop.opening]
 
 
 def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[Force, Force]:

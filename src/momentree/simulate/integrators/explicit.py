@@ -356,7 +356,7 @@ entry:
             self.do(f"store double {x}, ptr {self.let(f'getelementptr double, ptr %y, i64 {place}')}")
 
     def _make_unit(self) -> None:
-        lines = Lines(self.width, "u")
+        lines = Lines(self.width, f"{self.new_label('unit')}.")
         with self.loop(self.quaternions) as i:
             first = self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @quaternions, i64 {i}')}")
             start = self.let(f"getelementptr {lines.type}, ptr %y, i64 {first}")
