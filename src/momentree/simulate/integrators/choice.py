@@ -18,15 +18,15 @@ import numpy as np
 
 from momentree.equations.batches import quaternions
 from momentree.equations.formulations import Formulation
-from momentree.simulate.integrators import stepping, symplectic
+from momentree.simulate.integrators import preserving, stepping
+from momentree.simulate.integrators.preserving import SymplecticStepper
 from momentree.simulate.integrators.rates import accounts_of, projection_of, rates_code
 from momentree.simulate.integrators.stepping import Array, Stepper
-from momentree.simulate.integrators.symplectic import SymplecticStepper
 from momentree.structure.mechanism import Mechanism
 
-INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)
-FIXED = ("rk4", *symplectic.INTEGRATORS)  # with steps of a fixed length
-HAMILTONIAN = tuple(symplectic.INTEGRATORS)  # in Hamiltonian variables only
+INTEGRATORS = (*stepping.INTEGRATORS, *preserving.INTEGRATORS)
+FIXED = ("rk4", *preserving.INTEGRATORS)  # with steps of a fixed length
+HAMILTONIAN = tuple(preserving.INTEGRATORS)  # in Hamiltonian variables only
 ALONE = ("radau",)  # one motion at a time
 AnyStepper = Stepper | SymplecticStepper
 
@@ -43,7 +43,7 @@ def new_stepper(
     project: bool = False,
 ) -> AnyStepper:
     """What takes steps of a mechanism by one of the integrators; loops are `held` closed, and projected."""
-    if integrator in symplectic.INTEGRATORS:
+    if integrator in preserving.INTEGRATORS:
         return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
     floor, starts = error_floor(mechanism)
     count = len(accounts_of(mechanism)) if accounts else 0
