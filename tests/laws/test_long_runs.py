@@ -6,26 +6,33 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import random_body, random_configuration, random_frame
+from mechanisms import four_bar, random_body, random_configuration, random_frame
 from momentree.equations.hamiltonian import momenta
 from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.preserving import INTEGRATORS, SymplecticStepper
 from momentree.simulate.integrators.rates import velocity_kernel
-from momentree.simulate.integrators.symplectic import INTEGRATORS, SymplecticStepper
+from momentree.simulate.samples import Samples
 
 LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 EACH = 97  # steps between samples: so many that they do not fall in with the motion
 
 
-def run(system, integrator, q, v, h, count):
-    """Samples (t, q, v) of a motion, its start first."""
+def states(system, integrator, q, v, h, count):
+    """Samples (t, q, p) of a motion, its start first."""
     p = momenta(system._numeric, list(q), list(v))
     start = np.array([*q, *p], dtype=float)
     motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(start[:, None], 0.0, h)
     status, records = motion.advance(count * h, count // EACH + 2, EACH)
     assert status == Status.ARRIVED
     t, _, y, _ = motion.unpacked(records)
-    t, y = np.append(0.0, t), np.concatenate([start[None], y[:, :, 0]])
-    return t, y[:, : system.nq].copy(), velocity_kernel(system.mechanism)([y, t[:, None].copy()])
+    y = np.concatenate([start[None], y[:, :, 0]])
+    return np.append(0.0, t), y[:, : system.nq].copy(), y[:, system.nq :].copy()
+
+
+def run(system, integrator, q, v, h, count):
+    """Samples (t, q, v) of a motion, its start first."""
+    t, q, p = states(system, integrator, q, v, h, count)
+    return t, q, velocity_kernel(system.mechanism)([np.concatenate([q, p], axis=1), t[:, None].copy()])
 
 
 def slope(t, x):
@@ -55,6 +62,21 @@ def test_a_double_pendulum_neither_gains_nor_loses_energy(integrator, h, off, co
     system = m.build()
     t, q, v = run(system, integrator, (0.3, 0.4), (0.5, -0.2), h, count)
     assert np.ptp(q, axis=0).min() > 1
+    assert stands_still(t, system.energy(q, v).total, off)
+
+
+@pytest.mark.parametrize("count", LENGTHS)
+@pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 2e-3), ("verlet4", 0.02, 1e-6)])
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_a_four_bar_linkage_stays_closed_and_keeps_its_energy(rate, integrator, h, off, count):
+    system = four_bar().build()
+    start = system.assemble({"A": 1.0}, rates={"A": rate})
+    t, q, p = states(system, integrator, start.q, start.v, h, count)
+    v = np.linalg.solve(system.mass_matrix(q), p[..., None])[..., 0]  # of the tree: nothing closed anew
+    at = Samples(system._numeric, q, v, t)
+    assert np.ptp(q[:, 0]) > 0.5
+    assert np.abs(at.gaps()).max() < 1e-13
+    assert np.abs(at.velocities()).max() < 1e-13
     assert stands_still(t, system.energy(q, v).total, off)
 
 

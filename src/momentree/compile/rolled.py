@@ -302,7 +302,13 @@ class RolledRecords(Records):
         """The record of any body of the group, in numbers that all share and in inputs of the group's tape."""
         first = group.bodies[0]
         fields = {}
-        for name in self._given(first):
+        for name, made in self._made[first].items():
+            form = general(made.form) if name in summed else made.form
+            keys = [name + place for place in places(form)]
+            numbers = [None] * len(keys) if name in summed else made.numbers
+            scalars = [group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True)]
+            fields[name] = put_together(form, scalars)
+        for name in self._given(first):  # given after it was made, if it was
             if generally:
                 parts = [taken_apart(vars(self[number])[name], True) for number in group.bodies]
             else:
@@ -312,12 +318,6 @@ class RolledRecords(Records):
             columns = zip(*(numbers for _, numbers in parts), strict=True)
             scalars = [self._scalar(group, key, column) for key, column in zip(keys, columns, strict=True)]
             fields[name] = put_together(parts[0][0], scalars)
-        for name, made in self._made[first].items():
-            form = general(made.form) if name in summed else made.form
-            keys = [name + place for place in places(form)]
-            numbers = [None] * len(keys) if name in summed else made.numbers
-            scalars = [group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True)]
-            fields[name] = put_together(form, scalars)
         for name, other in self._links(first).items():
             fields[name] = _Other(group, name, other.sweep._forms(other.number))
             group.links[name] = other.sweep.place, [vars(self[number])[name].number for number in group.bodies]

@@ -15,7 +15,9 @@ with eta such that all loops stay closed; (6) as printed in the paper has mu, wh
 
 from __future__ import annotations
 
-from momentree.equations.aggregative import momenta_along
+from collections.abc import Sequence
+
+from momentree.equations.aggregative import gather, momenta_along
 from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
 from momentree.equations.loops import (
@@ -27,8 +29,11 @@ from momentree.equations.loops import (
     impulses,
     measure,
     numbered,
+    open_as_wanted,
     press,
     pushed,
+    react,
+    row_count,
 )
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
@@ -125,6 +130,11 @@ def change(body: Record) -> tuple[Fields, Fields]:
     return {"dp": tuple(f + a + given for f, a, given in along)}, {"F": body.X.force_to_parent(body.F)}
 
 
+def begin_with_pushes(body: Record) -> Fields:
+    """Z begins as what loops apply to the body."""
+    return {"Z": body.applied}
+
+
 # --- the passes ---
 
 
@@ -172,19 +182,68 @@ def closing_step(
 
     u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `gap` of loops is g.
     """
-    moving = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
-    moving[0].v = REST
+    resting = _resting(mechanism, q, t, parameters, run)
+    resting.loops.locally(measure)
+    resting.loops.locally(close_gaps)
+    _begin_to_move(resting)
+    return resting
+
+
+def opening_step(
+    mechanism: Mechanism,
+    q: Coordinates,
+    openings: Sequence[Scalar],
+    t: Scalar = 0.0,
+    parameters: Names | None = None,
+    run: Runner = Records,
+) -> Records:
+    """The bodies with rates u = M^-1 J' lam by which loops open with minus `openings`, one a row."""
+    resting, start = _resting(mechanism, q, t, parameters, run), 0
+    for loop in resting.loops[1:]:
+        count = row_count(loop)
+        loop.wanted, start = tuple(openings[start : start + count]), start + count
+    resting.loops.locally(open_as_wanted)
+    _begin_to_move(resting)
+    return resting
+
+
+def _resting(mechanism: Mechanism, q: Coordinates, t: Scalar, parameters: Names | None, run: Runner) -> Records:
+    """The bodies without momenta, prescribed joints and the ground at rest too."""
+    resting = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
+    resting[0].v = REST
     for body in mechanism.bodies:
-        record = moving[body.number]
+        record = resting[body.number]
         record.free, record.p = body.v.stop > body.v.start, (0,) * (body.v.stop - body.v.start)
         if not record.free:
             record.u = (0,) * len(record.A.columns)
-    moving.loops.locally(measure)
-    moving.loops.locally(close_gaps)
-    moving.locally(begin)
-    find_closed(moving)
-    moving.locally(move)
-    return moving
+    return resting
+
+
+def _begin_to_move(resting: Records) -> None:
+    resting.locally(begin)
+    find_closed(resting)
+    resting.locally(move)
+
+
+def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
+    """J' eta along the rates: what loops do to bodies whose eta are found, or J' lambda where these are reactions."""
+    moving.loops.locally(react)
+    for body in mechanism.bodies:
+        record = moving[body.number]
+        record.applied, record.along = Force.zero(), (0,) * len(body.connection.joint.rates)
+    moving.locally(pushed)
+    moving.locally(begin_with_pushes)
+    moving.inward(gather)
+    return along_rates(mechanism, moving, "b")
+
+
+def gaps(
+    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
+) -> list[Scalar]:
+    """g(q, t): the gap of each row of each loop."""
+    placed = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
+    placed.loops.locally(measure)
+    return [gap for loop in placed.loops[1:] for gap in loop.gap]
 
 
 def changing_bodies(

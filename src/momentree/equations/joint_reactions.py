@@ -1,7 +1,7 @@
 """What passes through the joints of a mechanism while it moves, those of the tree and those that close loops.
 
     of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children      what a body takes from its joint
-    of a loop:    sum of rows times lambda                                 what the rows do to the first body
+    of a loop:    sum of rows times lambda, and what acts along its rates   what the joint does to the first body
 
 All that passes: what holds the bodies together, what drives them, what springs and dampers of the joint do. It is told
 as a wrench on the joint's second body, in inertial axes, about the origin of the joint's second frame, whichever way
@@ -13,7 +13,7 @@ from __future__ import annotations
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.forces import Names, along_rates
-from momentree.equations.loops import forces_of_loops, recorded_loops
+from momentree.equations.loops import forces_of_loops, pull, recorded_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint import Coordinates
 from momentree.spatial import Force, Rotation, Scalar, Vector
@@ -45,8 +45,10 @@ def reactions_of(
     found = {body.connection.name: _on_second(carried, body) for body in mechanism.bodies}
     for loop, record in recorded_loops(mechanism, reacting):
         if loop.connection is not None:
-            R = record.second.X_0.rotation
-            found[loop.name] = _turned(R, _about(loop.second.placement.offset, record.push_second))
+            R, wrench = record.second.X_0.rotation, record.push_second
+            if record.loaded:
+                wrench = wrench + pull(record)["push_second"]
+            found[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
     return found
 
 

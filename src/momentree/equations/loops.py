@@ -166,6 +166,11 @@ def carry_offset(body: Record, parent: Record) -> Fields:
 # --- steps of loops ---
 
 
+def row_count(loop: Record) -> int:
+    """How many rows close a loop."""
+    return len(loop.rows) + isinstance(loop.joint, Universal)
+
+
 def face(loop: Record) -> Fields:
     """E, which turns axes of the second body into those of the first; O from the first; rows as forces on both."""
     R = loop.first.X_0.rotation.T
@@ -237,6 +242,11 @@ def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
     return lambda loop: {"known": tuple(gamma * gap for gap in loop.gap)}
 
 
+def open_as_wanted(loop: Record) -> Fields:
+    """Openings are to be those that are wanted, backwards."""
+    return {"known": tuple(loop.wanted)}
+
+
 def close_gaps(loop: Record) -> Fields:
     """Openings are to be the gaps, backwards."""
     return {"known": tuple(loop.gap)}
@@ -300,6 +310,18 @@ def part_ways(loop: Record) -> Fields:
     """How the opening of each row changes: F' dv of both bodies, and what is known of it from velocities."""
     pairs = zip(loop.on_first, loop.on_second, loop.known, strict=True)
     return {"change": tuple(loop.first.dv @ one + loop.second.dv @ other + known for one, other, known in pairs)}
+
+
+def open_up(loop: Record) -> Fields:
+    """How quickly each row opens."""
+    rows = zip(loop.on_first, loop.on_second, strict=True)
+    return {"opening": tuple(loop.first.v @ one + loop.second.v @ other for one, other in rows)}
+
+
+def openings(moving: Records) -> list[Scalar]:
+    """How quickly each row of each loop opens, where bodies move."""
+    moving.loops.locally(open_up)
+    return [opening for loop in moving.loops[1:] for opening in loop.opening]
 
 
 def _second_in_first(loop: Record) -> Transform:

@@ -72,6 +72,8 @@ class Settings:
             problems += self._fixed_step()
         if self.integrator in HAMILTONIAN and self.formulation != "hamiltonian":
             problems.append(f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'.")
+        elif self.integrator in HAMILTONIAN and self.closure != "project":
+            problems.append(f"{self.integrator} closes loops within its steps. Leave closure='project'.")
         if problems:
             raise MomentreeError("\n".join(problems))
 

@@ -25,9 +25,9 @@ from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
 from momentree.simulate.integrators.choice import FIXED
 from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.preserving import SymplecticMotion
 from momentree.simulate.integrators.rates import accounts_of
 from momentree.simulate.integrators.stepping import Array
-from momentree.simulate.integrators.symplectic import SymplecticMotion
 from momentree.simulate.phase import Phase
 from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings, is_number, settings_of

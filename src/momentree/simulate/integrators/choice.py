@@ -18,16 +18,16 @@ import numpy as np
 
 from momentree.equations.batches import quaternions
 from momentree.equations.formulations import Formulation
-from momentree.simulate.integrators import stepping, symplectic
+from momentree.simulate.integrators import preserving, stepping
+from momentree.simulate.integrators.preserving import SymplecticStepper
 from momentree.simulate.integrators.rates import accounts_of, projection_of, rates_code
 from momentree.simulate.integrators.stepping import Array, Stepper
-from momentree.simulate.integrators.symplectic import SymplecticStepper
 from momentree.structure.apart import Angle
 from momentree.structure.mechanism import Mechanism
 
-INTEGRATORS = (*stepping.INTEGRATORS, *symplectic.INTEGRATORS)
-FIXED = ("rk4", *symplectic.INTEGRATORS)  # with steps of a fixed length
-HAMILTONIAN = tuple(symplectic.INTEGRATORS)  # in Hamiltonian variables only
+INTEGRATORS = (*stepping.INTEGRATORS, *preserving.INTEGRATORS)
+FIXED = ("rk4", *preserving.INTEGRATORS)  # with steps of a fixed length
+HAMILTONIAN = tuple(preserving.INTEGRATORS)  # in Hamiltonian variables only
 ALONE = ("radau",)  # one motion at a time
 LEAKING = ("radau",)  # look back at steps before: momenta must not jump from one to the next, impulses leak away
 AnyStepper = Stepper | SymplecticStepper
@@ -49,7 +49,7 @@ def new_stepper(
 
     The mechanism is as the formulation tells it; angles are `counted` behind the accounts of work.
     """
-    if integrator in symplectic.INTEGRATORS:
+    if integrator in preserving.INTEGRATORS:
         return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
     floor, starts = error_floor(mechanism)
     count = (len(accounts_of(mechanism)) if accounts else 0) + len(counted)

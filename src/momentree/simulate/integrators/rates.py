@@ -6,6 +6,7 @@ other arguments are t and the free parameters. The mechanism is told in joint fr
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from momentree.compile.choice import MANY, is_rolled
@@ -22,7 +23,7 @@ from momentree.equations.formulations import Formulation
 from momentree.equations.group import forces_on_group, rates_of_group
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_rates, move
-from momentree.equations.loops import forces_of_loops
+from momentree.equations.loops import forces_of_loops, openings
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
@@ -33,12 +34,17 @@ from momentree.structure.apart import Angle
 from momentree.structure.mechanism import Mechanism
 
 Traced = StraightLine | Rolled
+ROWS = 6  # of a loop, at most
 _OfState = Callable[[Mechanism, Sequence[Scalar], Scalar, Names, Runner], list[Scalar]]
 
 
 def arguments_of(mechanism: Mechanism, accounts: int = 0) -> Arguments:
     """The state, with so many accounts of work behind it; time, and free parameters."""
-    names = (("q", mechanism.nq), ("p", mechanism.nv), ("w", accounts))
+    return _arguments(mechanism, ("q", mechanism.nq), ("p", mechanism.nv), ("w", accounts))
+
+
+def _arguments(mechanism: Mechanism, *names: tuple[str, int]) -> Arguments:
+    """y, so many numbers of each name; time, and free parameters."""
     found = [("y", tuple(f"{name}{i}" for name, count in names for i in range(count))), ("t", ("t",))]
     if mechanism.free:
         found.append(("parameters", tuple(f"parameter{i}" for i in range(len(mechanism.free)))))
@@ -138,21 +144,23 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
 
 
+# --- for simulate/integrators/symplectic.py ---
+
+
 def drift(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """The rates on the group: one for each momentum."""
-    moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    """The rates on the group, loops not closed: one for each momentum."""
+    moving = hamiltonian.moving_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
     moving.locally(move)
-    moving.locally(rates_of_group)
-    return list(along_rates(told, moving, "r"))
+    return _rates_on_group(told, moving)
 
 
 def kick(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """The rates on the group, then the forces that change the momenta."""
+    """The rates on the group, then the forces that change the momenta, loops not closed."""
     return _kick(told, y, t, parameters, run)[0]
 
 
 def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> tuple[Traced, Traced]:
-    """The codes of `kick`, powers of accounts behind it, and of `drift`: for simulate/integrators/symplectic.py."""
+    """The codes of `kick`, powers of accounts behind it, and of `drift`."""
     arguments, working = arguments_of(mechanism), accounts and bool(accounts_of(mechanism))
 
     def kicked(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
@@ -165,10 +173,66 @@ def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = T
 def _kick(
     told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner
 ) -> tuple[list[Scalar], Records]:
-    moving = hamiltonian.changing_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
-    moving.locally(rates_of_group)
+    moving = hamiltonian.changing_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
+    rates = _rates_on_group(told, moving)
     moving.locally(forces_on_group)
-    return [*along_rates(told, moving, "r"), *along_rates(told, moving, "F")], moving
+    return [*rates, *along_rates(told, moving, "F")], moving
+
+
+def _rates_on_group(told: Mechanism, moving: Records) -> list[Scalar]:
+    moving.locally(rates_of_group)
+    return list(along_rates(told, moving, "r"))
+
+
+def _tree(mechanism: Mechanism) -> Mechanism:
+    """The same with its loops open."""
+    return dataclasses.replace(mechanism, loops=()) if mechanism.loops else mechanism
+
+
+def gaps(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
+    """The gap of each row of all loops, and zeros up to ROWS of each."""
+    return _filled(told, hamiltonian.gaps(told, y[: told.nq], t, parameters, run))
+
+
+def shove(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
+    """Rates on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
+    moving = hamiltonian.opening_step(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    rates, opened = _rates_on_group(told, moving), _filled(told, openings(moving))
+    return [*rates, *hamiltonian.loop_impulses(told, moving), *opened]
+
+
+def _filled(told: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
+    return [*rows, *[0] * (ROWS * len(told.loops) - len(rows))]
+
+
+def hold(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
+    """The impulses J' mu after which loops do not open."""
+    moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    return list(hamiltonian.loop_impulses(told, moving))
+
+
+def loop_codes(mechanism: Mechanism, code: str | None = None) -> dict[str, Traced]:
+    """The codes of `gaps`, `shove` and `hold`, by name."""
+    rows = _arguments(mechanism, ("q", mechanism.nq), ("g", ROWS * len(mechanism.loops)))
+    formulas = ((gaps, _arguments(mechanism, ("q", mechanism.nq))), (shove, rows), (hold, arguments_of(mechanism)))
+    return {formula.__name__: _code(mechanism, formula, arguments, code) for formula, arguments in formulas}
+
+
+def physical_rates_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> Traced:
+    """The code of the derivatives of q, of p itself (not of p*), by the reactions of loops, and of accounts."""
+    count = len(accounts_of(mechanism)) if accounts else 0
+
+    def rates(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
+        moving = hamiltonian.changing_bodies(_tree(told), q, p, t, parameters, run)
+        found, u = [*coordinate_rates(told, moving), *along_rates(told, moving, "dp")], along_rates(told, moving, "u")
+        if told.loops:
+            held = reacting_bodies(told, q, u, [0] * told.nv, t, parameters)
+            for i, force in enumerate(hamiltonian.loop_impulses(told, held), told.nq):
+                found[i] = found[i] + force
+        return found + (_powers(told, moving, q, t, parameters) if count else [])
+
+    return _code(mechanism, rates, arguments_of(mechanism, count), code)
 
 
 def _code(

@@ -8,8 +8,8 @@ with a quaternion docs/theory/structure-preserving.md derives o, C and B; for al
     p1 = s1 + a F(q1, pi1, t1)                                                                                  (7)
 
 (5) and (6) are solved by iterating to round-off, from values extrapolated from the last steps. What rounding takes off
-the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join by J(q0)' lam in s0 and
-J(q1)' mu in p1: terms of the forces. Accounts of work w gain a (P0 + P1) of their powers P.
+the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts of
+work w gain a (P0 + P1) of their powers P.
 
 The calling convention is that of explicit.py; `floor` is not read. For dense output, a cubic polynomial, a
 record holds y' at both ends of the step and its mean. Behind q and p the array y goes on:
@@ -20,39 +20,28 @@ record holds y' at both ends of the step and its mean. Behind q and p the array 
 | n                    | what rounding took off them                                                          |
 | 2 nv ORDER a substep | differences of the last values of (pi0 - p0) / a and of r1, from which the next follow |
 
+Where loops are closed, those of J r_lam / a (rattle.py) follow.
+
 | control | 6 what rounding took off t | 7 how many differences are known |
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from momentree.compile.functions import Lines
-from momentree.compile.kernel import aligned
-from momentree.compile.machine_code import Target, linked, object_code
-from momentree.compile.rows import module
-from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.integrators.explicit import HEAD, Status
-from momentree.simulate.integrators.rates import Traced, accounts_of, rates_code, split_code
 from momentree.simulate.integrators.routine import Routine, bits
-from momentree.simulate.integrators.stepping import Array, Motion, Stepper
-from momentree.simulate.integrators.tableaux import Row, Tableau
 from momentree.structure.mechanism import Mechanism
 
-_S = 1 / (4 - 4 ** (1 / 3))  # Suzuki 1990
-INTEGRATORS: dict[str, tuple[float, ...]] = {"verlet": (1.0,), "verlet4": (_S, _S, 1 - 4 * _S, _S, _S)}
-HERMITE: tuple[Row, ...] = ({0: 1.0}, {0: -2.0, 1: -1.0, 2: 3.0}, {0: 1.0, 1: 1.0, 2: -2.0})  # of the three stages
 ORDER = 8  # how many of the last values are extrapolated
 MOST = 50  # iterations
-_ENOUGH = 2.0**-53  # a change of what is iterated, relative to its size: no further iteration would be seen
-_STALLED = 2.0**-30  # below, a change that is no longer smaller than the last one is round-off
+ENOUGH = 2.0**-53  # a change of what is iterated, relative to its size: no further iteration would be seen
+STALLED = 2.0**-30  # below, a change that is no longer smaller than the last one is round-off
 _SLACK = 1 + 1e-6  # a fixed step meets stop but for round-off
-_ADVANCE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
 
 Triple = list[str]  # names of three values
 
@@ -90,39 +79,23 @@ class Layout:
 
     memory = 2  # numbers of control beyond those of all integrators
 
-    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool):
+    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int = 0):
         self.nq, self.nv, self.kicks, self.n = nq, nv, nv + accounts, nq + nv + accounts
-        self.table = 2 * nv * ORDER  # columns of the differences of a substep
+        self.guessed = (nv, nv, rows)  # columns that are extrapolated
+        self.table = sum(self.guessed) * ORDER  # columns of the differences of a substep
         self.size = (2 * self.n + substeps * self.table + 1) * width  # and room for loops over no column
-        self.dense, self.record = dense, HEAD + (4 if dense else 1) * self.n * width
+        self.width, self.dense, self.record = width, dense, HEAD + (4 if dense else 1) * self.n * width
         self.arrays = {"before": 2 * self.n, "there": nq + nv, "out": nv + self.kicks, "more": self.n}
         self.arrays |= dict.fromkeys(("rate0", "s0", "rate1", "guess"), nv) | {"F0": self.kicks, "time": 1}
-        self.arrays |= dict.fromkeys(("begun", "ended", "mean") if dense else (), self.n)
-        self.work = sum(max(columns, 1) for columns in self.arrays.values()) * width
+        self.add(dict.fromkeys(("begun", "ended", "mean") if dense else (), self.n))
+
+    def add(self, arrays: dict[str, int]) -> None:
+        """So many columns of room to work in."""
+        self.arrays |= arrays
+        self.work = sum(max(columns, 1) for columns in self.arrays.values()) * self.width
 
 
-def advance_text(
-    codes: Mapping[str, Traced], parts: Parts, layout: Layout, weights: Sequence[float], width: int, parameters: bool
-) -> str:
-    """The module of advance_W; the codes are those of `kick`, `drift` and, for dense output, `rates`."""
-    texts, functions = list[str](), set[tuple[str, int]]()
-    for name, code in codes.items():
-        written, called = code.lanes(width, name)
-        texts += written
-        functions |= called
-    ends = [math.fsum(weights[:k]) for k in range(len(weights))] + [1.0]
-    tables = [_table("weights", "double", [Lines(1).number(w) for w in weights])]
-    tables += [_table("ends", "double", [Lines(1).number(c) for c in ends])]
-    tables += [_table(name, "i64", [x for pair in pairs for x in pair]) for name, pairs in parts._asdict().items()]
-    text = _Advance(parts, layout, len(weights), width, parameters).text()
-    return module(1, [*texts, *tables, text], functions)
-
-
-def _table(name: str, kind: str, values: Sequence[object]) -> str:
-    return f"@{name} = internal constant [{len(values)} x {kind}] [{', '.join(f'{kind} {x}' for x in values)}]"
-
-
-class _Advance(Routine):
+class Advance(Routine):
     """The text of advance_W; a column holds one number for each lane."""
 
     def __init__(self, parts: Parts, layout: Layout, substeps: int, width: int, parameters: bool):
@@ -191,61 +164,80 @@ entry:
         first = self.let(f"mul i64 {k}, {self.layout.table * self.width}")
         known = self.let(f"getelementptr double, ptr %lost, i64 {self.layout.n * self.width}")
         known = self.let(f"getelementptr double, ptr {known}, i64 {first}")
-        self._first_half(known)
-        self._second_half(self.let(f"getelementptr double, ptr {known}, i64 {self.layout.table // 2 * self.width}"))
+        starts = [sum(self.layout.guessed[:i]) * ORDER * self.width for i in range(len(self.layout.guessed))]
+        self._halves([self.let(f"getelementptr double, ptr {known}, i64 {start}") for start in starts])
+        self._kick_again()
         self._add()
 
-    def _first_half(self, known: str) -> None:
-        """pi0, r0 and s0 of (5)."""
+    def _halves(self, known: Sequence[str]) -> None:
+        """pi0, r0 and s0 of (5), then r1 of (6); what is known of pi0 and r1 gives the first guess of them."""
+        self._guess(known)
+        self._first_half()
+        self._learn_gain(known[0])
+        self._second_half()
+        with self._momenta() as i:
+            self._learn(self.chunk("%rate1", i), known[1], i)
+
+    def _guess(self, known: Sequence[str]) -> None:
         a = self._a()
-        self._extrapolate(known)
-        self._copy("%y", "%there", self.layout.nq)
+        self._extrapolate(known[0])
         with self._momenta() as i:
             self.put_chunk(self.lines.fused(a, self.chunk("%guess", i), self.chunk("%p", i)), "%pi", i)
+        self._extrapolate(known[1])
+        self._copy("%guess", "%rate1", self.layout.nv)
+
+    def _learn_gain(self, known: str, begun: str = "%pi") -> None:
+        """(pi0 - p0) / a."""
+        scale = self.lines.reciprocal(self._a())
+        with self._momenta() as i:
+            gained = self.lines.less(self.chunk(begun, i), self.chunk("%p", i))
+            self._learn(self.lines.times(gained, scale), known, i)
+
+    def _first_half(self) -> None:
+        """pi0, r0 and s0 of (5), from the guess in %pi."""
+        self._copy("%y", "%there", self.layout.nq)
         with self._iterated() as done:
             self._call("kick", 3)
             with self._kicks() as i:
                 self._take(done, self.chunk("%F", i), "%F0", i)
             with self._momenta() as i:
                 self._take(done, self.chunk("%out", i), "%rate0", i)
-                s = self.lines.fused(a, self.chunk("%F0", i), self.chunk("%p", i))
-                self.put_chunk(s, "%s0", i)
-                self.put_chunk(s, "%guess", i)
-            for _, w in self._each("balls"):
-                self._put_triple(self._trivialised("%s0", "%rate0", w, -0.5), "%guess", w)
+            self._kicked()
             with self._momenta() as i:
                 self._compare(self.chunk("%guess", i), self.chunk("%pi", i))
                 self.put_chunk(self.chunk("%guess", i), "%pi", i)
-        scale = self.lines.reciprocal(a)
-        with self._momenta() as i:
-            gained = self.lines.less(self.chunk("%pi", i), self.chunk("%p", i))
-            self._learn(self.lines.times(gained, scale), known, i)
 
-    def _second_half(self, known: str) -> None:
-        """r1 of (6), then F1; q1 - q0 and s1 - p0 are in %more."""
-        self._extrapolate(known)
-        self._copy("%guess", "%rate1", self.layout.nv)
+    def _kicked(self) -> None:
+        """s0, and pi0 in %guess, from F0 and r0: (5)."""
+        a = self._a()
+        with self._momenta() as i:
+            s = self._pushed(self.lines.fused(a, self.chunk("%F0", i), self.chunk("%p", i)), i)
+            self.put_chunk(s, "%s0", i)
+            self.put_chunk(s, "%guess", i)
+        for _, w in self._each("balls"):
+            self._put_triple(self._trivialised("%s0", "%rate0", w, -0.5), "%guess", w)
+
+    def _pushed(self, s: str, i: str) -> str:
+        """s0, and what loops add to it."""
+        return s
+
+    def _second_half(self) -> None:
+        """r1 of (6), from the guess in %rate1; then q1 - q0 and s1 - p0 are in %more, q1 and pi1 in %there."""
         with self._iterated() as done:
             self._reach()
             self._call("drift", 4)
             with self._momenta() as i:
                 old = self.chunk("%rate1", i)
                 self._compare(self._take(done, self.chunk("%out", i), "%rate1", i), old)
-        with self._momenta() as i:
-            self._learn(self.chunk("%rate1", i), known, i)
         self._reach()
-        self._call("kick", 4)
 
     def _reach(self) -> None:
         """q1 and pi1 from r1, by (6)."""
         lines, a = self.lines, self._a()
-        with self._kicks() as i:
-            self.put_chunk(lines.times(a, self.chunk("%F0", i)), "%more.p", i)
+        self._begin_more()
         self._copy("%s0", "%pi", self.layout.nv)
         for q, v in self._each("plain"):
-            way = lines.times(a, lines.plus(self.chunk("%rate0", v), self.chunk("%rate1", v)))
-            self.put_chunk(way, "%more", q)
-            self.put_chunk(lines.plus(self.chunk("%y", q), way), "%there", q)
+            self._move(q, lines.times(a, lines.plus(self.chunk("%rate0", v), self.chunk("%rate1", v))))
         for v, w in self._each("carried"):
             self._put_triple(self._carried(v, self._turn(w)), "%pi", v)
         for q, w in self._each("balls"):
@@ -254,12 +246,30 @@ entry:
             self._put_triple(self._carried(w, z), "%pi", w)
             self._put_triple(self._trivialised("%pi", "%rate1", w, 0.5), "%pi", w)
 
-    def _add(self) -> None:
-        """q and p at the end of the substep, by (7); what rounding takes off is kept (Knuth's two-sum)."""
-        a, checked = self._a(), self.new_label("add")
-        self.do(f"store {self.lines.type} zeroinitializer, ptr %change")
+    def _begin_more(self) -> None:
+        """s0 - p0."""
+        a = self._a()
+        with self._kicks() as i:
+            self.put_chunk(self.lines.times(a, self.chunk("%F0", i)), "%more.p", i)
+
+    def _move(self, q: str, way: str) -> None:
+        """A coordinate by its way: to where the sum of the step will have it, what was lost before added too."""
+        self.put_chunk(way, "%more", q)
+        more = self.lines.plus(way, self.chunk("%lost", q))
+        self.put_chunk(self.lines.plus(self.chunk("%y", q), more), "%there", q)
+
+    def _kick_again(self) -> None:
+        """p1 - p0 by (7)."""
+        a = self._a()
+        self._call("kick", 4)
         with self._kicks() as i:
             self.put_chunk(self.lines.fused(a, self.chunk("%F", i), self.chunk("%more.p", i)), "%more.p", i)
+
+    def _add(self) -> None:
+        """q and p at the end of the substep; what rounding takes off is kept (Knuth's two-sum)."""
+        checked = self.new_label("add")
+        self.do(f"store {self.lines.type} zeroinitializer, ptr %change")
+        with self._kicks() as i:
             self._compare(self.chunk("%more.p", i), self.lines.number(0.0))
         self._when_all(self._finite(), checked, "fail")
         self.label(checked)
@@ -312,9 +322,7 @@ entry:
         turned = _fused(lines, w, x, _cross(lines, old[:3], x))
         turned.append(lines.negative(_dot(lines, old[:3], x)))
         for place, e, across in zip(places, old, turned, strict=True):
-            added = lines.fused(along, e, across)
-            self.put_chunk(added, "%more", place)
-            self.put_chunk(lines.plus(e, added), "%there", place)
+            self._move(place, lines.fused(along, e, across))
 
     def _one_over(self, x: Triple) -> str:
         """1 / (1 + x.x / 4)."""
@@ -328,7 +336,7 @@ entry:
         """Repeats what stands in it until no lane changes any more; gives the lanes that are done, to be left alone."""
         lines, name = self.lines, self.new_label("iterate")
         self.do("store i64 0, ptr %iterations")
-        self.do(f"store {lines.type} zeroinitializer, ptr %done")
+        self.put_chunk(self._settled(), "%done", "0")
         self.do(f"store {lines.type} {lines.number(math.inf)}, ptr %earlier")
         self.goto(name)
         self.label(name)
@@ -336,8 +344,8 @@ entry:
             self.do(f"store {lines.type} zeroinitializer, ptr {array}")
         yield lines.compare("one", self.chunk("%done", "0"), lines.number(0.0))
         change, size, earlier = (self.chunk(array, "0") for array in ("%change", "%size", "%earlier"))
-        enough = lines.compare("ole", change, lines.times(size, lines.number(_ENOUGH)))
-        small = lines.compare("ole", change, lines.times(size, lines.number(_STALLED)))
+        enough = lines.compare("ole", change, lines.times(size, lines.number(ENOUGH)))
+        small = lines.compare("ole", change, lines.times(size, lines.number(STALLED)))
         stalled = self.let(f"and {lines.truth} {small}, {lines.compare('oge', change, earlier)}")
         done = lines.choose(enough, lines.number(1.0), self.chunk("%done", "0"))
         done = lines.choose(stalled, lines.number(1.0), done)
@@ -345,16 +353,19 @@ entry:
         self.put_chunk(change, "%earlier", "0")
         self._go_on(name, done)
 
-    def _go_on(self, name: str, done: str) -> None:
+    def _settled(self) -> str:
+        """The lanes that are to be left alone from the beginning: not zero."""
+        return self.lines.number(0.0)
+
+    def _go_on(self, name: str, done: str, counter: str = "%iterations", to: str = "") -> None:
         """Leave when all lanes are done; give up after many iterations, or at numbers that are not finite."""
         self._when_all(self.lines.compare("one", done, self.lines.number(0.0)), f"{name}.done", f"{name}.test")
         self.label(f"{name}.test")
         self._when_all(self._finite(), f"{name}.count", "fail")
         self.label(f"{name}.count")
-        count = self.let(f"add i64 {self.let('load i64, ptr %iterations')}, 1")
-        self.do(f"store i64 {count}, ptr %iterations")
-        few = self.let(f"icmp slt i64 {count}, {MOST}")
-        self.do(f"br i1 {few}, label %{name}, label %fail")
+        self.count(counter, 0)
+        few = self.let(f"icmp slt i64 {self.integer(counter, 0)}, {MOST}")
+        self.do(f"br i1 {few}, label %{to or name}, label %fail")
         self.label(f"{name}.done")
 
     def _finite(self) -> str:
@@ -375,32 +386,34 @@ entry:
 
     def _compare(self, new: str, old: str) -> None:
         """Add to the change and to the size of what is iterated."""
-        for array, value in (("%change", self.lines.less(new, old)), ("%size", new)):
-            total = self.lines.plus(self.chunk(array, "0"), self.lines.intrinsic("fabs", value))
-            self.put_chunk(total, array, "0")
+        self._enlarge("%change", self.lines.less(new, old))
+        self._enlarge("%size", new)
+
+    def _enlarge(self, array: str, value: str) -> None:
+        total = self.lines.plus(self.chunk(array, "0"), self.lines.intrinsic("fabs", value))
+        self.put_chunk(total, array, "0")
 
     # --- extrapolation: the sum of the differences of the last values, each made from the one before ---
 
-    def _extrapolate(self, known: str) -> None:
-        """%guess; zero where nothing is known yet."""
+    def _extrapolate(self, known: str, to: str = "%guess", columns: int | None = None) -> None:
+        """What follows, of the momenta unless told of how many columns; zero where nothing is known yet."""
+        columns = self.layout.nv if columns is None else columns
         count = self.number("%control", 7)
         masks = [self.let(f"fcmp ogt double {count}, {bits(float(k))}") for k in range(ORDER)]
         kept = [self.lines.splat(self.let(f"uitofp i1 {mask} to double")) for mask in masks]
-        with self._momenta() as i:
+        with self.loop(max(columns, 1)) as i:
             total = self.lines.times(kept[0], self.chunk(known, i))
             for k in range(1, ORDER):
-                total = self.lines.fused(kept[k], self.chunk(known, self._below(i, k)), total)
-            self.put_chunk(total, "%guess", i)
+                total = self.lines.fused(kept[k], self.chunk(known, self._next(i, k * columns)), total)
+            self.put_chunk(total, to, i)
 
-    def _learn(self, value: str, known: str, i: str) -> None:
+    def _learn(self, value: str, known: str, i: str, columns: int | None = None) -> None:
+        columns = self.layout.nv if columns is None else columns
         for k in range(ORDER):
-            place = self._below(i, k)
+            place = self._next(i, k * columns)
             old = self.chunk(known, place)
             self.put_chunk(value, known, place)
             value = self.lines.less(value, old)
-
-    def _below(self, i: str, k: int) -> str:
-        return i if k == 0 else self.let(f"add i64 {i}, {k * self.layout.nv}")
 
     # --- a step is done, or cannot be ---
 
@@ -499,7 +512,7 @@ entry:
             self.put_chunk(value, array, self._next(i, k))
 
     def _next(self, i: str, k: int) -> str:
-        return self.let(f"add i64 {i}, {k}")
+        return i if k == 0 else self.let(f"add i64 {i}, {k}")
 
     def _copy(self, array: str, to: str, columns: int) -> None:
         with self.loop(max(columns, 1)) as i:
@@ -537,77 +550,3 @@ def _two_sum(lines: Lines, a: str, b: str) -> tuple[str, str]:
     second = lines.less(total, a)
     first = lines.less(total, second)
     return total, lines.plus(lines.less(a, first), lines.less(b, second))
-
-
-class SymplecticStepper:
-    """Takes steps of "verlet" or "verlet4", of W motions at a time: what Stepper (stepping.py) does.
-
-    | argument   | meaning                                                                          |
-    |------------|----------------------------------------------------------------------------------|
-    | mechanism  | a tree, its free parameters as they are                                          |
-    | integrator | one of INTEGRATORS                                                               |
-    | code       | "straight-line" or "rolled", unless given what suits                             |
-    | accounts   | whether the accounts of work stand in y behind q and p (simulate/integrators/rates.py)        |
-    | dense      | whether records hold the stages that dense output needs                          |
-    """
-
-    def __init__(
-        self, mechanism: Mechanism, integrator: str = "verlet", width: int = 1, code: str | None = None,
-        accounts: bool = True, dense: bool = False, target: Target | None = None,
-    ):  # fmt: skip
-        _check(mechanism, integrator)
-        target, weights = target or Target.host(), INTEGRATORS[integrator]
-        count = len(accounts_of(mechanism)) if accounts else 0
-        self.n, self.width, self.dense = mechanism.nq + mechanism.nv + count, width, dense
-        self.tableau = Tableau(integrator, order=2 if len(weights) == 1 else 4, c=(), a=(), b={}, dense=HERMITE)
-        self.layout = Layout(mechanism.nq, mechanism.nv, count, width, len(weights), dense)
-        codes = dict(zip(("kick", "drift"), split_code(mechanism, code, accounts), strict=True))
-        if dense:
-            codes["rates"] = rates_code(mechanism, FORMULATIONS["hamiltonian"], code, accounts)
-        text = advance_text(codes, Parts.of(mechanism), self.layout, weights, width, bool(mechanism.free))
-        self._library = linked(object_code(text, target), f"advance_{width}", {})
-        self._function = _ADVANCE(self._library[f"advance_{width}"])
-        self._floor = aligned(1)
-        self._scratch_size = max(8, *(one.scratch(width) for one in codes.values()))
-
-    def columns(self, values: Array) -> Array:
-        """Values (n, W) as columns; nothing lost yet, no differences known."""
-        found = aligned(self.layout.size)
-        found[:] = 0
-        found[: values.size] = values.reshape(-1)
-        return found
-
-    def motion(
-        self, y: Array, t: float, h: float, rtol: float = 0.0, atol: float = 0.0, parameters: Array | None = None
-    ) -> SymplecticMotion:
-        """W motions (n, W) that begin at t, in steps of h; tolerances play no part."""
-        as_others = cast(Stepper, self)  # it has all that a motion asks for
-        return SymplecticMotion(as_others, y, t, h, rtol, atol, parameters)
-
-
-class SymplecticMotion(Motion):
-    """Motions in progress, towards later times or earlier ones."""
-
-    def unpacked(self, records: Array) -> tuple[Array, Array, Array, Array | None]:
-        """t, h, y (records, n, W) and, for dense output, the stages (records, 3, n, W)."""
-        stepper = self._stepper
-        parts = 4 if stepper.dense else 1
-        body = records[:, HEAD:].reshape(len(records), parts, stepper.n, stepper.width)
-        return records[:, 0], records[:, 1], body[:, 0], body[:, 1:] if stepper.dense else None
-
-    def reason(self, status: Status) -> str:
-        """Why it went no further, where steps are too long, and the way out."""
-        if status != Status.TOO_SHORT:
-            return ""
-        t, h = self.t, abs(float(self.control[1]))
-        what = f"at t = {t:.9g} s a step of {h:g} s is too long: its equations have no solution that iteration finds"
-        return f"{what}. Take a shorter step, or look at the forces of the model there."
-
-
-def _check(mechanism: Mechanism, integrator: str) -> None:
-    if integrator not in INTEGRATORS:
-        known = ", ".join(INTEGRATORS)
-        message = f"there is no structure-preserving integrator '{integrator}': choose {known}."
-        raise MomentreeError(message + suggestion(integrator, INTEGRATORS))
-    if mechanism.loops or mechanism.closures:
-        raise MomentreeError(f"{integrator}: this system has loops or constraints, which it does not solve for yet.")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import momentree as mt
-from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
+from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.equations.hamiltonian import momenta, rates
 from momentree.errors import MomentreeError
 from momentree.simulate.assemble import integrate
 from momentree.simulate.dense import within
 from momentree.simulate.integrators.explicit import Status
-from momentree.simulate.integrators.rates import accounts_of, drift, kick, velocity_kernel
-from momentree.simulate.integrators.symplectic import INTEGRATORS, Parts, SymplecticStepper
+from momentree.simulate.integrators.preserving import INTEGRATORS, SymplecticStepper
+from momentree.simulate.integrators.rates import accounts_of, velocity_kernel
+from plain_steps import plain_step
 
 GRAVITY = (1.0, 2.0, -9.0)
 TREES = [("Revolute", "Universal"), ("Spherical",), ("Free",), ("Free", "Revolute", "Spherical"), EVERY_JOINT]
@@ -48,65 +47,6 @@ def driven():
     m.spring(m.ground.at((1, 2, 3)), c.at((0.1, 0, 0)), 30.0, rest=0.4, damping=0.5)
     m.spring(c, d.at((0, 0, 1)), 10.0, rest=0.4)
     return m.build()
-
-
-# --- the formulas, plainly: docs/theory/structure-preserving.md ---
-
-
-def composed(x, y):
-    return (x + y + np.cross(x, y) / 2) / (1 - x @ y / 4)
-
-
-def trivialised(x, s):
-    """B(x)^-1 s."""
-    return (s + np.cross(x, s) / 2) / (1 + x @ x / 4)
-
-
-def carried(z, s):
-    """C s."""
-    return s - np.cross(z, s - np.cross(z, s) / 2) / (1 + z @ z / 4)
-
-
-def turned(q, z):
-    a, w = q[:3], q[3]
-    return np.array([*(w * z / 2 + a + np.cross(a, z) / 2), w - a @ z / 2]) / math.sqrt(1 + z @ z / 4)
-
-
-def plain_step(mechanism, y, t, h):
-    """One step of order 2, iterated thirty times."""
-    parts, nq, a = Parts.of(mechanism), mechanism.nq, h / 2
-    q0, p0 = y[:nq], y[nq:]
-
-    def forces(q, pi, t):
-        return np.array(kick(mechanism, [*q.tolist(), *pi.tolist()], t, {}), dtype=float).reshape(2, -1)
-
-    pi0 = p0
-    for _ in range(30):
-        r0, F0 = forces(q0, pi0, t)
-        s0 = p0 + a * F0
-        pi0 = s0.copy()
-        for _, w in parts.balls:
-            pi0[w : w + 3] = trivialised(-a * r0[w : w + 3], s0[w : w + 3])
-
-    def reached(r1):
-        q1, s1 = q0.copy(), s0.copy()
-        for i, j in parts.plain:
-            q1[i] += a * (r0[j] + r1[j])
-        for i, w in parts.balls:
-            q1[i : i + 4] = turned(q0[i : i + 4], composed(a * r0[w : w + 3], a * r1[w : w + 3]))
-        for j, w in (*parts.carried, *((w, w) for _, w in parts.balls)):
-            s1[j : j + 3] = carried(composed(a * r0[w : w + 3], a * r1[w : w + 3]), s0[j : j + 3])
-        pi1 = s1.copy()
-        for _, w in parts.balls:
-            pi1[w : w + 3] = trivialised(a * r1[w : w + 3], s1[w : w + 3])
-        return q1, s1, pi1
-
-    r1 = r0
-    for _ in range(30):
-        q1, _, pi1 = reached(r1)
-        r1 = np.array(drift(mechanism, [*q1.tolist(), *pi1.tolist()], t + h, {}), dtype=float)
-    q1, s1, pi1 = reached(r1)
-    return np.concatenate([q1, s1 + a * forces(q1, pi1, t + h)[1]])
 
 
 def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
@@ -383,5 +323,3 @@ def test_what_it_cannot_do_is_refused():
     system, _ = tree(("Revolute",))
     with pytest.raises(MomentreeError, match="there is no structure-preserving integrator 'verlet5': choose verlet"):
         SymplecticStepper(system.mechanism, "verlet5")
-    with pytest.raises(MomentreeError, match="verlet: this system has loops"):
-        SymplecticStepper(four_bar().build().mechanism)
