@@ -18,7 +18,7 @@ from momentree.model.joint import Coordinates, Joint
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
-from momentree.structure.mechanism import Attached, Link, Mechanism, Push
+from momentree.structure.mechanism import Attached, Link, Loop, Mechanism, Push
 
 Names = Mapping[Reference, Scalar]
 
@@ -27,7 +27,7 @@ def names_of(mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names
     """What laws may call: time, free parameters, coordinates and rates of every joint, as far as they are called."""
     names: dict[Reference, Scalar] = {TIME: t, **(parameters or {})}
     moved = [(body.connection, moving[body.number]) for body in mechanism.bodies]
-    named = {reference.name for law in _laws(mechanism) for reference in law.references()}
+    named = _named(mechanism)
     for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
         if loop.connection is not None and loop.name in named:
             moved.append((loop.connection, record))
@@ -42,15 +42,29 @@ def related(mechanism: Mechanism, moving: Records) -> Records:
     loops = joints_of_loops(mechanism, moving)
     if hasattr(loops, "related"):
         return loops
-    used = {reference.name for law in _laws(mechanism) for reference in law.references()}
-    used |= {torque.joint for torque in mechanism.drives}
+    loaded = {loop.name for loop in loaded_loops(mechanism)}
     for loop, record in zip(mechanism.loops, loops[1:], strict=True):
-        joint = loop.joint
-        record.loaded = loop.connection is not None and bool(joint.spring or joint.damping or stops_of(joint))
-        record.loaded = record.loaded or (loop.connection is not None and loop.name in used)
+        record.loaded = loop.connection is not None and loop.name in loaded
     loops.locally(lambda loop: relate(loop) if loop.loaded else {})
     loops.related = True
     return loops
+
+
+def loaded_loops(mechanism: Mechanism) -> list[Loop]:
+    """Those closed by joints on which something depends: they have elements, or laws name them."""
+    used = _named(mechanism) | {torque.joint for torque in mechanism.drives}
+    return [
+        loop for loop in mechanism.loops if loop.connection is not None and (_has_elements(loop) or loop.name in used)
+    ]
+
+
+def _has_elements(loop: Loop) -> bool:
+    return bool(loop.joint.spring or loop.joint.damping or stops_of(loop.joint))
+
+
+def _named(mechanism: Mechanism) -> set[str]:
+    """What laws of torques and forces call by name, where loops are closed."""
+    return {reference.name for law in _laws(mechanism) for reference in law.references()} if mechanism.loops else set()
 
 
 def _laws(mechanism: Mechanism) -> Iterator[Expression]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.forces import Names, along_rates
-from momentree.equations.loops import forces_of_loops, pull, recorded_loops
+from momentree.equations.loops import forces_of_loops, recorded_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint import Coordinates
 from momentree.spatial import Force, Rotation, Scalar, Vector
@@ -43,11 +43,11 @@ def reactions_of(
     """By joint, while the rates change with du and loops act on their bodies as their records say."""
     carried = carried_forces(mechanism, q, u, du, t, parameters, forces_of_loops(mechanism, reacting))
     found = {body.connection.name: _on_second(carried, body) for body in mechanism.bodies}
-    for loop, record in recorded_loops(mechanism, reacting):
+    for number, (loop, record) in enumerate(recorded_loops(mechanism, reacting), 1):
         if loop.connection is not None:
-            R, wrench = record.second.X_0.rotation, record.push_second
-            if record.loaded:
-                wrench = wrench + pull(record)["push_second"]
+            R, wrench, driven = record.second.X_0.rotation, record.push_second, carried.loops[number]
+            if driven.loaded:
+                wrench = wrench + driven.push_second
             found[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
     return found
 

@@ -11,7 +11,7 @@ from momentree.compile.functions import Lines
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
 from momentree.compile.rows import module
-from momentree.equations.stops import stops_of
+from momentree.equations.forces import loaded_loops
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.integrators.explicit import HEAD, Status
 from momentree.simulate.integrators.rates import (
@@ -134,10 +134,6 @@ def _check(mechanism: Mechanism, integrator: str) -> None:
         raise MomentreeError(message + suggestion(integrator, INTEGRATORS))
     if mechanism.closures:
         raise MomentreeError(f"{integrator}: this system has constraints, which it does not solve for yet.")
-    driven = {torque.joint for torque in mechanism.drives}
-    for loop in mechanism.loops:
-        joint = loop.joint
-        if loop.connection is not None and (joint.spring or joint.damping or stops_of(joint) or loop.name in driven):
-            what = "springs, damping, limits and torques on it"
-            message = f"joint '{loop.name}': closes a loop; {integrator} does not compute {what}. Cut another joint."
-            raise MomentreeError(message)
+    for loop in loaded_loops(mechanism):
+        what = "forces on it, and laws that name it"
+        raise MomentreeError(f"joint '{loop.name}': closes a loop; {integrator} does not compute {what}. Cut another.")

@@ -83,10 +83,15 @@ def rates_code(
 
 
 def _powers(
-    told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, parameters: Names, alpha: float = 0
-) -> list[Scalar]:
-    """Of each account; loops are held closed by the reactions to which alpha belongs."""
-    found = powers(told, moving, names_of(told, moving, t, parameters))
+    told: Mechanism, moving: Records, q: Sequence[Scalar], t: Scalar, parameters: Names, alpha: float = 0,
+    felt: Mechanism | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """Of each account; loops are held closed by the reactions to which alpha belongs.
+
+    `felt` is the mechanism whose forces move the bodies, where that is without loops.
+    """
+    feels = felt or told
+    found = powers(feels, moving, names_of(feels, moving, t, parameters))
     if len(found) < len(accounts_of(told)):
         u = along_rates(told, moving, "u")
         reacting = reacting_bodies(told, q, u, [0] * told.nv, t, parameters, alpha=alpha)
@@ -165,7 +170,7 @@ def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = T
 
     def kicked(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         found, moving = _kick(told, y, t, parameters, run)
-        return found + (_powers(told, moving, y[: told.nq], t, parameters) if working else [])
+        return found + (_powers(told, moving, y[: told.nq], t, parameters, felt=_tree(told)) if working else [])
 
     return _code(mechanism, kicked, arguments, code), _code(mechanism, drift, arguments, code)
 
@@ -230,7 +235,7 @@ def physical_rates_code(mechanism: Mechanism, code: str | None = None, accounts:
             held = reacting_bodies(told, q, u, [0] * told.nv, t, parameters)
             for i, force in enumerate(hamiltonian.loop_impulses(told, held), told.nq):
                 found[i] = found[i] + force
-        return found + (_powers(told, moving, q, t, parameters) if count else [])
+        return found + (_powers(told, moving, q, t, parameters, felt=_tree(told)) if count else [])
 
     return _code(mechanism, rates, arguments_of(mechanism, count), code)
 

@@ -289,5 +289,5 @@ def test_what_it_cannot_do_is_refused():
     m = four_bar()
     m.cut("C")
     m.torque("C", 1.0)
-    with pytest.raises(MomentreeError, match="joint 'C': closes a loop; springs, damping, limits and torques on it"):
+    with pytest.raises(MomentreeError, match="joint 'C': closes a loop; verlet does not compute forces on it"):
         SymplecticStepper(m.build().mechanism)
