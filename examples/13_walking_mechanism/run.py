@@ -3,7 +3,7 @@
 from math import asin, cos, sin
 from pathlib import Path
 
-from report import Walk, draw_steps, draw_walk, gait, save
+from report import SETTINGS, Walk, draw_steps, draw_walk, gait, save
 
 import momentree as mt
 
@@ -28,7 +28,7 @@ stands = (0, "e3 - depth - (e3 - e2)*cos(phi0)", "phi0")
 m.start_at({"hull": stands, "alpha": 0}, rates={"hull": rolls, "alpha": "w0"}, t_end=52)
 
 system, angle = m.build(), asin(0.05 / 0.3 * sin(0.3))
-state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate()
+state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate(**SETTINGS)
 found = gait(walk := Walk.of(run))
 print(system, run, found, sep="\n\n")
 save(draw_walk(walk), Path("walk.svg")), save(draw_steps(walk), Path("steps.svg"))
