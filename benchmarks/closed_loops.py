@@ -35,7 +35,10 @@ from statement_counts import statements
 
 SECTIONS = ("four-bar", "row", "growth", "walker")
 START = 1.0  # rad, of the crank
-OWN_WALKERS: dict[str, dict[str, Any]] = {OURS: {}}  # by their settings
+OWN_WALKERS: dict[str, dict[str, Any]] = {  # by their settings
+    OURS: {},
+    **{f"{OURS}, radau, rtol {rtol:.0e}": {"integrator": "radau", "rtol": rtol} for rtol in (1e-3, 1e-4, 1e-6)},
+}
 LENGTHS = {"short": 0.5, "long": 4.5}  # s, of runs whose difference tells what an evaluation costs
 QUICK = Effort(1, 2.0, (1, 2), 1, (1.0, 2.0), 0.3, (1, 3), 0.2)
 
@@ -134,7 +137,6 @@ def _four_bar_programs(known: Sequence[str]) -> dict[str, Program]:
     own = [ours.four_bar_momentree]
     found = {
         OURS: Program(lambda: ours.four_bar_momentree(START), own),
-        f"{OURS}, rtol 1e-10": Program(lambda: ours.four_bar_momentree(START, rtol=1e-10), own),
     }
     if "pinocchio" in known:
         code = [peers.four_bar_pinocchio, peers.rk4, exact.four_bar_angles]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from forward_dynamics_page import table
 
-RTOL = 1e-6
+RTOL = 1e-4  # of which steps in loops take a hundredth
 PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest gap is told
 LEAST = 1e-17  # drawn
 PICTURED = (("four-bar", "dopri5"), ("walker", "radau"))
@@ -49,14 +49,12 @@ class Case(NamedTuple):
     forms: tuple[Form, ...] = FORMS
 
 
-# the implicit method steps without projection
-UNPROJECTED = tuple(form for form in FORMS if form.closure != "project")
 CASES = (
     Case("four-bar", "dopri5", 100.0),
     Case("four-bar", "dop853", 100.0),
-    Case("four-bar", "radau", 100.0, UNPROJECTED),
+    Case("four-bar", "radau", 100.0),
     Case("walker", "dopri5", 52.0),
-    Case("walker", "radau", 52.0, UNPROJECTED),
+    Case("walker", "radau", 52.0),
 )
 
 
@@ -94,11 +92,11 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         "loops closed.",
         "",
         *([f"![largest gap over time]({shown})", ""] if shown else []),
-        f"Tolerance {RTOL:g}. The four-bar is that of `examples/08_four_bar`, its crank going round; the walker is",
+        f"Steps are held to {RTOL / 100:g} (`rtol={RTOL:g}`). The four-bar is that of `examples/08_four_bar`, its crank going round; the walker is",
         "`examples/13_walking_mechanism` from its own start. Gaps are the largest so far, in m or rad; energy is the",
         "worst imbalance by the energy that went through. A number after a closure is its gain, in 1/s. `none` in",
         "Hamiltonian variables is the paper's form, its equation (6) corrected ([theory](theory/hamiltonian.md)).",
-        "`radau` is shown without projection.",
+        "Under `radau` projection in Hamiltonian variables lets impulses leak away instead of beginning anew.",
     ]
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]
