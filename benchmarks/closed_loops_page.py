@@ -172,13 +172,13 @@ def _walker_goals(figures: Figures) -> list[Goal]:
         return []
     what = f"walking mechanism, {figures.effort.walker:g} s"
     mine = next(w for w in figures.walkers if w.name == OURS)
-    speed = mine.gait.speed
+    speed = abs(mine.gait.speed)
     found = [
         Goal(
             f"{what}: mean speed",
             "0.384 m/s within 1 %",
-            f"{mine.gait.speed:.4f}",
-            abs(mine.gait.speed / 0.384 - 1) < 0.01,
+            f"{speed:.4f}",
+            abs(speed / 0.384 - 1) < 0.01,
         ),
         Goal(f"{what}: flight", "none", "some" if mine.gait.flight else "none", not mine.gait.flight),
         most(f"{what}: closure", mine.gap, 1e-9, "m"),

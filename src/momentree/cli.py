@@ -160,7 +160,9 @@ def run(
 @app.command()
 def compare(
     file: File,
-    t_end: Annotated[float, typer.Option("--t-end", help="How long, in seconds.")] = 10.0,
+    t_end: Annotated[
+        float | None, typer.Option("--t-end", help="How long, in seconds; as the file says, or 10.", show_default=False)
+    ] = None,
     given: Annotated[
         list[str] | None,
         typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
@@ -181,8 +183,9 @@ def compare(
     from momentree.look.comparison_table import comparison_data
 
     system = _build(file)
-    start = system.assemble(_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
-    found = compared(system, start, t_end, integrator, rtol, step=step)
+    start = system.start(_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
+    found = compared(system, start, end, integrator, rtol, step=step)
     print(json.dumps(comparison_data(found), indent=2) if as_json else found)
     if all(row.failed for row in found.rows):
         raise typer.Exit(1)
@@ -216,6 +219,8 @@ def _show_run(found: Run, out: Path | None, plot: Path | None, as_json: bool) ->
     from momentree.simulate.recorder import how_to_continue
 
     print(json.dumps(run_data(found), indent=2) if as_json else found)
+    for toggle in found.system.toggles(found) if _is_small(found) and not as_json else ():
+        print(f"  {toggle}")
     if plot is not None:
         found.plot(plot)
         print(f"picture written to {plot}", file=sys.stderr)
@@ -228,6 +233,11 @@ def _show_run(found: Run, out: Path | None, plot: Path | None, as_json: bool) ->
     if found.end.reason == "failed":
         print(f"failed at t = {found.end.t:g} s: {found.end.message}", file=sys.stderr)
         raise typer.Exit(1)
+
+
+def _is_small(run: Run) -> bool:
+    """Whether singular configurations of its loops are found at once."""
+    return bool(run.mechanism.loops) and run.mechanism.nv <= 20 and len(run.t) <= 50_000
 
 
 def _numbers(entries: list[str], option: str) -> dict[str, float | list[float]]:

@@ -21,6 +21,7 @@ from momentree.structure import Mechanism, Structure, freeze
 if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
+    from momentree.analyse.redundancy import Toggle
     from momentree.equations.balance import Energy
     from momentree.simulate.many import Motions
     from momentree.simulate.run import Run
@@ -192,6 +193,15 @@ class System:
         from momentree.analyse.actuation import actuation
 
         return actuation(self._numeric, q, v, vdot, joints, t)
+
+    def toggles(self, run: Run, driven: Sequence[str] = ()) -> tuple[Toggle, ...]:
+        """The instants of a run at which its loops are singular, or nearly: it could go on in more ways than one there.
+
+        With `driven` joints those too at which these could not drive it: dead centres.
+        """
+        from momentree.analyse.redundancy import toggles
+
+        return toggles(run, driven)
 
     def _quantity(self, what: str) -> Callable[..., Array]:
         """The function of a quantity, the same at every call."""
