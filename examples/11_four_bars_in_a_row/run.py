@@ -27,7 +27,7 @@ def exact(t, n):
     return 2 * sn * cn / (k * dn**2), (cn / dn) ** 2 - (sn / (k * dn)) ** 2
 
 
-for n, tolerance in ((2, 1e-7), (40, 1e-6)):
+for n, tolerance in ((2, 1e-8), (40, 1e-8)):
     system, posts = four_bars(n).build(), [f"A{i}" for i in range(n + 1)]
     start = system.assemble(dict.fromkeys(posts, 0.0), rates=dict.fromkeys(posts, 1.0))
     run = system.simulate(start, t_end=10.0, rtol=1e-10, every=0.02, events={"in line": "cos(A0)"})

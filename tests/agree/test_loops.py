@@ -105,9 +105,9 @@ def test_impulses_along_the_rows_leave_the_loops_closed():
     assert np.abs(Configuration(system.mechanism, start.q, u).velocities()).max() < 1e-12
 
 
-def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_published():
-    # rigid version of the slider-crank of the IVP test set (Mazzia and Magherini 2008): phi1 and phi1' at t, from the
-    # one equation of its crank angle
+def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_the_equation_of_its_crank_angle_says():
+    # masses and lengths after the slider-crank of the IVP test set (Mazzia and Magherini 2008), its links rigid and
+    # their moments of inertia taken as central ones; phi1 and phi1' at t are from the one equation of its crank angle
     m = mt.Model("slider-crank", gravity=(0, 0, 0))
     crank = m.body("crank", mass=0.36, com=(0.075, 0, 0), inertia=(0.002727, 0.002727, 0.002727))
     rod = m.body("rod", mass=0.151104, com=(0.15, 0, 0), inertia=(0.0045339259, 0.0045339259, 0.0045339259))

@@ -78,9 +78,9 @@ def test_two_four_bars_after_a_second(formulation):
 @every_way
 def test_two_four_bars_after_ten_seconds(formulation):
     # through the line ten times; reactions grow without bound on the way there, so that smaller tolerances gain nothing
-    run, ends = fallen(2, 10.0, rtol=1e-11, formulation=formulation)
-    np.testing.assert_allclose(ends[-1, 0], ROW[2, 10], rtol=0, atol=1e-7)
-    np.testing.assert_allclose(ends[:, 0], jacobi(run.t, 2), rtol=0, atol=1e-6)
+    run, ends = fallen(2, 10.0, rtol=1e-10, formulation=formulation)
+    np.testing.assert_allclose(ends[-1, 0], ROW[2, 10], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[:, 0], jacobi(run.t, 2), rtol=0, atol=2e-8)
 
 
 @every_way
@@ -94,8 +94,9 @@ def test_four_bars_stay_parallelograms(formulation):
 
 def test_forty_four_bars_after_ten_and_twenty_seconds():
     run, ends = fallen(40, 20.0, rtol=1e-10)
-    np.testing.assert_allclose(ends[100, 0], ROW[40, 10], rtol=0, atol=1e-6)
-    np.testing.assert_allclose(ends[200, 0], ROW[40, 20], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ends[100, 0], ROW[40, 10], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[200, 0, :2], ROW[40, 20][:2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[200, 0, 2:], ROW[40, 20][2:], rtol=0, atol=2e-9)  # m/s
     assert np.ptp(ends, axis=1).max() < 1e-6
     assert run.closure.max() < 1e-12
 

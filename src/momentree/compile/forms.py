@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from momentree.equations.loops import Bundle
 from momentree.equations.newton_euler import Spin
+from momentree.equations.open_rows import Bundle
 from momentree.model.joint import Joint
 from momentree.spatial import IDENTITY, ZERO, Axes, Force, Motion, Path, RigidInertia, Rotation, Scalar, Transform
 from momentree.spatial.articulated import ArticulatedInertia

@@ -8,16 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.forces import Names, along_rates, loaded
-from momentree.equations.loops import (
-    begin_rows,
-    carried,
-    close,
-    hold_accelerations,
-    impulses,
-    measure,
-    numbered,
-    react,
-)
+from momentree.equations.loops import hold_accelerations, measure, react
+from momentree.equations.open_rows import begin_rows, carried, close, impulses, numbered
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar

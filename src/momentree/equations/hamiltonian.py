@@ -21,20 +21,16 @@ from momentree.equations.aggregative import gather, momenta_along
 from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
 from momentree.equations.loops import (
-    begin_rows,
-    carried,
-    close,
     close_gaps,
     hold_velocities,
-    impulses,
     measure,
-    numbered,
     open_as_wanted,
     press,
     pushed,
     react,
     row_count,
 )
+from momentree.equations.open_rows import begin_rows, carried, close, impulses, numbered
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import REST, Force, Scalar

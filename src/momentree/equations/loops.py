@@ -1,85 +1,31 @@
-"""Closed loops on any scalar: rows that are open on their way inward, closed where their two ends meet.
+"""Closed loops on any scalar: their records, the rows that close them, and what acts along these.
 
-A loop's rows are forces at the common origin O (that of its second frame), carried by its first body. What they do is
-gathered on the way inward together with M* and phi of the tree (docs/theory/loops.md):
+A loop's rows are forces at the common origin O (that of its second frame), carried by its first body. What they do to
+the bodies on their way inward is told in open_rows.py, all of it in docs/theory/loops.md.
 
-    opening = F' v + b + Phi eta                    of rows that are open in a body that moves with v
-    joint:    s = A' F ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
-    closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
-              M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
-
-and with v known, on the way outward, phi* = phi - F eta. The steps do not ask what moves: with momenta, velocities and
-phi they find eta, the impulses that keep loops closed; with forces, accelerations and bias forces, the reactions
-lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
-
-| record | field           | meaning                                                                                   |
-|--------|-----------------|-------------------------------------------------------------------------------------------|
-| loop   | first, second   | the records of its bodies; `node` is that of the node where it closes                     |
-| loop   | rows            | in axes of the first body, at O                                                           |
-| loop   | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
-| loop   | known           | the part of the opening of each row that is known beforehand                              |
-| loop   | q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
-| loop   | pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
-| loop   | push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
-| body   | open            | the `Bundle` of rows that are open                                                        |
-| body   | eta             | of each of them                                                                           |
+| field           | of a loop                                                                                 |
+|-----------------|-------------------------------------------------------------------------------------------|
+| first, second   | the records of its bodies; `node` is that of the node where it closes                     |
+| rows            | in axes of the first body, at O                                                           |
+| on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
+| known           | the part of the opening of each row that is known beforehand                              |
+| q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
+| pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
+| push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates, Joint
 from momentree.model.joints import Fixed, Spherical, Universal
-from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
-from momentree.spatial.symmetric import inverse, product, semidefinite_solver
+from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial.symmetric import inverse
 from momentree.structure.closing import closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
-
-
-class Bundle:
-    """Open rows in one body: forces F, known openings b, Phi (its lower triangle), and the size of each diagonal."""
-
-    __slots__ = ("F", "Phi", "b", "size")
-
-    def __init__(
-        self,
-        F: Sequence[Force],
-        b: Sequence[Scalar],
-        Phi: Sequence[Sequence[Scalar]],
-        size: Sequence[Scalar],
-    ):
-        self.F, self.b, self.Phi, self.size = tuple(F), tuple(b), tuple(map(tuple, Phi)), tuple(size)
-
-    @classmethod
-    def empty(cls, rows: int) -> Bundle:
-        return cls([Force.zero()] * rows, (0,) * rows, [(0,) * (i + 1) for i in range(rows)], (0,) * rows)
-
-    def __add__(self, other: Bundle) -> Bundle:
-        return Bundle(
-            _sums(self.F, other.F),
-            _sums(self.b, other.b),
-            [_sums(a, c) for a, c in zip(self.Phi, other.Phi, strict=True)],
-            _sums(self.size, other.size),
-        )
-
-    def at(self, i: int, j: int) -> Scalar:
-        """Phi_ij."""
-        return self.Phi[i][j] if i >= j else self.Phi[j][i]
-
-    def spread(self, places: Sequence[int], rows: int) -> Bundle:
-        """The same among so many rows, each at its place; places rise."""
-        found = Bundle.empty(rows)
-        F, b, Phi, size = list(found.F), list(found.b), [list(row) for row in found.Phi], list(found.size)
-        for i, place in enumerate(places):
-            F[place], b[place], size[place] = self.F[i], self.b[i], self.size[i]
-            for j in range(i + 1):
-                Phi[place][places[j]] = self.Phi[i][j]
-        return Bundle(F, b, Phi, size)
-
 
 # --- the records ---
 
@@ -92,24 +38,36 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
     rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
     plan = closing_plan(mechanism, [len(each) for each in rows], still)
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
-    bodies[0].r, anchors = ZERO, _anchors(mechanism)
+    _anchor(bodies)
     for record, place in zip(bodies[1:], plan.places[1:], strict=True):
-        record.anchored = record.parent == 0  # before nodes come between
         record.parent, record.arranged = place.parent, place.arranged
     found = run(bodies, plan.order)
     found.loops = run([Record(number=0), *(_loop(*each) for each in zip(mechanism.loops, rows, strict=True))])
-    for number, record in enumerate(found.loops[1:]):
-        loop = mechanism.loops[number]
-        record.number, record.parent = number + 1, 0
-        record.first, record.second = found[loop.first.body], found[loop.second.body]
-        record.node = found[plan.node_of[number]]
-        record.apart = anchors[loop.second.body] - anchors[loop.first.body]
-        if mechanism.ground is not None:
-            record.ground = found[0]
+    _join(mechanism, found)
+    for record, node in zip(found.loops[1:], plan.node_of, strict=True):
+        record.node = found[node]
     for record, place in zip(found[1:], plan.places[1:], strict=True):
         for i, end in enumerate(place.ends):
             setattr(record, f"end{i}", found.loops[end.loop + 1])
     return found
+
+
+def _anchor(bodies: Sequence[Record]) -> None:
+    """Note which bodies stand on the ground: before nodes come between."""
+    bodies[0].r = ZERO
+    for record in bodies[1:]:
+        record.anchored = record.parent == 0
+
+
+def _join(mechanism: Mechanism, moving: Records) -> None:
+    """Tell the loops their number, their bodies, and how far apart the ways to these leave the ground."""
+    anchors = _anchors(mechanism)
+    for number, (loop, record) in enumerate(zip(mechanism.loops, moving.loops[1:], strict=True), 1):
+        record.number, record.parent = number, 0
+        record.first, record.second = moving[loop.first.body], moving[loop.second.body]
+        record.apart = anchors[loop.second.body] - anchors[loop.first.body]
+        if mechanism.ground is not None:
+            record.ground = moving[0]
 
 
 def _anchors(mechanism: Mechanism) -> list[Vector]:
@@ -124,14 +82,8 @@ def joints_of_loops(mechanism: Mechanism, moving: Records) -> Records:
     """The records of the loops, faced: those that close them or, where loops are left open, without rows."""
     if not hasattr(moving, "loops"):
         moving.loops = Records([Record(number=0), *(_loop(loop, ()) for loop in mechanism.loops)])
-        moving[0].r, anchors = ZERO, _anchors(mechanism)
-        for record in moving[1:]:
-            record.anchored = record.parent == 0
-        for loop, record in zip(mechanism.loops, moving.loops[1:], strict=True):
-            record.first, record.second = moving[loop.first.body], moving[loop.second.body]
-            record.apart = anchors[loop.second.body] - anchors[loop.first.body]
-            if mechanism.ground is not None:
-                record.ground = moving[0]
+        _anchor(moving)
+        _join(mechanism, moving)
         moving.outward(carry_offset)
         moving.loops.locally(face)
     return moving.loops
@@ -233,8 +185,7 @@ def pull(loop: Record) -> Fields:
     total = Force.zero()
     for force, size in zip(loop.pulls, loop.along, strict=True):
         total = total - force * size
-    first, second = _pair(total, loop.arm, loop.E, loop.second_frame.offset)
-    return {"push_first": first, "push_second": second}
+    return act(loop, total)
 
 
 def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
@@ -368,84 +319,7 @@ def _skew_part(R: Rotation) -> Vector:
     return Vector(c.y - b.z, a.z - c.x, b.x - a.y) * 0.5
 
 
-# --- steps of bodies ---
-
-
-def begin_rows(body: Record) -> Fields:
-    """The rows that begin here; what is known of their openings counts at their first ends."""
-    found = Bundle.empty(body.arranged.rows)
-    F, b = list(found.F), list(found.b)
-    for i, (start, second) in enumerate(body.arranged.ends):
-        end = getattr(body, f"end{i}")
-        for k, force in enumerate(end.on_second if second else end.on_first):
-            F[start + k] = force
-            b[start + k] = 0 if second else end.known[k]
-    return {"open": Bundle(F, b, found.Phi, found.size)}
-
-
-def close(body: Record) -> Fields:
-    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows take their effect."""
-    rows, count = body.open, body.arranged.closes
-    if body.arranged.onto_still:  # then the node does not move either, and what rows do to it does not matter
-        rows = Bundle([Force.zero()] * body.arranged.rows, rows.b, rows.Phi, rows.size)
-    here, others = range(count), range(count, body.arranged.rows)
-    solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], rows.size[:count])
-    g = solve(rows.b[:count])
-    columns = [solve(column) for column in zip(*rows.F[:count], strict=True)]  # six of them
-    G_F = [Force(Vector(*x[:3]), Vector(*x[3:])) for x in zip(*columns, strict=True)]
-    G_o = [solve([rows.at(i, j) for i in here]) for j in others]
-    F, b, Phi = list(rows.F[count:]), list(rows.b[count:]), []
-    for k, j in enumerate(others):
-        for i in here:
-            F[k] = F[k] - G_F[i] * rows.at(i, j)
-            b[k] = b[k] - rows.at(i, j) * g[i]
-        taken = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
-        Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
-    phi = body.phi
-    for i in here:
-        phi = phi + rows.F[i] * g[i]
-    M_star = body.M_star.plus_products(rows.F[:count], G_F)
-    left = Bundle(F, b, Phi, rows.size[count:])
-    return {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o)), "M_star": M_star, "phi": phi, "left": left}
-
-
-def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> Bundle:
-    """The open rows as what the body stands on sees them, among all that are open there."""
-    F, b, Phi, size = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.size)
-    if body.free:
-        s = [body.A.along(force) for force in rows.F]
-        for k in range(len(F)):
-            shares = product(body.D, s[k])
-            for w, share in zip(body.W, shares, strict=True):
-                F[k] = F[k] - w * share
-            b[k] = b[k] + sum(x * y for x, y in zip(shares, rest, strict=True))
-            for j in range(k + 1):
-                Phi[k][j] = Phi[k][j] + sum(x * y for x, y in zip(shares, s[j], strict=True))
-            size[k] = size[k] + sum(x * y for x, y in zip(shares, s[k], strict=True))
-    if v_r is not REST:
-        b = [known + v_r @ force for known, force in zip(b, F, strict=True)]
-    still = body.arranged.onto_still
-    F = [Force.zero() if still else body.X.force_to_parent(force) for force in F]
-    return Bundle(F, b, Phi, size).spread(body.arranged.up, body.arranged.above)
-
-
-def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
-    """eta of the rows that are open in a body, of those that close in it by its velocity."""
-    open_above = [getattr(parent, f"eta{i}") for i in body.arranged.up]
-    if not body.arranged.closes:
-        return open_above
-    found = []
-    for i in range(body.arranged.closes):
-        total = body.g[i] + v @ body.G_F[i]
-        for column, eta in zip(body.G_o, open_above, strict=True):
-            total = total + column[i] * eta
-        found.append(-total)
-    return found + open_above
-
-
-def numbered(eta: Sequence[Scalar]) -> Fields:
-    """Each a field of its own: eta0, eta1, ..."""
-    return {f"eta{i}": x for i, x in enumerate(eta)}
+# --- what loops do to bodies ---
 
 
 def pushed(body: Record) -> Fields:
@@ -474,7 +348,3 @@ def pushes_of(mechanism: Mechanism, loops: Records, count: int) -> list[Force]:
         total[loop.first.body] = total[loop.first.body] + record.push_first
         total[loop.second.body] = total[loop.second.body] + record.push_second
     return total
-
-
-def _sums(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(a + b for a, b in zip(one, other, strict=True))

@@ -1,0 +1,153 @@
+"""Rows that are open on their way inward, closed where their two ends meet: the steps of bodies where there are loops.
+
+What open rows do is gathered together with M* and phi of the tree (docs/theory/loops.md):
+
+    opening = F' v + b + Phi eta                    of rows that are open in a body that moves with v
+    joint:    s = A' F ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
+    closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
+              M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
+
+and with v known, on the way outward, phi* = phi - F eta. The steps do not ask what moves: with momenta, velocities and
+phi they find eta, the impulses that keep loops closed; with forces, accelerations and bias forces, the reactions
+lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
+
+| field    | of a body                                                              |
+|----------|------------------------------------------------------------------------|
+| arranged | how its rows stand (structure/closing.py)                              |
+| open     | the `Bundle` of rows that are open                                     |
+| eta0 ... | of each of them                                                        |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from momentree.equations.sweeps import Fields, Record
+from momentree.spatial import REST, Force, Motion, Scalar, Vector
+from momentree.spatial.symmetric import product, semidefinite_solver
+
+
+class Bundle:
+    """Open rows in one body: forces F, known openings b, Phi (its lower triangle), and the size of each diagonal."""
+
+    __slots__ = ("F", "Phi", "b", "size")
+
+    def __init__(
+        self,
+        F: Sequence[Force],
+        b: Sequence[Scalar],
+        Phi: Sequence[Sequence[Scalar]],
+        size: Sequence[Scalar],
+    ):
+        self.F, self.b, self.Phi, self.size = tuple(F), tuple(b), tuple(map(tuple, Phi)), tuple(size)
+
+    @classmethod
+    def empty(cls, rows: int) -> Bundle:
+        return cls([Force.zero()] * rows, (0,) * rows, [(0,) * (i + 1) for i in range(rows)], (0,) * rows)
+
+    def __add__(self, other: Bundle) -> Bundle:
+        return Bundle(
+            _sums(self.F, other.F),
+            _sums(self.b, other.b),
+            [_sums(a, c) for a, c in zip(self.Phi, other.Phi, strict=True)],
+            _sums(self.size, other.size),
+        )
+
+    def at(self, i: int, j: int) -> Scalar:
+        """Phi_ij."""
+        return self.Phi[i][j] if i >= j else self.Phi[j][i]
+
+    def spread(self, places: Sequence[int], rows: int) -> Bundle:
+        """The same among so many rows, each at its place; places rise."""
+        found = Bundle.empty(rows)
+        F, b, Phi, size = list(found.F), list(found.b), [list(row) for row in found.Phi], list(found.size)
+        for i, place in enumerate(places):
+            F[place], b[place], size[place] = self.F[i], self.b[i], self.size[i]
+            for j in range(i + 1):
+                Phi[place][places[j]] = self.Phi[i][j]
+        return Bundle(F, b, Phi, size)
+
+
+# --- the steps ---
+
+
+def begin_rows(body: Record) -> Fields:
+    """The rows that begin here; what is known of their openings counts at their first ends."""
+    found = Bundle.empty(body.arranged.rows)
+    F, b = list(found.F), list(found.b)
+    for i, (start, second) in enumerate(body.arranged.ends):
+        end = getattr(body, f"end{i}")
+        for k, force in enumerate(end.on_second if second else end.on_first):
+            F[start + k] = force
+            b[start + k] = 0 if second else end.known[k]
+    return {"open": Bundle(F, b, found.Phi, found.size)}
+
+
+def close(body: Record) -> Fields:
+    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows take their effect."""
+    rows, count = body.open, body.arranged.closes
+    if body.arranged.onto_still:  # then the node does not move either, and what rows do to it does not matter
+        rows = Bundle([Force.zero()] * body.arranged.rows, rows.b, rows.Phi, rows.size)
+    here, others = range(count), range(count, body.arranged.rows)
+    solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], rows.size[:count])
+    g = solve(rows.b[:count])
+    columns = [solve(column) for column in zip(*rows.F[:count], strict=True)]  # six of them
+    G_F = [Force(Vector(*x[:3]), Vector(*x[3:])) for x in zip(*columns, strict=True)]
+    G_o = [solve([rows.at(i, j) for i in here]) for j in others]
+    F, b, Phi = list(rows.F[count:]), list(rows.b[count:]), []
+    for k, j in enumerate(others):
+        for i in here:
+            F[k] = F[k] - G_F[i] * rows.at(i, j)
+            b[k] = b[k] - rows.at(i, j) * g[i]
+        taken = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
+        Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
+    phi = body.phi
+    for i in here:
+        phi = phi + rows.F[i] * g[i]
+    M_star = body.M_star.plus_products(rows.F[:count], G_F)
+    left = Bundle(F, b, Phi, rows.size[count:])
+    return {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o)), "M_star": M_star, "phi": phi, "left": left}
+
+
+def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> Bundle:
+    """The open rows as what the body stands on sees them, among all that are open there."""
+    F, b, Phi, size = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.size)
+    if body.free:
+        s = [body.A.along(force) for force in rows.F]
+        for k in range(len(F)):
+            shares = product(body.D, s[k])
+            for w, share in zip(body.W, shares, strict=True):
+                F[k] = F[k] - w * share
+            b[k] = b[k] + sum(x * y for x, y in zip(shares, rest, strict=True))
+            for j in range(k + 1):
+                Phi[k][j] = Phi[k][j] + sum(x * y for x, y in zip(shares, s[j], strict=True))
+            size[k] = size[k] + sum(x * y for x, y in zip(shares, s[k], strict=True))
+    if v_r is not REST:
+        b = [known + v_r @ force for known, force in zip(b, F, strict=True)]
+    still = body.arranged.onto_still
+    F = [Force.zero() if still else body.X.force_to_parent(force) for force in F]
+    return Bundle(F, b, Phi, size).spread(body.arranged.up, body.arranged.above)
+
+
+def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
+    """eta of the rows that are open in a body, of those that close in it by its velocity."""
+    open_above = [getattr(parent, f"eta{i}") for i in body.arranged.up]
+    if not body.arranged.closes:
+        return open_above
+    found = []
+    for i in range(body.arranged.closes):
+        total = body.g[i] + v @ body.G_F[i]
+        for column, eta in zip(body.G_o, open_above, strict=True):
+            total = total + column[i] * eta
+        found.append(-total)
+    return found + open_above
+
+
+def numbered(eta: Sequence[Scalar]) -> Fields:
+    """Each a field of its own: eta0, eta1, ..."""
+    return {f"eta{i}": x for i, x in enumerate(eta)}
+
+
+def _sums(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
