@@ -29,12 +29,7 @@ def four_bar_momentree(start: float, **settings: float) -> Callable[[float], mt.
     m.joint("D", mt.Revolute("z"), m.ground.at((GROUND, 0, 0)), rocker)
     m.joint("C", mt.Revolute("z"), coupler.at((COUPLER, 0, 0)), rocker.at((ROCKER, 0, 0)))
     system = m.build()
-    begin = system.assemble({"A": start})
-
-    def simulate(seconds: float) -> mt.Run:
-        return system.simulate(begin, t_end=seconds, **settings)
-
-    return simulate
+    return lambda seconds: system.simulate(system.assemble({"A": start}), t_end=seconds, **settings)
 
 
 def four_bar_motion(run: mt.Run) -> Motion:

@@ -15,7 +15,6 @@ import momentree as mt
 E1, E2, E3 = 1.5, 0.05, 0.3  # m, as in model.toml
 WEIGHT = 25.4 * 9.8  # N
 PERIOD = 2.6  # s
-SETTINGS = {"integrator": "radau", "rtol": 1e-6}  # friction makes it stiff: dop853 takes as long as ten times this
 CONTACTS = ("contact 1 of leg 1", "contact 2 of leg 2")
 LEGS = ("#1f6fb2", "#d1651a")  # colours
 INK, GREY = "#333333", "#999999"

@@ -3,7 +3,7 @@
 from math import asin, cos, sin
 from pathlib import Path
 
-from report import SETTINGS, Walk, draw_steps, draw_walk, gait, save
+from report import Walk, draw_steps, draw_walk, gait, save
 
 import momentree as mt
 
@@ -25,10 +25,10 @@ for i, radius in ((1, "-e2"), (2, "e2")):
 m.torque("alpha", "-6000*(alpha - w0*t) - 0.4*(alpha' - w0)")
 rolls = ("(e3 - e2)*cos(phi0)*w - (e1 - depth)*(w + e2/e3*w0)", "(e3 - e2)*sin(phi0)*w", "w")
 stands = (0, "e3 - depth - (e3 - e2)*cos(phi0)", "phi0")
-m.start_at({"hull": stands, "alpha": 0}, rates={"hull": rolls, "alpha": "w0"}, t_end=52)
+m.start_at({"hull": stands, "alpha": 0}, rates={"hull": rolls, "alpha": "w0"}, t_end=52, stiff=True)
 
 system, angle = m.build(), asin(0.05 / 0.3 * sin(0.3))
-state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate(**SETTINGS)
+state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate()
 found = gait(walk := Walk.of(run))
 print(system, run, found, sep="\n\n")
 save(draw_walk(walk), Path("walk.svg")), save(draw_steps(walk), Path("steps.svg"))

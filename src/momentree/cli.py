@@ -114,7 +114,9 @@ def run(
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
-    integrator: Annotated[str | None, typer.Option(help="dop853 (default), dopri5, radau, rk4 or verlet(4).")] = None,
+    integrator: Annotated[
+        str | None, typer.Option(help="dop853 (default; radau if the model is stiff), dopri5, rk4, verlet(4).")
+    ] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,

@@ -223,7 +223,7 @@ class System:
         t_end: float | None = None,
         formulation: str = "hamiltonian",
         closure: str = "project",
-        integrator: str = "dop853",
+        integrator: str | None = None,
         rtol: float = 1e-8,
         atol: float | None = None,
         step: float | None = None,
@@ -235,6 +235,7 @@ class System:
     ) -> Run:
         """The motion from a start to t_end (s), both the model's own unless given; `Settings` tells what can be chosen.
 
+        The integrator is "dop853" unless given, "radau" where the model says that its motion is stiff.
         `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
         With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
 
@@ -243,7 +244,9 @@ class System:
         from momentree.simulate.recorder import record
         from momentree.simulate.simulate import simulation
 
-        chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator}
+        said = self._model.start
+        suits = "radau" if said is not None and said.stiff else "dop853"
+        chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator or suits}
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every}
         chosen["t_end"] = self.t_end if t_end is None else t_end
         if chosen["t_end"] is None:

@@ -1,8 +1,7 @@
 """The gallery: examples that come with the package, each a model file with a story.
 
 Where the model says where its motion begins and when it ends, the demo simulates it. What the motion comes to is the
-example's own to tell: `report(run, folder)` in its report.py yields lines and writes pictures into the folder;
-SETTINGS there are for the simulation.
+example's own to tell: `report(run, folder)` in its report.py yields lines and writes pictures into the folder.
 """
 
 from __future__ import annotations
@@ -11,10 +10,8 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files import load
@@ -48,23 +45,14 @@ class Example:
     @property
     def report(self) -> Callable[[Run, Path], Iterator[str]] | None:
         """What its report.py does with a run; None where it has none."""
-        found: Callable[[Run, Path], Iterator[str]] | None = getattr(self._module, "report", None)
-        return found
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """How its motion is best simulated: SETTINGS of its report.py."""
-        return dict(getattr(self._module, "SETTINGS", {}))
-
-    @cached_property
-    def _module(self) -> ModuleType | None:
         path = self.folder / "report.py"
         spec = importlib.util.spec_from_file_location(path.stem, path) if path.exists() else None
         if spec is None or spec.loader is None:
             return None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return module
+        found: Callable[[Run, Path], Iterator[str]] = module.report
+        return found
 
 
 def gallery() -> list[Example]:
@@ -109,7 +97,7 @@ def report(example: Example, out: Path) -> Iterator[str]:
 def _motion(example: Example, system: System, folder: Path) -> Iterator[str]:
     """Simulate what the model says, and tell what came of it."""
     began = time.process_time()
-    run = system.simulate(**example.settings)
+    run = system.simulate()
     spent = time.process_time() - began
     yield str(run)
     yield f"  {'CPU time':<12} {spent:.1f} s"

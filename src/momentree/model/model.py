@@ -151,10 +151,19 @@ class Model:
     # --- where its motion begins -----------------------------------------------------------------------------------
 
     def start_at(
-        self, coordinates: Any = None, rates: Any = None, guess: Any = None, t: Any = 0, t_end: Any = None
+        self,
+        coordinates: Any = None,
+        rates: Any = None,
+        guess: Any = None,
+        t: Any = 0,
+        t_end: Any = None,
+        stiff: bool = False,
     ) -> Start:
-        """Say where motions begin and end unless they are told otherwise: joints by name, as for `assemble`."""
-        self.start = Start(coordinates or {}, rates or {}, guess or {}, t, t_end)
+        """Say where motions begin and end unless they are told otherwise: joints by name, as for `assemble`.
+
+        A motion that is `stiff` is simulated by the integrator for such, unless another is asked for.
+        """
+        self.start = Start(coordinates or {}, rates or {}, guess or {}, t, t_end, stiff)
         return self.start
 
     # --- onwards ---------------------------------------------------------------------------------------------------

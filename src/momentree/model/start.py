@@ -27,6 +27,7 @@ class Start:
     | guess       | coordinates near which to close the loops: they choose the branch   |
     | t           | s, the time of the start                                            |
     | t_end       | s, until when to simulate; None: whoever simulates says it          |
+    | stiff       | whether something in the motion is much faster than the motion      |
     """
 
     coordinates: Entries = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Start:
     guess: Entries = field(default_factory=dict)
     t: Raw = 0
     t_end: Raw = None
+    stiff: bool = False
 
     def __post_init__(self) -> None:
         for name in ENTRIES:
@@ -50,6 +52,8 @@ class Start:
     def times(self, values: Values) -> tuple[float, float | None]:
         """t and t_end in floats."""
         t = float(values.scalar(self.t, "t"))
+        if not isinstance(self.stiff, bool):
+            raise Mistake(f"stiff is {self.stiff!r}; write true or false.", "stiff")
         t_end = None if self.t_end is None else float(values.scalar(self.t_end, "t_end"))
         if t_end is not None and t_end <= t:
             raise Mistake(f"t_end is {t_end:g} s; it must be after the start, {t:g} s.", "t_end")

@@ -102,7 +102,8 @@ def models(draw):
             {joint.name: draw(entries(joint.joint, what)) for joint in free if draw(st.booleans())}
             for what in ("coordinates", "rates", "coordinates")
         ]
-        m.start_at(*said, t=draw(st.sampled_from([0, 0.0, "-k"])), t_end=draw(st.sampled_from([None, 2000, "2000*k"])))
+        times = {"t": draw(st.sampled_from([0, 0.0, "-k"])), "t_end": draw(st.sampled_from([None, 2000, "2000*k"]))}
+        m.start_at(*said, **times, stiff=draw(st.booleans()))
     return m
 
 

@@ -8,7 +8,9 @@ w = T^-1 z, which parts the 3n equations into n real and n complex ones, with on
     (gamma / h - J) dw_1 = ...,   ((alpha + i beta) / h - J) (dw_2 + i dw_3) = ...
 
 J is kept while the iteration converges quickly, the factors of the matrices as long as h too stays what it was. It is
-the code of the tape's derivatives (differentiated.py), and differences where there is none or it is not finite.
+the code of the tape's derivatives (differentiated.py), and differences where there is none, several columns at a time
+in the lanes of a vector, or where it is not finite. What is not controlled, such as accounts of work, does not act back
+on the rest: its columns are zero.
 
 `advance_1`, `control`, `counts` and records are those of explicit.py, with one more count, 7: Jacobians. A
 record for dense output holds the slopes f(t + c_i h, y + z_i) of the step. What a step needs to know of those before
@@ -17,9 +19,10 @@ it stands in `control` after the six numbers: see `Kept`. It is forgotten where 
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from momentree.compile.functions import libm_symbol
 from momentree.compile.rows import module
@@ -144,6 +147,9 @@ class Layout(explicit.Layout):
         self.vectors = len(VECTORS) * self.size
         # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in place
         self.work = self.vectors + 8 + 2 * self.size + self.size * n * 4 + self.size * n
+        # y, f and t of as many columns as a vector has lanes, for differences
+        self.lanes, self.wide = lanes, 2 * self.size * lanes + lanes
+        self.work += self.wide
 
 
 def advance_text(
@@ -154,10 +160,14 @@ def advance_text(
     layout = Layout(n, width, lanes, tableau, dense, projection is not None)
     texts, functions = codes_text(code, projection, 1)
     places: Sequence[tuple[int, int]] = ()
+    wide = lanes if lanes > 1 and not parameters else 1
     if isinstance(code, Differentiated) and code.jacobian is not None:
         more, others = code.jacobian.lanes(1, "jacobian")
-        texts, functions, places = [*texts, *more], functions | others, code.places
-    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places), projection)
+        texts, functions, places, wide = [*texts, *more], functions | others, code.places, 1
+    if wide > 1:
+        more, others = code.lanes(wide, "columns")
+        texts, functions = [*texts, *more], functions | others
+    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places), projection, wide)
     tables = [_table("quaternions", quaternions), _table("places", [j * layout.size + i for i, j in places])]
     algebra = [text for parts in (1, 2) for text in algebra_texts(n, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
@@ -177,10 +187,10 @@ class _Radau(Advance, Spans):
 
     def __init__(
         self, layout: Layout, controlled: int, quaternions: int, parameters: bool, dense: bool, entries: int,
-        projection: Projection | None = None,
+        projection: Projection | None = None, wide: int = 1,
     ):  # fmt: skip
         super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection)
-        self.entries, self.accounts = entries, layout.n - controlled
+        self.entries, self.accounts, self.wide = entries, layout.n - controlled, wide
 
     def text(self) -> str:
         self._begin()
@@ -274,6 +284,7 @@ entry:
         lengths = [(name, size) for name in VECTORS]
         lengths += [("time", 8), ("pivots1", size), ("pivots2", size)]
         lengths += [("matrix", size * n), ("real", size * n), ("complex", 2 * size * n), ("entries", size * n)]
+        lengths += [("wide", size * layout.lanes), ("wide.f", size * layout.lanes), ("wide.t", layout.lanes)]
         start = 0
         for name, length in lengths:
             self.do(f"%{name} = getelementptr double, ptr %work, i64 {start}")
@@ -323,21 +334,66 @@ entry:
 
     def _differences(self) -> None:
         """Column by column, from a change of y by half of its digits."""
-        t, size = self._get(Kept.T_JACOBIAN), self.layout.size
-        least = self._over(self.number("%control", 4), self.number("%control", 3))
-        self._rates("%at", t, "%d0")
-        with self.loop(self.layout.n) as j:
+        with self.loop(self._all * self.layout.n) as i:
+            self.put_chunk("zeroinitializer", "%matrix", i)
+        self._rates("%at", self._get(Kept.T_JACOBIAN), "%d0")
+        if self.wide > 1:
+            self._wide_differences()
+            return
+        with self.loop(self.controlled) as j:
             self._copy("%at", "%there")
-            x = self.let(f"load double, ptr {self.offset('%at', j)}")
-            larger = self.call("llvm.maxnum.f64", self.call("llvm.fabs.f64", x), least)
-            there = self.plus(x, self.times(larger, bits(math.sqrt(EPSILON))))
+            x, there = self._changed(j)
             self.do(f"store double {there}, ptr {self.offset('%there', j)}")
-            self._rates("%there", t, "%d1")
+            self._rates("%there", self._get(Kept.T_JACOBIAN), "%d1")
             inverse = self.lines.splat(self._over(1.0, self.let(f"fsub double {there}, {x}")))
-            column = self.offset("%matrix", self.let(f"mul i64 {j}, {size}"))
+            column = self.offset("%matrix", self.let(f"mul i64 {j}, {self.layout.size}"))
             with self.loop(self._all) as i:
                 change = self.lines.less(self.chunk("%d1", i), self.chunk("%d0", i))
                 self.put_chunk(self.lines.times(change, inverse), column, i)
+
+    def _changed(self, j: str) -> tuple[str, str]:
+        """An entry of y where the Jacobian is taken, and what it is changed to."""
+        least = self._over(self.number("%control", 4), self.number("%control", 3))
+        x = self.let(f"load double, ptr {self.offset('%at', j)}")
+        larger = self.call("llvm.maxnum.f64", self.call("llvm.fabs.f64", x), least)
+        return x, self.plus(x, self.times(larger, bits(math.sqrt(EPSILON))))
+
+    def _wide_differences(self) -> None:
+        """As many columns at a time as a vector has lanes, each with another entry of y changed."""
+        W, n = self.wide, self.layout.n
+        for place in range(W):
+            self.put(self._get(Kept.T_JACOBIAN), "%wide.t", place)
+        with self.loop(-(-self.controlled // W)) as block:
+            first = self.let(f"mul i64 {block}, {W}")
+            with self.loop(n) as i:
+                x = self.let(f"load double, ptr {self.offset('%at', i)}")
+                with self.loop(W) as lane:
+                    self.do(f"store double {x}, ptr {self._in_lane('%wide', i, lane)}")
+            with self._columns(first) as (j, lane):
+                self.do(f"store double {self._changed(j)[1]}, ptr {self._in_lane('%wide', j, lane)}")
+            self.do(f"call void @columns_{W}(ptr %wide, ptr %wide.t, ptr %wide.f, ptr %scratch)")
+            self.count("%counts", 2, W)
+            with self._columns(first) as (j, lane):
+                x, there = self._changed(j)
+                inverse = self._over(1.0, self.let(f"fsub double {there}, {x}"))
+                column = self.offset("%matrix", self.let(f"mul i64 {j}, {self.layout.size}"))
+                with self.loop(n) as i:
+                    f = self.let(f"load double, ptr {self._in_lane('%wide.f', i, lane)}")
+                    before = self.let(f"load double, ptr {self.offset('%d0', i)}")
+                    change = self.let(f"fsub double {f}, {before}")
+                    self.do(f"store double {self.times(change, inverse)}, ptr {self.offset(column, i)}")
+
+    @contextlib.contextmanager
+    def _columns(self, first: str) -> Iterator[tuple[str, str]]:
+        """The columns of a block, those that there are, each with its lane."""
+        with self.loop(self.wide) as lane:
+            j = self.let(f"add i64 {first}, {lane}")
+            with self.when(self.let(f"icmp slt i64 {j}, {self.controlled}")):
+                yield j, lane
+
+    def _in_lane(self, array: str, i: str, lane: str) -> str:
+        place = self.let(f"add i64 {self.let(f'mul i64 {i}, {self.wide}')}, {lane}")
+        return self.offset(array, place)
 
     def _make_factors(self) -> None:
         """gamma / h - J and (alpha + i beta) / h - J as their factors."""

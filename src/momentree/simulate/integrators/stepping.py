@@ -49,8 +49,8 @@ class Stepper:
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
         self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
-        codes = [code, *(projection[:2] if projection else ())]
-        self._scratch_size = max(8, *(each.scratch(width) for each in codes if each is not None))
+        codes, widest = [code, *(projection[:2] if projection else ())], max(width, getattr(self.layout, "lanes", 1))
+        self._scratch_size = max(8, *(each.scratch(widest) for each in codes if each is not None))
 
     def columns(self, values: Array) -> Array:
         """Values (n, W) as the columns of an array that is filled up with zeros."""
