@@ -251,6 +251,8 @@ class _Check:
                     self._start_of(key, raw, what)
         with self.at("start", "start", "t_end"):
             start.times(self.values)
+        with self.at("start", "start", "stiff"):
+            start.check_stiff()
 
     def _start_of(self, key: Any, raw: Any, what: str) -> None:
         name, component = joint_of(str(key), self.connections)

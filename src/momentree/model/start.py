@@ -52,12 +52,15 @@ class Start:
     def times(self, values: Values) -> tuple[float, float | None]:
         """t and t_end in floats."""
         t = float(values.scalar(self.t, "t"))
-        if not isinstance(self.stiff, bool):
-            raise Mistake(f"stiff is {self.stiff!r}; write true or false.", "stiff")
         t_end = None if self.t_end is None else float(values.scalar(self.t_end, "t_end"))
         if t_end is not None and t_end <= t:
             raise Mistake(f"t_end is {t_end:g} s; it must be after the start, {t:g} s.", "t_end")
         return t, t_end
+
+    def check_stiff(self) -> None:
+        """It is a matter of yes or no."""
+        if not isinstance(self.stiff, bool):
+            raise Mistake(f"stiff is {self.stiff!r}; write true or false.")
 
 
 def joint_of(key: str, joints: Collection[str]) -> tuple[str, str]:
