@@ -251,7 +251,8 @@ class System:
         chosen["t_end"] = self.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")
-        return record(simulation(self, self.start() if start is None else start, events, **chosen), path, progress)
+        begin: Any = self.start() if start is None and said is not None else start
+        return record(simulation(self, begin, events, **chosen), path, progress)
 
     def simulate_many(
         self,
