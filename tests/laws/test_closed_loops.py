@@ -111,3 +111,18 @@ def test_what_passes_through_a_joint_does_not_depend_on_where_the_loop_is_cut(cu
 
 def _ends(connection):
     return connection.first, connection.second
+
+
+def test_a_joint_that_holds_nothing_closes_nothing():
+    ends = []
+    for joined in (False, True):
+        m = mt.Model("two rods", gravity=(0, 0, -9.81))
+        upper, lower = (m.body(name, mt.rod(mass=1.0, length=1.0)) for name in ("upper", "lower"))
+        m.joint("A", mt.Revolute("y"), m.ground, upper)
+        m.joint("B", mt.Revolute("y"), upper.at((1, 0, 0)), lower)
+        if joined:
+            m.joint("F", mt.Free(), m.ground, lower)
+            m.cut("F")
+        system = m.build()
+        ends.append(system.simulate(system.assemble({"A": 0.3}), 1.0, rtol=1e-11).q[-1])
+    np.testing.assert_allclose(*ends, rtol=0, atol=1e-10)

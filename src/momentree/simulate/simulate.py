@@ -316,7 +316,7 @@ def refuse_constraints(mechanism: Mechanism) -> None:
 
 def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
     """Starts (k, n) must close all loops and keep them closed."""
-    if not mechanism.loops or not len(t):
+    if not row_names(mechanism) or not len(t):
         return
     at, rows, size = Samples(mechanism, q, v, t), row_names(mechanism), max(1.0, _characteristic_length(mechanism))
     speed = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
