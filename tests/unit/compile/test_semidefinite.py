@@ -5,8 +5,7 @@ import pytest
 
 from momentree.compile.kernel import WIDTHS
 from momentree.compile.llvm import compile_tape
-from momentree.compile.loop_solve import trace_loop_solve
-from momentree.errors import MomentreeError
+from momentree.compile.tape import Tape
 from momentree.spatial.symmetric import solve_semidefinite
 
 ROUND_OFF = 1e-14  # of |Phi| |x|
@@ -20,6 +19,17 @@ def loop_matrices(random, rows, rank, count, masses=1e4):
     M = masses ** random.uniform(0, 1, (count, 1, rank + 3))
     Phi = (J / M) @ J.swapaxes(1, 2)
     return (Phi + Phi.swapaxes(1, 2)) / 2, ((J / M) @ random.standard_normal((count, rank + 3, 1)))[:, :, 0]
+
+
+def trace_loop_solve(rows):
+    """The tape of x with Phi x = b, and its inputs: the lower triangle of Phi, row by row, and b."""
+    tape = Tape()
+    lower = {(i, j): f"Phi{i}_{j}" for i in range(rows) for j in range(i + 1)}
+    names = tuple(f"b{i}" for i in range(rows))
+    entries = dict(zip(lower, tape.inputs(*lower.values()), strict=True))
+    Phi = [[entries[max(i, j), min(i, j)] for j in range(rows)] for i in range(rows)]
+    tape.outputs(solve_semidefinite(Phi, tape.inputs(*names)))
+    return tape, (("Phi", tuple(lower.values())), ("b", names))
 
 
 def lower(Phi):
@@ -78,8 +88,3 @@ def test_the_factors_are_computed_once():
     counts = tape.operations()
     assert counts.divisions == n
     assert counts.multiplications == n * (n - 1) * (n + 4) // 6 + 9 * n**2 + 2 * n**2 + 6 * n + 1
-
-
-def test_a_system_has_rows():
-    with pytest.raises(MomentreeError, match="rows is 0"):
-        trace_loop_solve(0)
