@@ -43,6 +43,7 @@ def test_a_file_of_an_example_loads_as_it_was_saved(file, tmp_path):
     assert mt.load(tmp_path / "again.toml") == model
 
 
+@pytest.mark.long
 def test_the_study_of_the_walker_finds_that_it_walks_and_falls(monkeypatch):
     folder = next(folder for folder in EXAMPLES if folder.name.endswith("walking_mechanism"))
     monkeypatch.syspath_prepend(str(folder))

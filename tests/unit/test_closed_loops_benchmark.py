@@ -256,6 +256,7 @@ def test_a_missed_goal_is_told(load):
         assert [goal.met for goal in page.goals(figures._replace(four_bars=[], rows=rows))] == [True, met]
 
 
+@pytest.mark.long
 def test_a_quick_run_writes_a_whole_page(tmp_path):
     page = tmp_path / "page.md"
     command = [sys.executable, str(BENCHMARKS / "closed_loops.py"), "--quick", "--write", str(page)]

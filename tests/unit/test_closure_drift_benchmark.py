@@ -11,6 +11,7 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
+@pytest.mark.long
 def test_a_quick_run_writes_a_whole_page_and_a_picture(tmp_path):
     page = tmp_path / "page.md"
     command = [sys.executable, str(BENCHMARKS / "closure_drift.py"), "--quick", "--write", str(page)]
