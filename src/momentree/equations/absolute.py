@@ -12,15 +12,15 @@ back. Where a joint is tells its angles up to full turns, which are counted by i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from momentree.equations.forces import laws_of
 from momentree.equations.kinematics import records
 from momentree.equations.lagrange import changing_bodies, closed_rates
 from momentree.equations.loops import dual_axes, relate
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
-from momentree.model.expressions import Expression
 from momentree.model.joint import Coordinates, Joint
 from momentree.spatial import Motion, Scalar, Transform
 from momentree.structure.apart import Angle, apart, stays, taken_apart, turning, turning_angles
@@ -41,7 +41,7 @@ def told(mechanism: Mechanism) -> Mechanism:
     found = apart(mechanism)
     bodies = taken_apart(mechanism, found)
     angles = {body.connection.coordinates[k] for body in bodies for k in turning(body.connection.joint)}
-    for what, law in _laws(mechanism):
+    for what, law in laws_of(mechanism):
         for reference in angles.intersection(law.references()):
             raise MomentreeError(
                 f"{what}, {law}, depends on the angle {reference}, which absolute coordinates know up to full turns "
@@ -106,12 +106,3 @@ def _between(joint: Joint, moving: Sequence[Record], first: Attached, second: At
 def _moved(record: Record, frame: Attached) -> tuple[Transform, Motion]:
     """Where a frame of a body is, and how it moves, in its own axes."""
     return record.X_0 @ frame.placement, frame.placement.motion(record.v)
-
-
-def _laws(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
-    for drive in mechanism.drives:
-        for law in drive.laws:
-            yield f"the torque on {drive.joint}", law
-    for push in mechanism.pushes:
-        for law in (*push.force, *push.moment):
-            yield "a force", law

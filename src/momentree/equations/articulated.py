@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from momentree.equations.forces import Names, along_rates, loaded
 from momentree.equations.loops import hold_accelerations, measure, react
-from momentree.equations.open_rows import begin_rows, carried, close, impulses, numbered
+from momentree.equations.open_rows import begin_rows, impulses, numbered, with_rows
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import Scalar
@@ -44,20 +44,6 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
     for w, share in zip(W, product(D, rest), strict=True):
         p = p + w * share
     return {"W": W, "D": D, "rest": rest}, {"M_star": left.to_parent(body.X), "p": body.X.force_to_parent(p)}
-
-
-def give_way(body: Record) -> tuple[Fields, Fields]:
-    """All that goes inward where loops are closed: rows that close here, M*, p, and the rows that stay open."""
-    here = Record(**vars(body), left=body.open)
-    made: Fields = {}
-    if body.arranged.closes:
-        closing = close(Record(**{**vars(body), "phi": body.p}))
-        vars(here).update(closing, p=closing["phi"])
-        made = {name: closing[name] for name in ("g", "G_F", "G_o")}
-    given, up = articulate(here)
-    vars(here).update(given)
-    rows = {"open": carried(here, here.left, given.get("rest", ()), here.c)}
-    return made | given, rows if body.arranged.onto_still else up | rows
 
 
 def find_reactions(body: Record, parent: Record) -> Fields:
@@ -123,7 +109,7 @@ def accelerating_bodies(
         moving.loops.locally(measure)
     moving.loops.locally(hold_accelerations(alpha))
     moving.locally(begin_rows)
-    moving.inward(give_way)
+    moving.inward(with_rows(articulate, phi="p", v_r="c"))
     moving.outward(find_reactions)
     return moving
 

@@ -189,7 +189,8 @@ class ClosingJoint:
         """That velocity by the rates of the tree: only joints on the loop count."""
         mechanism, bodies = self.configuration.mechanism, self.configuration.bodies
         J = np.zeros((6, mechanism.nv))
-        for number, sign in _around(mechanism, self.loop):
+        first, second, _ = mechanism.ways(self.loop)
+        for number, sign in [(number, 1) for number in second] + [(number, -1) for number in first]:
             body, record = mechanism.bodies[number - 1], bodies[number]
             if body.laws is None:
                 for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
@@ -207,15 +208,3 @@ class ClosingJoint:
     def _seen(self, v: Motion) -> Array:
         R = self.X_F.rotation.T
         return np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
-
-
-def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[int, int]]:
-    """The bodies whose joints move the loop: +1 on the way to the second frame, -1 to the first; common ones cancel."""
-    first, second = loop.first.body, loop.second.body
-    while first != second:  # parents have smaller numbers: step down from the larger until both meet
-        if second > first:
-            yield second, 1
-            second = mechanism.bodies[second - 1].parent
-        else:
-            yield first, -1
-            first = mechanism.bodies[first - 1].parent

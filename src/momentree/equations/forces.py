@@ -64,15 +64,19 @@ def _has_elements(loop: Loop) -> bool:
 
 def _named(mechanism: Mechanism) -> set[str]:
     """What laws of torques and forces call by name, where loops are closed."""
-    return {reference.name for law in _laws(mechanism) for reference in law.references()} if mechanism.loops else set()
+    return (
+        {reference.name for _, law in laws_of(mechanism) for reference in law.references()}
+        if mechanism.loops
+        else set()
+    )
 
 
-def _laws(mechanism: Mechanism) -> Iterator[Expression]:
-    """Of torques and forces."""
+def laws_of(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
+    """Of torques and forces, each with what it is."""
     for torque in mechanism.drives:
-        yield from torque.laws
+        yield from ((f"the torque on {torque.joint}", law) for law in torque.laws)
     for push in mechanism.pushes:
-        yield from (*push.force, *push.moment)
+        yield from (("a force", law) for law in (*push.force, *push.moment))
 
 
 def loaded(

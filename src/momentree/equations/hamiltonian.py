@@ -30,7 +30,7 @@ from momentree.equations.loops import (
     react,
     row_count,
 )
-from momentree.equations.open_rows import begin_rows, carried, close, impulses, numbered
+from momentree.equations.open_rows import begin_rows, impulses, numbered, with_rows
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates
 from momentree.spatial import REST, Force, Scalar
@@ -68,19 +68,11 @@ def carry_phi(body: Record) -> tuple[Fields, Fields]:
 
 
 def give_way(body: Record) -> tuple[Fields, Fields]:
-    """All that goes inward where loops are closed: rows that close here, M*, phi, and the rows that stay open."""
-    here = Record(**vars(body), left=body.open)
-    made: Fields = {}
-    if body.arranged.closes:
-        closing = close(here)
-        vars(here).update(closing)
-        made = {name: closing[name] for name in ("g", "G_F", "G_o")}
-    given, up = articulate(here)
-    vars(here).update(given)
-    up |= carry_phi(here)[1]
-    rest = _less(here.p, here.A.along(here.phi)) if here.free else ()
-    rows = {"open": carried(here, here.left, rest, here.v_r)}
-    return made | given, rows if body.arranged.onto_still else up | rows
+    """`articulate` and `carry_phi` in one step."""
+    given, up = articulate(body)
+    here = Record(**{**vars(body), **given})
+    rest = {"rest": _less(body.p, body.A.along(body.phi))} if body.free else {}
+    return given | rest, up | carry_phi(here)[1]
 
 
 def find_rates(body: Record, parent: Record) -> Fields:
@@ -167,7 +159,7 @@ def moving_bodies(
 def find_closed(moving: Records) -> None:
     """u and v of bodies that have begun, their loops closed."""
     moving.locally(begin_rows)
-    moving.inward(give_way)
+    moving.inward(with_rows(give_way, phi="phi", v_r="v_r"))
     moving.outward(find_impulses)
 
 

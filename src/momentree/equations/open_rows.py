@@ -23,8 +23,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from momentree.equations.sweeps import Fields, Record
+from momentree.equations.sweeps import Fields, InwardStep, Record
 from momentree.spatial import REST, Force, Motion, Scalar, Vector
+from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import product, semidefinite_solver
 
 
@@ -84,8 +85,27 @@ def begin_rows(body: Record) -> Fields:
     return {"open": Bundle(F, b, found.Phi, found.size)}
 
 
-def close(body: Record) -> Fields:
-    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows take their effect."""
+def with_rows(step: InwardStep, phi: str, v_r: str) -> InwardStep:
+    """The inward step of a formalism where loops are closed: rows that close, the step, then rows that stay open.
+
+    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `rest`, p - A' phi.
+    """
+
+    def through(body: Record) -> tuple[Fields, Fields]:
+        here, rows, made = Record(**vars(body)), body.open, Fields()
+        if body.arranged.closes:
+            made, here.M_star, bias, rows = close(body, getattr(body, phi))
+            setattr(here, phi, bias)
+        given, up = step(here)
+        vars(here).update(given)
+        left = {"open": carried(here, rows, given.get("rest", ()), getattr(here, v_r))}
+        return made | given, left if body.arranged.onto_still else up | left
+
+    return through
+
+
+def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, Bundle]:
+    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
     rows, count = body.open, body.arranged.closes
     if body.arranged.onto_still:  # then the node does not move either, and what rows do to it does not matter
         rows = Bundle([Force.zero()] * body.arranged.rows, rows.b, rows.Phi, rows.size)
@@ -102,12 +122,10 @@ def close(body: Record) -> Fields:
             b[k] = b[k] - rows.at(i, j) * g[i]
         taken = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
         Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
-    phi = body.phi
     for i in here:
         phi = phi + rows.F[i] * g[i]
-    M_star = body.M_star.plus_products(rows.F[:count], G_F)
-    left = Bundle(F, b, Phi, rows.size[count:])
-    return {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o)), "M_star": M_star, "phi": phi, "left": left}
+    made = {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
+    return made, body.M_star.plus_products(rows.F[:count], G_F), phi, Bundle(F, b, Phi, rows.size[count:])
 
 
 def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> Bundle:

@@ -13,7 +13,7 @@ import numpy as np
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.batches import coordinates, scalars
 from momentree.equations.closure import row_names
-from momentree.equations.forces import names_of
+from momentree.equations.forces import laws_of, names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
@@ -382,9 +382,7 @@ def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str,
     if not all(map(math.isfinite, found.values())):
         return found  # then nothing else has a value
     names = names_of(mechanism, records(mechanism, q.tolist(), v.tolist(), t=t), t)
-    laws = [(f"the torque on {drive.joint}", law) for drive in mechanism.drives for law in drive.laws]
-    laws += [("a force", law) for push in mechanism.pushes for law in (*push.force, *push.moment)]
-    return found | {f"{what}, {law},": _value(law, names) for what, law in laws}
+    return found | {f"{what}, {law},": _value(law, names) for what, law in laws_of(mechanism)}
 
 
 def _value(law: Any, names: Mapping[Any, Any]) -> float:

@@ -11,6 +11,7 @@ Nodes are numbered after the bodies, and stand between them and the body that th
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -72,8 +73,8 @@ def closing_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> Plan
     open_at: list[list[int]] = [[] for _ in parents]  # loops on whose ways a body stands
     meeting: dict[int, list[int]] = {}  # loops by the body where their ways meet
     for number, loop in enumerate(mechanism.loops):
-        way, base = _ways(parents, loop.first.body, loop.second.body)
-        for passed in way:
+        *ways, base = mechanism.ways(loop)
+        for passed in itertools.chain(*ways):
             open_at[passed].append(number)
         meeting.setdefault(base, []).append(number)
     node_of = [0] * len(mechanism.loops)
@@ -110,19 +111,6 @@ def closing_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> Plan
         arranged = Arranged(counts[number], counts[number] - len(up), counts[parent], up, begun, onto_still)
         places.append(Place(parent, tuple(ends[number]), arranged))
     return Plan(tuple(places), tuple(_outward(parents)), tuple(node_of))
-
-
-def _ways(parents: Sequence[int], first: int, second: int) -> tuple[list[int], int]:
-    """The bodies from both ends to where they meet, and the body there, not among them."""
-    way = []
-    while first != second:  # parents have smaller numbers
-        if second > first:
-            way.append(second)
-            second = parents[second]
-        else:
-            way.append(first)
-            first = parents[first]
-    return way, first
 
 
 def _eliminated(

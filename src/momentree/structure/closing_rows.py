@@ -81,17 +81,9 @@ def _common_plane(joints: Iterable[tuple[Joint, Rotation]]) -> Vector | None:
 def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[Joint, Rotation]]:
     """The joints of the tree around a loop, and their axes as seen from its first frame, all coordinates at rest."""
     # a turn about parallel axes leaves them as they are: any configuration would do
-    first, second = loop.first.body, loop.second.body
-    ways: tuple[list[int], list[int]] = ([], [])
-    while first != second:
-        if first > second:
-            ways[0].append(first)
-            first = mechanism.bodies[first - 1].parent
-        else:
-            ways[1].append(second)
-            second = mechanism.bodies[second - 1].parent
-    R_base_first = _turned(mechanism, ways[0][::-1]) @ loop.first.placement.rotation
-    for way in ways:
+    first, second, _ = mechanism.ways(loop)
+    R_base_first = _turned(mechanism, first[::-1]) @ loop.first.placement.rotation
+    for way in (first, second):
         for i, number in enumerate(way):
             body = mechanism.bodies[number - 1]
             # axes are told in the joint's first frame: on the parent's side, but on the body's if the tree is reversed

@@ -232,6 +232,19 @@ class Mechanism:
         found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
         return found
 
+    def ways(self, loop: Loop) -> tuple[list[int], list[int], int]:
+        """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""
+        first, second = loop.first.body, loop.second.body
+        ways: tuple[list[int], list[int]] = ([], [])
+        while first != second:  # parents have smaller numbers: step down from the larger until both meet
+            if first > second:
+                ways[0].append(first)
+                first = self.bodies[first - 1].parent
+            else:
+                ways[1].append(second)
+                second = self.bodies[second - 1].parent
+        return *ways, first
+
     def mapped(self, f: Callable[[Scalar], Scalar]) -> Mechanism:
         """The same mechanism with every number (float, or expression in free parameters) replaced by f of it.
 

@@ -134,7 +134,7 @@ def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
 
 
 def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
-    """The same as a function of arrays: y, t and parameters."""
+    """`positions_code` as a function of arrays: y, t and parameters."""
     target = Target.host()
     return Kernel(positions_code(mechanism, code), target.lanes(0), target)
 
