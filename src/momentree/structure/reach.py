@@ -11,7 +11,7 @@ D = (A' M* A)^-1, the sum over all directions of what the row would add to its P
 It does not vanish where the row happens to be across the joint, in a singular configuration or everywhere if the
 constraint is redundant. But it does if the joint cannot move the point: the spin of a slender rod about itself, or a
 hinge whose axis goes through a ball. The first has so little inertia that it must not count; the second must have a
-scale, since nothing else moves the row. So a part of (|d| f + m)^2 is added, times the D_ii of a single turning axis, or
+scale, since nothing else moves the row. So a part of (|d| f + m)^2 is added, times D_ii of a single turning axis, or
 times the reciprocal of the mean inertia about several, in which a spin does not show.
 
 Sliding joints of the tree do not count as levers: what turns a heavy slide on a long lever is as slow as the slide
