@@ -87,7 +87,8 @@ def destination(path: Where) -> Path:
 def real_path(path: Where) -> Path:
     """What a symbolic link points to; any other path as it is. OSError for a name that no file can have."""
     try:
-        os.fsencode(path)
+        if b"\0" in os.fsencode(path):
+            raise ValueError("NUL")
         return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     except ValueError:  # NUL, or characters that the file system cannot encode
         raise OSError(errno.EINVAL, "no file can have this name") from None

@@ -7,12 +7,13 @@ time and memory as the size of the file justifies; the system ends it if it uses
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from typing import BinaryIO
 
 _CHILD = "from momentree.simulate.separate_reader import main; main()"
-_SECONDS, _BYTES_PER_SECOND = 1, 20_000_000  # of computing in the child
+_SECONDS, _BYTES_PER_SECOND = 0.8, 20_000_000  # of computing in the child
 _WAIT = 60  # seconds, where the system counts no computing time, and however busy it is
 _ROOM = 1 << 30  # bytes of memory besides
 
@@ -50,9 +51,8 @@ def _limit(size: int) -> None:
         return
     import resource
 
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(spent.ru_utime + spent.ru_stime) + 1 + _SECONDS + size // _BYTES_PER_SECOND
-    _lower(resource.RLIMIT_CPU, seconds)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS + size / _BYTES_PER_SECOND)  # its signal ends the process
     with open("/proc/self/statm", "rb") if os.path.exists("/proc/self/statm") else open(os.devnull, "rb") as table:
         pages = table.read().split()[:1]
     if pages:
