@@ -117,7 +117,7 @@ class Parts:
                 )
             _sweep(folder_of(path))
             text = manifest.text().encode()
-            write_whole(folder_of(path) / MANIFEST, text)
+            _write(folder_of(path) / MANIFEST, text)
         except BaseException as error:
             lock.release()
             if isinstance(error, OSError):
@@ -169,7 +169,7 @@ class Parts:
         file = io.BytesIO()
         named: dict[str, Any] = {"sum": np.frombuffer(total, np.uint8), **arrays}
         np.savez(file, **named)
-        write_whole(self.folder / f"chunk-{len(self.chunks) + 1:06d}.npz", file.getbuffer())
+        _write(self.folder / f"chunk-{len(self.chunks) + 1:06d}.npz", file.getbuffer())
         self.chunks.append(chunk)
         self._sums.append(total)
 
@@ -216,6 +216,11 @@ def _entered(path: Path) -> Lock:
 def _unwritable(path: Path, error: OSError) -> MomentreeError:
     reason = f"{printable(folder_of(path))}: cannot be written: {reason_of(error)}"
     return MomentreeError(f"{reason}. Nothing was computed yet. Choose another folder.")
+
+
+def _write(file: Path, content: bytes | memoryview) -> None:
+    """Write it atomically, first under a name that `_sweep` knows, should this process be killed."""
+    write_whole(file, content, part=file.with_name(f"{file.name}.part"))
 
 
 def _leftover(path: Path) -> float | None:
