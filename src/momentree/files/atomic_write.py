@@ -18,7 +18,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from momentree.errors import MomentreeError
@@ -41,7 +41,7 @@ def write_file(path: Where, *content: Content) -> None:
 
 
 def write_files(files: Mapping[Where, tuple[Content, ...]]) -> None:
-    """Write files that belong together: the first is replaced only when all of them are on the disk."""
+    """Write files that belong together, all or none: the first is replaced when all of them are on the disk."""
     written: list[tuple[str, Path]] = []
     path: Where = ""
     try:
@@ -49,8 +49,7 @@ def write_files(files: Mapping[Where, tuple[Content, ...]]) -> None:
             target = _target(path)
             written.append((_part_beside(target), target))
             _write(written[-1][0], content, target)
-        for part, target in written:
-            os.replace(part, target)
+        _replace_all(written)
     except OSError as error:
         raise MomentreeError(unwritable(path, error)) from None
     finally:
@@ -182,6 +181,27 @@ def _write(part: str, content: tuple[Content, ...], target: Path) -> None:
             file.write(piece.encode() if isinstance(piece, str) else piece)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _replace_all(written: Sequence[tuple[str, Path]]) -> None:
+    """Rename each; if one fails, give those before it back what they were, by a second name of the old file."""
+    done: list[tuple[str, Path]] = []
+    try:
+        for part, target in written:
+            old, is_new = f"{part}.old", not os.path.exists(target)
+            if len(written) > 1:
+                with contextlib.suppress(OSError):
+                    os.link(target, old)
+            done.append(("" if is_new else old, target))
+            os.replace(part, target)
+    except BaseException:
+        for old, target in done[:-1]:
+            with contextlib.suppress(OSError):
+                os.replace(old, target) if old else os.unlink(target)
+        raise
+    finally:
+        for old, _ in done:
+            _discard(old)
 
 
 def _discard(part: str) -> None:

@@ -128,6 +128,24 @@ def test_files_that_belong_together_are_written_both_or_neither(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"first", "second"}
 
 
+@pytest.mark.parametrize("existed", [True, False])
+def test_if_the_second_of_two_cannot_be_renamed_the_first_is_as_it_was(tmp_path, monkeypatch, existed):
+    first, second, replace, calls = tmp_path / "first", tmp_path / "second", os.replace, []
+    if existed:
+        first.write_bytes(OLD)
+
+    def once(source, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(5, "Input/output error")
+        replace(source, target)
+
+    monkeypatch.setattr(atomic_write.os, "replace", once)
+    with pytest.raises(mt.MomentreeError, match="second: cannot be written: Input/output error"):
+        write_files({first: ("new",), second: ("new",)})
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == ({"first": OLD} if existed else {})
+
+
 def test_a_new_file_has_the_permissions_that_the_user_wants(tmp_path):
     before = os.umask(0o027)
     try:
