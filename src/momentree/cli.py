@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -145,7 +146,7 @@ def run(
     if file is None and not resume:
         raise typer.BadParameter("give a model file, or --resume and --out.")
     if plot is not None:
-        from momentree.look.run_picture import check_picture
+        from momentree.look.picture_files import check_picture
 
         check_picture(plot)
     with _told_plainly():
@@ -308,13 +309,27 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 def main() -> None:
     """Exit status: 0 done, 1 the model is bad (message on stderr), 2 the command line is wrong."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except MomentreeError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader went away, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # of standard output: files have errors of their own
+        _refuse_to_print(error)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _refuse_to_print(error: OSError) -> None:
+    """Say why nothing can be printed, and end; what is still to be printed is given up."""
+    with contextlib.suppress(OSError):
+        reason = f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
+        print(f"{reason}. Choose another file.", file=sys.stderr, flush=True)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(1)
