@@ -37,9 +37,7 @@ class System:
         self.mechanism, self._model, self.code = mechanism, model, code
 
     @classmethod
-    def of(
-        cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None
-    ) -> System:
+    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The system of a model, or one error with every problem."""
         kept = copy.copy(model)
         vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later

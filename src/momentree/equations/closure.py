@@ -12,14 +12,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.kinematics import records, seen_at
-from momentree.equations.sweeps import Record
+from momentree.equations.kinematics import records
+from momentree.equations.loops import _opening, _second_in_first, joints_of_loops
+from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
 from momentree.model.values import TIME
-from momentree.spatial import Motion, Transform
+from momentree.spatial import Motion, Rotation, Vector
 from momentree.spatial.rotation import rotation_vector
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
 
@@ -38,13 +39,14 @@ class Configuration:
         self.u = np.zeros(mechanism.nv) if u is None else u
 
     @cached_property
-    def bodies(self) -> list[Record]:
+    def bodies(self) -> Records:
         """The ground and the bodies, placed and moving."""
         return records(self.mechanism, self.q, self.u, t=self.t)
 
     @cached_property
     def joints(self) -> list[ClosingJoint]:
-        return [ClosingJoint(self, loop) for loop in self.mechanism.loops]
+        faced = joints_of_loops(self.mechanism, self.bodies)[1:] if self.mechanism.loops else []
+        return [ClosingJoint(self, *each) for each in zip(self.mechanism.loops, faced, strict=True)]
 
     def gaps(self) -> Array:
         """The gap of each row on positions; zero when everything is closed."""
@@ -60,11 +62,21 @@ class Configuration:
 
     def jacobian(self, on_rates: bool = False) -> Array:
         """J: rows by rates of the tree; the velocities of the rows are J u where nothing is prescribed."""
-        found = [joint.directions @ joint.jacobian for joint in self.joints]
+        blocks = list(self.blocks(on_rates))
+        J = np.zeros((sum(len(block) for _, block in blocks), self.mechanism.nv))
+        start = 0
+        for columns, block in blocks:
+            J[start : start + len(block), columns] = block
+            start += len(block)
+        return J
+
+    def blocks(self, on_rates: bool = False) -> Iterator[tuple[Array, Array]]:
+        """J in parts: for each loop and constraint, the columns (rates) that it depends on and its rows there."""
+        for joint in self.joints:
+            yield joint.columns, joint.directions @ joint.block
         for closure in self.mechanism.closures:
             if closure.holonomic or on_rates:
-                found.append(self._slopes(closure)[None])
-        return np.concatenate([np.zeros((0, self.mechanism.nv)), *found])
+                yield np.arange(self.mechanism.nv), self._slopes(closure)[None]
 
     # --- what expressions call by name ------------------------------------------------------------------------------
 
@@ -100,7 +112,7 @@ class Configuration:
 
     def _place(self, joint: str) -> TreeBody | ClosingJoint:
         place = self.mechanism.by_joint[joint]
-        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loops.index(place)]
+        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
     @cached_property
     def _named(self) -> dict[Reference, float]:
@@ -145,12 +157,14 @@ class Configuration:
 
 
 class ClosingJoint:
-    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M."""
+    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M.
 
-    def __init__(self, configuration: Configuration, loop: Loop):
-        self.configuration, self.loop = configuration, loop
-        self.X_F, self.X_M = (self._placement(end) for end in (loop.first, loop.second))
-        self.X_FM = self.X_F.inverse() @ self.X_M
+    Positions are told from where the paths to the two bodies leave the ground: exact far from the origin, too.
+    """
+
+    def __init__(self, configuration: Configuration, loop: Loop, faced: Record):
+        self.configuration, self.loop, self.faced = configuration, loop, faced
+        self.X_FM = _second_in_first(faced)
         self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     @cached_property
@@ -177,7 +191,8 @@ class ClosingJoint:
 
     def velocity(self) -> Array:
         """How the second frame moves as seen from the first."""
-        return self._seen(self._velocity(self.loop.second) - self._velocity(self.loop.first))
+        R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
+        return -np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
 
     def rates(self) -> Array:
         """The joint's own rates, from that velocity."""
@@ -186,25 +201,48 @@ class ClosingJoint:
 
     @cached_property
     def jacobian(self) -> Array:
-        """That velocity by the rates of the tree: only joints on the loop count."""
-        mechanism, bodies = self.configuration.mechanism, self.configuration.bodies
-        J = np.zeros((6, mechanism.nv))
-        first, second, _ = mechanism.ways(self.loop)
-        for number, sign in [(number, 1) for number in second] + [(number, -1) for number in first]:
-            body, record = mechanism.bodies[number - 1], bodies[number]
-            if body.laws is None:
-                for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
-                    J[:, place] = sign * self._seen(seen_at(self.X_M.offset, record, column))
+        """That velocity by the rates of the tree."""
+        J = np.zeros((6, self.configuration.mechanism.nv))
+        J[:, self.columns] = self.block
         return J
 
-    def _placement(self, end: Attached) -> Transform:
-        X_0: Transform = self.configuration.bodies[end.body].X_0
-        return X_0 @ end.placement
+    @cached_property
+    def columns(self) -> Array:
+        """The rates of the joints on the loop: the only ones that count."""
+        bodies = self.configuration.mechanism.bodies
+        return np.array([i for number, _ in self._signed for i in range(*bodies[number - 1].v.indices(1 << 60))], int)
 
-    def _velocity(self, end: Attached) -> Motion:
-        record = self.configuration.bodies[end.body]
-        return seen_at(self.X_M.offset, record, record.v)
+    @cached_property
+    def block(self) -> Array:
+        """6 x columns: the velocity by these rates."""
+        bodies, first, second = self.configuration.bodies, self.faced.first, self.faced.second
+        O_2 = second.r + second.X_0.rotation @ self.loop.second.placement.offset
+        O_1 = first.r + first.X_0.rotation @ self.faced.arm
+        R = (first.X_0.rotation @ self.loop.first.placement.rotation).T
+        found = []
+        for number, sign in self._signed:
+            record = bodies[number]
+            lever = (O_2 if sign > 0 else O_1) - record.r
+            found += [self._seen(record, column, lever, R, sign) for column in record.A.columns]
+        return np.array(found, dtype=float).reshape(-1, 6).T
 
-    def _seen(self, v: Motion) -> Array:
-        R = self.X_F.rotation.T
-        return np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
+    @cached_property
+    def path(self) -> list[int]:
+        """The bodies around the loop, whose joints move it."""
+        first, second, _ = self.configuration.mechanism.ways(self.loop)
+        return [*second, *first]
+
+    @cached_property
+    def _signed(self) -> list[tuple[int, int]]:
+        """Those whose joints move freely, the ones towards the first end with the sign -1."""
+        mechanism = self.configuration.mechanism
+        first, second, _ = mechanism.ways(self.loop)
+        signed = [(number, 1) for number in second] + [(number, -1) for number in first]
+        return [(number, sign) for number, sign in signed if mechanism.bodies[number - 1].laws is None]
+
+    @staticmethod
+    def _seen(record: Record, column: Motion, lever: Vector, R: Rotation, sign: int) -> tuple[float, ...]:
+        w = record.X_0.rotation @ column.angular
+        v = R @ (record.X_0.rotation @ column.linear + w.cross(lever))
+        w = R @ w
+        return (*v, *w) if sign > 0 else (*(-v), *(-w))

@@ -191,7 +191,7 @@ class Model:
         | argument  | meaning                                                                                         |
         |-----------|-------------------------------------------------------------------------------------------------|
         | free      | parameters that stay open until run time                                                        |
-        | code      | machine code: "straight-line" (fast) or "rolled" (made quickly for many bodies); None: what suits |
+        | code      | machine code: "straight-line" (fast), "rolled" (made quickly for many bodies); None: what suits |
         | tolerance | m: within which constraints of loops count as redundant; None: the model's own                   |
         """
         from momentree.system import System

@@ -235,6 +235,11 @@ class Mechanism:
         return found
 
     @cached_property
+    def loop_numbers(self) -> dict[str, int]:
+        """The name of each joint that closes a loop -> where the loop stands in `loops`."""
+        return {loop.name: i for i, loop in enumerate(self.loops) if loop.connection is not None}
+
+    @cached_property
     def size(self) -> float:
         """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
         return mechanism_size(self.at_defaults())

@@ -57,7 +57,7 @@ def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
 
 def _link_lengths(mechanism: Mechanism, loop: Loop) -> Iterator[float]:
     """Within each body around the loop, the distance between the two joints of the loop there."""
-    first, second, base = mechanism.ways(loop)
+    first, second, _ = mechanism.ways(loop)
     ends: list[Vector] = []
     for path, end in ((first, loop.first), (second, loop.second)):
         at = end.placement.offset
