@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from momentree.equations.closure import Array, Configuration
+from momentree.equations.closure import Array, Block, Configuration, Places
 from momentree.model.joint import Joint
 from momentree.spatial import Force
 from momentree.structure.mechanism import Mechanism
 
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
 WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
-LARGEST_DENSE = 60_000  # entries of J: some 200 rows; beyond it is sparse
+LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
 TURNS = 3  # of the filtered solve
 
 
@@ -40,7 +40,7 @@ def row_scales(mechanism: Mechanism) -> Array:
     """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
     found = []
     for number, loop in enumerate(mechanism.loops):
-        found += [row_scale(mechanism, number, row.direction) for row in loop.joint.rows(loop.joint.reference())]
+        found += [row_scale(mechanism, number, row.direction) for row in loop.rows]
     return np.array(found, dtype=float)
 
 
@@ -55,7 +55,7 @@ def row_tolerances(mechanism: Mechanism) -> Array:
     """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
     found = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-        found += [min(length / size, CUT_OFF / WITHIN)] * len(loop.joint.rows(loop.joint.reference()))
+        found += [min(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
     return np.array(found, dtype=float)
 
 
@@ -91,7 +91,7 @@ class Scales:
 
     def scaled(self, at: Configuration, on_rates: bool = False, more: Sequence[tuple[Array, str]] = ()) -> ScaledRows:
         """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
-        everything = np.arange(self.mechanism.nv)
+        everything: Places = np.arange(self.mechanism.nv, dtype=np.intp)
         blocks = [*at.blocks(on_rates), *((everything, np.asarray(row)[None]) for row, _ in more)]
         return ScaledRows(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
 
@@ -103,7 +103,7 @@ class Scales:
 class ScaledRows:
     """J in scaled rows and columns at one configuration: rows of loops, of constraints, and of joints (the last)."""
 
-    def __init__(self, blocks: Sequence[tuple[Array, Array]], rows: Array, columns: Array, last: Sequence[float] = ()):
+    def __init__(self, blocks: Sequence[Block], rows: Array, columns: Array, last: Sequence[float] = ()):
         others = list(_beyond(blocks, len(rows)))
         norms = [np.linalg.norm(block * columns[places]) for places, block in others[: len(others) - len(last)]]
         self.row_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
@@ -114,7 +114,7 @@ class ScaledRows:
     def dense(self) -> bool:
         return isinstance(self.J, np.ndarray)
 
-    def among(self, columns: Array) -> ScaledRows:
+    def among(self, columns: Places) -> ScaledRows:
         """The same with some of the columns only."""
         found = object.__new__(ScaledRows)
         found.row_scales, found.column_scales, found.J = (
@@ -213,7 +213,7 @@ class ScaledRows:
         return np.asarray(factors.U.diagonal()[factors.perm_c])
 
 
-def _beyond(blocks: Sequence[tuple[Array, Array]], rows: int) -> Iterable[tuple[Array, Array]]:
+def _beyond(blocks: Sequence[Block], rows: int) -> Iterable[Block]:
     """The blocks, of one row each, below those of loops."""
     start = 0
     for places, block in blocks:
@@ -222,7 +222,7 @@ def _beyond(blocks: Sequence[tuple[Array, Array]], rows: int) -> Iterable[tuple[
         start += len(block)
 
 
-def _assembled(blocks: Sequence[tuple[Array, Array]], rows: Array, columns: Array) -> Any:
+def _assembled(blocks: Sequence[Block], rows: Array, columns: Array) -> Any:
     """One matrix of scaled blocks: an array, or sparse where that would be large."""
     m, n = len(rows), len(columns)
     starts = np.cumsum([0, *(len(block) for _, block in blocks)])

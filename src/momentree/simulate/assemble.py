@@ -55,8 +55,8 @@ def branches(
     task = _Assembly(mechanism, given or {}, guess, t)
     found: list[Array] = []
     for start in task.starts(BRANCH_STARTS):
-        q, misfit = task.closing.close(start)
-        q = task.unwound(q)
+        at, misfit = task.closing.close(start)
+        q = task.unwound(at.q)
         if misfit <= 1 and all(task.distance(q, other) > 1e-6 for other in found):
             found.append(q)
             loose = task.freedom(q)
@@ -127,11 +127,11 @@ class _Assembly:
         closed: list[Array] = []
         misses: list[tuple[float, Array]] = []
         for attempt, start in enumerate(self.starts(ATTEMPTS)):
-            q, misfit = self.closing.close(self.towards_guess(start))
+            at, misfit = self.closing.close(self.towards_guess(start))
             if misfit <= 1:
-                closed.append(self.unwound(q))
+                closed.append(self.unwound(at.q))
             else:
-                misses.append((misfit, q))
+                misses.append((misfit, at.q))
             if closed and self._enough(attempt, closed[-1]):
                 break
             if not closed and attempt >= 12 and _settled([misfit for misfit, _ in misses]):
@@ -163,7 +163,7 @@ class _Assembly:
 
     def towards_guess(self, start: Array) -> Array:
         """Where all that was not guessed comes nearest to closing with what was: there the way down begins."""
-        return self.closing.holding(self.hints).close(start)[0] if self.partly else start
+        return self.closing.holding(self.hints).close(start).q if self.partly else start
 
     def placed(self, q: Array) -> bool:
         """Whether the configuration is the one that was asked for, and not one that closing found."""

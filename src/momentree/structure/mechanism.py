@@ -12,7 +12,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.joint import Coordinates, Joint, Row
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
@@ -109,6 +109,11 @@ class Loop:
     first: Attached
     second: Attached
     connection: Connection | None  # None for a split body
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
+        return self.joint.rows(self.joint.reference())
 
 
 @dataclass(frozen=True)
