@@ -26,7 +26,9 @@ from momentree.structure.mechanism import Mechanism
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
 WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
 LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
+MOST_OFF_CLOSED = 1e-2  # what it becomes at most where loops are open
 TURNS = 3  # of the filtered solve
+SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
 def rate_units(joint: Joint) -> tuple[str, ...]:
@@ -77,9 +79,10 @@ def column_scales(mechanism: Mechanism) -> Array:
 def cut_off(gap: float) -> float:
     """The cut-off at a configuration that is open by `gap` (scaled): redundant rows look independent there by so much.
 
-    Its square is the regularization of the loop solve (docs/theory/loops.md).
+    Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
+    constraints that are independent must still count.
     """
-    return math.hypot(CUT_OFF, 10 * gap)
+    return math.hypot(CUT_OFF, min(10 * gap, MOST_OFF_CLOSED))
 
 
 class Scales:
@@ -178,8 +181,7 @@ class ScaledRows:
     def independent(self, cut: float, rank: int | None = None) -> list[int]:
         """Rows that span all the others, the first among equals; as many as `rank` says where it is known."""
         if not self.dense:
-            new = self._pivots(cut * cut)
-            return np.flatnonzero(new > 4 * cut * cut).tolist()
+            return np.flatnonzero(self._new_in_rows() > cut * cut).tolist()
         count = self.rank(cut) if rank is None else rank
         if not count:
             return []
@@ -207,10 +209,17 @@ class ScaledRows:
         shifted = (self._gram + shift * identity(self.J.shape[0])).tocsc()
         return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
-    def _pivots(self, shift: float) -> Array:
-        """shift + what is new in each row, squared, after the rows that were eliminated before it."""
-        factors = self._factors(shift)
-        return np.asarray(factors.U.diagonal()[factors.perm_c])
+    def _new_in_rows(self) -> Array:
+        """What is new in each row, squared, after the rows that were eliminated before it: the pivots of J J'.
+
+        That of a redundant row is proportional to the shift, often many times as large: two shifts tell what it is
+        without one.
+        """
+        pivots = []
+        for shift in SHIFTS:
+            factors = self._factors(shift)
+            pivots.append(np.asarray(factors.U.diagonal()[factors.perm_c]))
+        return np.asarray(pivots[0] - SHIFTS[0] * (pivots[1] - pivots[0]) / (SHIFTS[1] - SHIFTS[0]))
 
 
 def _beyond(blocks: Sequence[Block], rows: int) -> Iterable[Block]:

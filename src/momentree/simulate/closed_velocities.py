@@ -65,6 +65,11 @@ def _cut_off(at: Configuration, rows: ScaledRows, placed: bool, entries: Sequenc
     return CUT_OFF
 
 
+def freedoms(at: Configuration) -> int:
+    """Of the mechanism where its constraints are not singular."""
+    return at.mechanism.nv - _regular_rank(at, rows_at(at).rank(CUT_OFF))
+
+
 def _regular_rank(at: Configuration, rank: int) -> int:
     """The rank where the constraints are not singular: once found, for all configurations that have it too."""
     known: int | None = vars(at.mechanism).get("_regular_rank")

@@ -20,8 +20,10 @@ from momentree.structure.mechanism import Mechanism
 
 EPS = float(np.finfo(float).eps)
 CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
+CREEPING = 12  # steps that together take off less than 1e-5 of the gaps lead nowhere
 STRICT = 1e-10  # cut-off of the steps that may close a loop near a toggle
 STRICT_WAY = 10.0  # such steps may go so many times the root of the closure error
+EXACT = 100.0  # times what round-off leaves of gaps: what is open by more is not closed exactly
 LONGEST = 0.6  # rad, or of the size: a longer step would leave the branch
 
 
@@ -51,10 +53,11 @@ class Open(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """Where a search ended: the configuration, and its largest gap by the tolerance (closed up to 1)."""
+    """Where a search ended: the configuration, its largest gap by the tolerance (closed up to 1), and by round-off."""
 
     at: Configuration
     misfit: float
+    exact: bool
 
     @property
     def q(self) -> Array:
@@ -110,19 +113,20 @@ class Closing:
         """The configuration that steps downhill lead to."""
         here = self.residual(q)
         if here.closed_exactly:
-            return Closed(here.at, self._misfit(here))
+            return self._closed(here)
         return self._strictly(self._polished(self._downhill(here), CUT_OFF))
 
     def _downhill(self, here: Open) -> Open:
         """Levenberg-Marquardt steps until all gaps are within tolerance, or no step makes them smaller."""
-        damping = 1e-3
+        damping, sizes = 1e-3, [here.size]
         for _ in range(200):
-            if self._misfit(here) <= 1:
+            if self._misfit(here) <= 1 or (sizes[-1] > (1 - 1e-5) * sizes[-CREEPING:][0] and len(sizes) > CREEPING):
                 break
             there = self._stepped(here, here.rows.damped(here.gaps, damping * here.size**2 + CUT_OFF**2))
             if there.size**2 < here.size**2 * (1 - 1e-12):
                 downhill = here.size**2 - there.size**2 > 1e-6 * here.size**2
                 here, damping = there, max(damping / 5, 1e-12)
+                sizes.append(here.size)
                 if not downhill:
                     break
             elif damping > 1e8:
@@ -156,7 +160,10 @@ class Closing:
             way = self._length(difference(self.mechanism, here.at.q, there.at.q)[self.moving])
             if there.size <= 2 * float(np.linalg.norm(there.exact)) and way <= STRICT_WAY * math.sqrt(here.size):
                 here = there
-        return Closed(here.at, self._misfit(here))
+        return self._closed(here)
+
+    def _closed(self, here: Open) -> Closed:
+        return Closed(here.at, self._misfit(here), bool((np.abs(here.gaps) <= EXACT * here.exact).all()))
 
     def _stepped(self, here: Open, step: Array) -> Open:
         """A step backwards along what would open it."""
