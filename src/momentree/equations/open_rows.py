@@ -33,7 +33,7 @@ from momentree.spatial import REST, Force, Motion, Scalar, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.scalar import minimum
 from momentree.spatial.symmetric import REGULARISATION, product, semidefinite_solver
-from momentree.structure.reach import Packed, Reach
+from momentree.structure.reach import Bound, Reach, turning
 
 OFF_CLOSED = 1e3  # times the squared closure error: what redundant rows seem to have of eigenvalues, with a margin
 MOST_OFF_CLOSED = 1e-4  # where loops are wide open, constraints that are independent must still count
@@ -164,11 +164,16 @@ def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> 
     return Bundle(F, b, Phi, scale).spread(body.arranged.up, body.arranged.above)
 
 
-def _at_most(body: Record, reach: Reach | Packed) -> Scalar:
-    """What a joint could add to Phi_kk of a row: structure/reach.py (1)."""
+def _at_most(body: Record, bound: Bound) -> Scalar:
+    """How much a joint could add to Phi_kk of a row: structure/reach.py (1)."""
+    reach, swing = bound
     N = reach.packed(body.A.columns) if isinstance(reach, Reach) else reach
     D = (body.D[i][j] for i in range(len(body.D)) for j in range(i + 1))
-    return sum(x * y for x, y in zip(N, D, strict=True))
+    total = sum(x * y for x, y in zip(N, D, strict=True))
+    turns = turning(body.A.columns)
+    if len(turns) < 2:
+        return total
+    return total + swing * len(turns) / sum(body.A.columns[i] @ body.W[i] for i in turns)
 
 
 def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:

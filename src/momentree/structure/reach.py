@@ -9,7 +9,10 @@ D = (A' M* A)^-1, the sum over all directions of what the row would add to its P
     sum over i, j of  N_ij D_ij ,    N_ij = f^2 v_i . v_j + m^2 w_i . w_j                                     (1)
 
 It does not vanish where the row happens to be across the joint, in a singular configuration or everywhere if the
-constraint is redundant. But it does if the joint cannot move the row at all: the spin of a slender rod about itself.
+constraint is redundant. But it does if the joint cannot move the point: the spin of a slender rod about itself, or a
+hinge whose axis goes through a ball. The first has so little inertia that it must not count; the second must have a
+scale, since nothing else moves the row. So a part of (|d| f + m)^2 is added, times D_ii of a single turning axis, or
+times the reciprocal of the mean inertia about several, in which a spin does not show.
 
 Sliding joints of the tree do not count as levers: what turns a heavy slide on a long lever is as slow as the slide
 itself, which counts. Where a slide is prescribed, or closes the loop, it is as long as the rest of the loop at most.
@@ -27,6 +30,7 @@ from momentree.structure.closing import Plan
 from momentree.structure.mechanism import Loop, Mechanism, Reversed, TreeBody
 
 Packed = tuple[Scalar, ...]  # of a symmetric matrix: row by row up to the diagonal
+LEAST = 1e-2  # of the square of the whole lever: so much counts at least
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,22 @@ class Reach:
     d: Vector
 
     def packed(self, axes: Sequence[Motion]) -> Packed:
-        """N of (1) for these axes; entries beside the diagonal count twice."""
+        """N of (1) for these axes, and what is added of a single turning one; entries beside the diagonal twice."""
         moved = [axis.linear + axis.angular.cross(self.d) for axis in axes]
-        found = []
+        single, found = len(turning(axes)) == 1, []
         for i, axis in enumerate(axes):
             for j in range(i + 1):
                 N = self.f * self.f * (moved[i] @ moved[j]) + self.m * self.m * (axis.angular @ axes[j].angular)
                 found.append(N if i == j else 2 * N)
+            if single:
+                found[-1] = found[-1] + self.swing * (axis.angular @ axis.angular)
         return tuple(found)
+
+    @property
+    def swing(self) -> Scalar:
+        """What is added of several turning axes, times the reciprocal of the mean inertia about them."""
+        lever = self.m + self.f * norm(self.d)
+        return LEAST * (lever * lever)
 
     def at_parent(self, body: TreeBody, length: Scalar) -> Reach:
         """The same in the parent of a body, which the row enters at the mount."""
@@ -56,12 +68,15 @@ class Reach:
         return Reach(self.f, self.m + self.f * lever if passes else 0.0, body.mount.offset)
 
 
+Bound = tuple[Reach | Packed, Scalar]
+
+
 def reaches(
     mechanism: Mechanism, plan: Plan, rows: Sequence[Sequence[Force]], lengths: Sequence[Scalar]
-) -> list[tuple[Reach | Packed, ...]]:
-    """For each body, of each row that is open in it: N, or what it follows from where axes are not fixed in it."""
+) -> list[tuple[Bound, ...]]:
+    """For each body, of each row that is open in it: N, or what it follows from if axes are not fixed, and `swing`."""
     open_at: list[list[tuple[Reach, Scalar] | None]] = [[None] * place.arranged.rows for place in plan.places]
-    found: list[tuple[Reach | Packed, ...]] = [()] * (len(mechanism.bodies) + 1)
+    found: list[tuple[Bound, ...]] = [()] * (len(mechanism.bodies) + 1)
     for number in reversed(plan.order):
         place, here = plan.places[number], open_at[number]
         left = here[place.arranged.closes :]
@@ -74,12 +89,23 @@ def reaches(
             known = [row for row in here if row is not None]
             if body.v.stop > body.v.start:
                 axes = body.joint.axes(body.connection.joint.reference()).columns
-                fixed = _fixed_in_body(body)
-                found[number] = tuple(reach.packed(axes) if fixed else reach for reach, _ in known)
+                several, fixed = len(turning(axes)) > 1, _fixed_in_body(body)
+                found[number] = tuple(
+                    (reach.packed(axes) if fixed else reach, reach.swing if several else 0.0) for reach, _ in known
+                )
             left = [(reach.at_parent(body, length), length) for reach, length in known]
         for row, above in zip(left, place.arranged.up, strict=True):
             open_at[place.parent][above] = row
     return found
+
+
+def turning(axes: Sequence[Motion]) -> list[int]:
+    """Which of the axes turn."""
+    return [i for i, axis in enumerate(axes) if any(not _is_zero(x) for x in axis.angular)]
+
+
+def _is_zero(x: Scalar) -> bool:
+    return isinstance(x, (int, float)) and x == 0
 
 
 def _fixed_in_body(body: TreeBody) -> bool:
