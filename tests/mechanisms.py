@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import momentree as mt
 from momentree.equations.closure import Configuration
 from momentree.equations.kinematics import records
+from momentree.equations.scaled_rows import CUT_OFF, Scales
 from momentree.model.joints import JOINTS
 from momentree.simulate.assemble import integrate, reference
 from momentree.simulate.state import State
@@ -251,4 +252,5 @@ def closed_state(random: np.random.Generator, system: mt.System, q: np.ndarray, 
     """A state at a configuration where all loops are closed, with random rates that keep them so."""
     v = random.standard_normal(system.nv)
     at = Configuration(system.mechanism, q, v, t)
-    return State(system.mechanism, q, v - np.linalg.pinv(at.jacobian(), rcond=1e-9) @ at.velocities(), t)
+    rows = Scales(system.mechanism).scaled(at)
+    return State(system.mechanism, q, v - rows.shortest(rows.scaled(at.velocities()), CUT_OFF), t)

@@ -17,7 +17,6 @@ from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
-from momentree.structure.size import RELATIVE_TOLERANCE, loop_sizes, loop_tolerances, mechanism_size
 
 
 class Reversed:
@@ -247,21 +246,29 @@ class Mechanism:
     @cached_property
     def size(self) -> float:
         """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        from momentree.structure.size import mechanism_size
+
         return mechanism_size(self.at_defaults())
 
     @cached_property
     def loop_sizes(self) -> tuple[float, ...]:
         """The size of each loop (m): half its perimeter."""
+        from momentree.structure.size import loop_sizes
+
         return loop_sizes(self.at_defaults())
 
     @cached_property
     def loop_tolerances(self) -> tuple[float, ...]:
         """By how much each loop may stay open (m) where its constraints are redundant."""
+        from momentree.structure.size import loop_tolerances
+
         return loop_tolerances(self)
 
     @cached_property
     def tolerance(self) -> float:
         """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        from momentree.structure.size import RELATIVE_TOLERANCE
+
         return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
 
     def with_tolerance(self, tolerance: float | None) -> Mechanism:

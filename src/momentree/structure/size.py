@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from momentree.spatial import ZERO, Vector
-
-if TYPE_CHECKING:
-    from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+from momentree.structure.reach import loop_lengths, norm
 
 RELATIVE_TOLERANCE = 1e-6  # of the size of a loop: the length tolerance where none is set
 LARGEST_TOLERANCE = 1e-2  # of the size of a loop: a larger one would tell nothing apart
@@ -23,15 +20,15 @@ ROUND_OFF = 1e-9  # of the extent of bodies: axes that should meet in a point mi
 
 def mechanism_size(mechanism: Mechanism) -> float:
     """The largest loop or distance between two joints of one body (m); by the bodies themselves if there is none."""
-    lengths = [*loop_sizes(mechanism), *(_distance(body.mount.offset, ZERO) for body in _carried(mechanism))]
+    lengths = [*loop_sizes(mechanism), *(float(norm(body.mount.offset)) for body in _carried(mechanism))]
     return max(lengths, default=0.0) or max(map(_extent, mechanism.bodies), default=0.0) or 1.0
 
 
 def loop_sizes(mechanism: Mechanism) -> tuple[float, ...]:
     """The size of each loop (m). Where all joints meet in a point, the extent of the bodies around it, else 1 m."""
     found = []
-    for loop in mechanism.loops:
-        half = sum(_link_lengths(mechanism, loop)) / 2
+    for loop, perimeter in zip(mechanism.loops, loop_lengths(mechanism), strict=True):
+        half = float(perimeter) / 2
         extent = max((_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)), default=0.0)
         found.append(half if half > ROUND_OFF * extent else extent or 0.0)
     return tuple(size or max(found) or 1.0 for size in found)
@@ -55,26 +52,9 @@ def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
     return (body for body in mechanism.bodies if body.parent)
 
 
-def _link_lengths(mechanism: Mechanism, loop: Loop) -> Iterator[float]:
-    """Within each body around the loop, the distance between the two joints of the loop there."""
-    first, second, _ = mechanism.ways(loop)
-    ends: list[Vector] = []
-    for path, end in ((first, loop.first), (second, loop.second)):
-        at = end.placement.offset
-        for number in path:
-            yield _distance(at, ZERO)  # a body's frame stands at the joint before it
-            at = mechanism.bodies[number - 1].mount.offset
-        ends.append(at)
-    yield _distance(*ends)
-
-
 def _extent(body: TreeBody) -> float:
     """How far the mass of a body reaches from its joint: the radius of gyration about it (m); 0 without mass."""
     inertia = body.inertia
     if not inertia.mass > 0:
         return 0.0
     return math.sqrt(max(float(sum(inertia.J[:3])), 0.0) / (2 * float(inertia.mass)))
-
-
-def _distance(a: Vector, b: Vector) -> float:
-    return math.hypot(*(float(x) - float(y) for x, y in zip(a, b, strict=True)))
