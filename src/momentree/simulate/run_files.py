@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from momentree.equations.scaled_rows import rate_units
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import printable, reason_of, source, write_whole
-from momentree.simulate.assemble import rate_units
 from momentree.simulate.blocks import Block, End, Meter, Statistics
 from momentree.simulate.checksum import Damaged, checksum_line, has_checksum
 from momentree.simulate.parts import folder_of, read_parts
