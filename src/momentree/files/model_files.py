@@ -13,6 +13,7 @@ from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
+from momentree.model.check import problems_of
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joints import JOINTS
@@ -151,7 +152,7 @@ def _checked(document: Document, name: str) -> Model:
 
     model.source = place
     problems = [model.placed(problem) for problem in reader.problems]
-    problems += [problem for problem in model.check() if not reader.told(problem)]
+    problems += [model.placed(problem) for problem in problems_of(model) if not reader.told(problem)]
     if problems:
         raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
     return model

@@ -170,9 +170,11 @@ class Model:
 
     def check(self) -> list[Problem]:
         """Every problem of the model, none if it can be built."""
-        from momentree.model.check import problems_of
-
-        return [self.placed(problem) for problem in problems_of(self)]
+        try:
+            self.build()
+        except ModelError as error:
+            return list(error.problems)
+        return []
 
     def placed(self, problem: Problem) -> Problem:
         """The problem with its file and line, if the model came from a file (`source` knows the lines)."""
