@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from mechanisms import four_bar
 
 import momentree as mt
+from mechanisms import four_bar
 from momentree.model import Body
 
 SCALES = [(1e-7, 1e-15), (1e-3, 1e-3), (1.0, 1.0), (1e3, 1e3), (1e5, 1e9)]  # m, kg
