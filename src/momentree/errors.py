@@ -5,10 +5,23 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class MomentreeError(Exception):
-    """The base of every error that a mistake in a model, a file or a call can cause."""
+    """The base of every error that a mistake in a model, a file or a call can cause.
+
+    All of them pass whole through pickle and copy, as pools of processes need it, whatever arguments they are made of.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, dict(vars(self)))
+
+
+def _restored(cls: type[MomentreeError], args: tuple[Any, ...], fields: dict[str, Any]) -> MomentreeError:
+    error = cls.__new__(cls, *args)  # the message is known already, so nothing is to be made of the fields
+    vars(error).update(fields)
+    return error
 
 
 @dataclass(frozen=True)
