@@ -55,6 +55,10 @@ class ModelError(MomentreeError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class ModelWarning(UserWarning):
+    """A model that can be computed, but not as it is in nature: bodies with inertias that no body has."""
+
+
 class ExpressionError(MomentreeError):
     """A mistake in the text of an expression, with its place (0-based) in the text."""
 

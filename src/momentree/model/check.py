@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape
+from momentree.model.bodies import Body, Shape, check_choice
 from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -111,6 +111,8 @@ class _Check:
         with self.at("", "name"):
             if not isinstance(model.name, str) or not model.name.isprintable():
                 raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
+        with self.at("", "inertia_check"):
+            check_choice(model.inertia_check)
         with self.at("", "gravity"):
             self.values.vector(model.gravity, "gravity")
         for what in ("position", "rotation"):
@@ -143,7 +145,7 @@ class _Check:
     def _body(self, body: Body) -> None:
         body.check_sources()
         if body.shape is None:  # a shape is looked at on its own
-            body.rigid_inertia(self.values)
+            body.rigid_inertia(self.values, self.model.inertia_check)
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")

@@ -56,7 +56,8 @@ class Undetermined:
         if self.body.inertia.mass == 0:
             return (
                 f"has no mass, and nothing that hangs on it has inertia that joint '{name}' would move along "
-                f"{self.rate}, so that its motion is not determined. Give it a mass or a joint with less freedom{spins}."
+                f"{self.rate}, so that its motion is not determined. Give it a mass, "
+                f"or a joint with less freedom{spins}."
             )
         return (
             f"joint '{name}' can move it along {self.rate} without moving any inertia, so that its motion is "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from momentree.errors import GraphError, ModelError, Problem, suggestion
+from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion
 from momentree.model import Model
 from momentree.model.check import known_references, problems_of
 from momentree.model.elements import Connection, Split
@@ -48,11 +49,16 @@ def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
     if problems:
         raise ModelError(problems)
     try:
-        return _Freezer(model, free).mechanism()
+        freezer = _Freezer(model, free)
+        found = freezer.mechanism()
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free
         raise ModelError([Problem("free", str(mistake))]) from None
+    if freezer.impossible:
+        said = [*freezer.faults(), 'The motion is computed with that all the same, as inertia_check = "warn" says.']
+        warnings.warn("\n".join(said), ModelWarning, stacklevel=4)  # where build was called
+    return found
 
 
 class Numbered(NamedTuple):
@@ -70,7 +76,10 @@ class _Freezer:
         self.model, self.free = model, tuple(free)
         self.values = Values(dict(model.parameters), free)
         self.defaults = Values(dict(model.parameters)) if free else self.values
-        self.negative: set[str] = set()  # bodies with a negative principal moment
+        doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
+        found = ((body.name, body.impossible(self.defaults)) for body in doubtful)
+        self.impossible = {name: mistake for name, mistake in found if mistake}  # inertias that no body has
+        self.negative = {name for name, mistake in self.impossible.items() if mistake.negative}
         self.given = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
         self.connections = [
             dataclasses.replace(connection, joint=connection.joint.resolved(self.values)) for connection in model.joints
@@ -103,6 +112,13 @@ class _Freezer:
             free=self.free,
             values=self.defaults,
         )
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with each impossible inertia, and where."""
+        for i, body in enumerate(self.model.bodies):
+            if body.name in self.impossible:
+                fault = self.impossible[body.name].fault
+                yield str(self.model.placed(Problem(f"body '{body.name}'", fault, ("body", i, "inertia"))))
 
     # --- the graph -------------------------------------------------------------------------------------------------
 
@@ -292,7 +308,8 @@ class _Freezer:
 
     def inertias(self) -> dict[int, RigidInertia]:
         """By given number, in the frames that the user calls the bodies' own; split bodies share theirs."""
-        whole = {i: body.rigid_inertia(self.values) for i, body in enumerate(self.model.bodies, 1)}
+        choice = self.model.inertia_check
+        whole = {i: body.rigid_inertia(self.values, choice) for i, body in enumerate(self.model.bodies, 1)}
         taken: defaultdict[int, float] = defaultdict(float)
         shared = dict(whole)
         for image, split in enumerate(self.splits, len(whole) + 1):
