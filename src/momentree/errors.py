@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+MOST_NAMES = 1000  # among which the one that was meant is looked for
 
 
 class MomentreeError(Exception):
@@ -48,7 +51,7 @@ class Problem:
 
 
 class ModelError(MomentreeError):
-    """Every problem of a model at once."""
+    """Every problem of a model at once; of thousands, the first thousand."""
 
     def __init__(self, problems: Sequence[Problem]):
         self.problems = tuple(problems)
@@ -93,7 +96,7 @@ class AssemblyError(MomentreeError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The way out of a misspelt name: " Did you mean 'coupler'?", or the list of what there is."""
-    known = list(known)
+    known = list(itertools.islice(known, MOST_NAMES))
     folded = {str(other).casefold(): other for other in known}
     near = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
     if near:

@@ -85,6 +85,7 @@ class _Freezer:
             dataclasses.replace(connection, joint=connection.joint.resolved(self.values)) for connection in model.joints
         ]
         self.added: list[str] = []
+        self.cuts = frozenset(model.cuts)
         self.splits = list(model.splits)
 
     def mechanism(self) -> Mechanism:
@@ -126,8 +127,8 @@ class _Freezer:
         """Bodies and joints as given; the freedom of a joint is its weight, so that the freest are cut."""
         arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.connections]
         weights = [c.joint.freedom for c in self.connections]
-        order = [c.name for c in self.connections]
-        cut = [order.index(name) + 1 for name in self.model.cuts]
+        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        cut = [numbers[name] for name in self.model.cuts]
         try:
             return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
         except GraphError:
@@ -139,35 +140,44 @@ class _Freezer:
         """Every part that floats gets a Free joint from the ground to its first body."""
         if not graph.floating:
             return graph
-        loose = Graph(graph.arcs, n=graph.n, weights=graph.weights)
         names = {c.name for c in self.connections}
-        while loose.floating:
-            body = self.model.bodies[loose.floating[0] - 1].name
+        insisted = [arc for arc in graph.cut if self._insisted(arc)]
+        arcs = graph.arcs.tolist()
+        for number in graph.first_floating:
+            body = self.model.bodies[number - 1].name
             name = f"free {body}"
             while name in names:
                 name += "*"
             self.connections.append(Connection(name, Free(), Frame(GROUND), Frame(body)))
             self.added.append(body)
-            arcs = [*loose.arcs.tolist(), (0, self.given[body])]
-            loose = Graph(arcs, n=loose.n, weights=[*loose.weights, 6])
-        return Graph(loose.arcs, n=loose.n, weights=loose.weights, cut=[a for a in graph.cut if self._insisted(a)])
+            arcs.append([0, number])
+        weights = [*graph.weights, *[6] * (len(arcs) - graph.m)]
+        return Graph(arcs, n=graph.n, weights=weights, cut=insisted)
 
     def _insisted(self, arc: int) -> bool:
-        return self.connections[arc - 1].name in self.model.cuts
+        return self.connections[arc - 1].name in self.cuts
 
     def opened(self, graph: Graph) -> Graph:
         """The secondary graph, in which each split body has an image (Ivanov 2022, section 1)."""
         if not self.splits:
             return graph
-        order = [c.name for c in self.connections]
-        for i, split in enumerate(self.splits):
+        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        pairs = [(self.given[split.body], numbers[split.joint]) for split in self.splits]
+        try:
+            return graph.split(pairs)
+        except GraphError:
+            self._refuse_split(graph, pairs)
+            raise
+
+    def _refuse_split(self, graph: Graph, pairs: Sequence[tuple[int, int]]) -> None:
+        """One by one, to find the one that opens no loop."""
+        for i, (split, pair) in enumerate(zip(self.splits, pairs, strict=True)):
             try:
-                graph = graph.split([(self.given[split.body], order.index(split.joint) + 1)])
+                graph = graph.split([pair])
             except GraphError:
                 message = f"joint '{split.joint}' is in no loop, so nothing would hold the other half. "
                 where, path = f"split of '{split.body}'", ("structure", "split", i, "joint")
                 raise ModelError([Problem(where, message + "Split a body at a joint of a loop.", path)]) from None
-        return graph
 
     # --- which tree ------------------------------------------------------------------------------------------------
 
@@ -209,7 +219,7 @@ class _Freezer:
         said = {split.body for split in self.model.splits}
         places: dict[int, set[int]] = {}  # arcs by the body that is to have images there
         for cycle in found.graph.cycles:
-            if found.of_arc[cycle.cut].name in self.model.cuts:
+            if found.of_arc[cycle.cut].name in self.cuts:
                 continue
             heavy = [number for number in cycle.bodies if number and number not in weak]
             heavy = [k for k in heavy if bodies[k - 1].inertia.mass > 0 and bodies[k - 1].name not in said]
@@ -261,7 +271,7 @@ class _Freezer:
         name = self._source(each.body, found.bodies)
         message = str(each)
         beside = [found.of_arc[arc].name for arc in found.graph.cut if each.body.number in found.graph.arcs[arc - 1]]
-        insisted = [joint for joint in beside if joint in self.model.cuts]
+        insisted = [joint for joint in beside if joint in self.cuts]
         if insisted:
             message += f" Or cut another joint of its loop than '{insisted[0]}', so that it carries what has inertia."
         return Problem(f"body '{each.body.name}'", message, ("body", self.given[name] - 1))
