@@ -288,7 +288,8 @@ def _build(file: Path) -> System:
     from momentree.files import load
 
     model = load(file)
-    system = model.build()
+    with _told_plainly():
+        system = model.build()
     try:
         _ = system.mobility_report
     except AssemblyError as error:
