@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import momentree as mt
-from campaign.compare import Result, compare
+from campaign.compare import Result, compare, pattern
 from campaign.generator import Sample, sample
 from campaign.oracle import Oracle
 from campaign.reading import read
@@ -21,30 +21,27 @@ ROUNDS = 6
 
 
 def shrink(seed: int, folder: Path, runs: bool = False) -> Path:
-    """The smallest model that was found for a seed, as a file beside its start; prints how to see the difference."""
-    found = (
-        smallest(sample(seed), lambda other: _kind(other, runs) == wanted)
-        if (wanted := _kind(sample(seed), runs))
-        else None
-    )
+    """The smallest model that was found for a seed, as a file with its start; prints how to see the difference."""
+    drawn = sample(seed)
+    compiled = not _kind(drawn, False, False)
+    wanted = _kind(drawn, runs, compiled)
+    if wanted:
+        drawn = smallest(drawn, lambda other: _kind(other, runs, compiled) == wanted)
     path = folder / f"seed-{seed}.toml"
-    kept = found or sample(seed)
-    kept.model.start_at(guess=kept.coordinates, t=kept.t)
-    kept.model.save(path)
-    print(
-        f"seed {seed}: {len(kept.model.bodies)} bodies, {len(kept.model.joints)} joints, {wanted or 'agrees'}: {path}"
-    )
-    print(f"  python -m campaign.replay {path}")
+    drawn.model.start_at(guess=drawn.coordinates, t=drawn.t)
+    drawn.model.save(path)
+    counted = f"{len(drawn.model.bodies)} bodies, {len(drawn.model.joints)} joints"
+    print(f"seed {seed}: {counted}, {wanted or 'agrees'}\n  python -m campaign.replay {path}", flush=True)
     return path
 
 
-def _kind(drawn: Sample, runs: bool) -> str:
-    """What disagrees: "acceleration", "mobility" ..., "" where nothing does."""
-    result = compare(drawn, Result(drawn.seed), runs, compiled=runs)
+def _kind(drawn: Sample, runs: bool, compiled: bool) -> str:
+    """What disagrees: "acceleration", "mobility", an error ...; "" where nothing does."""
+    result = compare(drawn, Result(drawn.seed), runs, compiled)
     if result.verdict != "disagree":
         return ""
     worst = result.worst
-    return worst.what.split(" of ")[0].split(" ")[0] if worst and worst.counts else "error"
+    return worst.what.split(" of ")[0].split(" ")[0] if worst and worst.counts else pattern(result.reason)
 
 
 def smallest(drawn: Sample, wrong: Callable[[Sample], bool]) -> Sample:
