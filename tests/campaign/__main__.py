@@ -13,6 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, and one pr
 def main(arguments: list[str] | None = None) -> int:
     """The exit status is 1 where something disagrees or too much is refused."""
     asked = _parser().parse_args(arguments)
+    from campaign.compare import EVERY_WAY
     from campaign.crew import campaign
     from campaign.report import load, summary, too_many_refused
 
@@ -29,8 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.shrink:
         from campaign.shrink import shrink
 
+        moved = {result.seed for result in results if result.at.startswith("run")}
         for seed in wrong[: asked.most]:
-            shrink(seed, path.parent)
+            shrink(seed, path.parent, EVERY_WAY if seed in moved else ())
     elif wrong:
         print(f"to make one small: python -m campaign --n 1 --seed {wrong[0]} --shrink")
     return 1 if wrong or too_many_refused(results) else 0

@@ -11,6 +11,7 @@ import re
 import time
 import traceback
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,8 +23,9 @@ from campaign.draft import GRAVITY
 from campaign.generator import Sample, sample
 from campaign.geometry import ANGLES, Array
 from campaign.nearby import freedom_nearby
-from campaign.oracle import Answer, Oracle
+from campaign.oracle import Answer, Oracle, Unanswered
 from campaign.reading import Plain, perturbed, read
+from campaign.trajectory import end_of
 from momentree.analyse.mobility import mobility
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
@@ -34,6 +36,10 @@ from momentree.structure.mechanism import Mechanism
 TOLERANCE = 1e-8
 CHANGE = 1e-12  # of every length, direction, inertia and velocity, to measure the conditioning
 PROBES = 3
+FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
+EVERY_WAY = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
+SHARE = 0.1  # of the time in which things of this size swing by a radian: how long they run
+RTOL = 1e-10  # of the library's runs
 FLOOR = 1e-13  # of the largest of its kind: what is nothing
 
 
@@ -85,32 +91,27 @@ class Result:
         return asdict(self)
 
 
-class Unanswered(Exception):
-    """The oracle cannot tell what is right."""
-
-
-def examine(seed: int, runs: bool | None = None, compiled: bool | None = None) -> Result:
-    """Draw the mechanism of a seed and compare; one in twenty also runs, and more of them are compiled."""
+def examine(seed: int, ways: Sequence[tuple[str, str]] | None = None, compiled: bool | None = None) -> Result:
+    """Draw the mechanism of a seed and compare; one in ten is compiled, one in twenty runs in every way."""
     begun = time.process_time()
     result = Result(seed)
     drawn = sample(seed)
     result.features, result.bodies = drawn.features, len(drawn.model.bodies)
-    compare(drawn, result, seed % 20 == 0 if runs is None else runs, seed % 10 == 0 if compiled is None else compiled)
+    if ways is None:
+        ways = EVERY_WAY if seed % 20 == 0 else ()
+    compare(drawn, result, ways, seed % 10 == 0 if compiled is None else compiled)
     result.seconds = time.process_time() - begun
     return result
 
 
-def compare(drawn: Sample, result: Result, runs: bool = False, compiled: bool = False) -> Result:
-    """Fill in the result of a sample."""
+def compare(drawn: Sample, result: Result, ways: Sequence[tuple[str, str]] = (), compiled: bool = False) -> Result:
+    """Fill in the result of a sample; `ways` are those in which it also runs for a short time."""
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             examination = Examination(drawn, result)
             examination.everything(compiled)
-            if runs:
-                from campaign.runs import compare_runs
-
-                compare_runs(examination)
+            examination.runs(ways)
         except Unanswered as reason:
             result.verdict, result.reason = "open", str(reason)
         except mt.MomentreeError as error:
@@ -313,6 +314,27 @@ class Examination:
             system = self.drawn.model.build(code=code)
             found = system.forward_dynamics(self.state.q, self.state.v, self.along, self.t)
             self.compare_accelerations(f"{code} acceleration", found)
+
+    def runs(self, ways: Sequence[tuple[str, str]]) -> None:
+        """Ends of short motions against that of the oracle; one cannot be right where its first instant is not."""
+        if not ways or any(difference.counts for difference in self.result.differences):
+            return
+        self.result.at = "run"
+        duration = SHARE / (self.rate * max(1.0, self.calm))
+        expected = end_of(self.oracle, self.coordinates, self.rank, self.rate, duration)
+        speed = max([self.rate, *(self._size(name, expected[name].u) for name in self.coordinates)])
+        kinds = {joint.name: joint.kind for joint in self.plain.joints}
+        slack = TOLERANCE * max(1.0, self.far)
+        for formulation, code in ways:
+            self.result.at = f"run: {formulation}, {code}"
+            system = self.drawn.model.build(code=code)
+            run = system.simulate(self.state, t_end=self.t + duration, formulation=formulation, rtol=RTOL)
+            for body in self.tree:
+                name = body.connection.name
+                off = self._apart(kinds[name], run.q[-1][body.q], expected[name].q)
+                self._note(f"{formulation} {code} end of {name}", off, slack)
+                off = self._size(name, run.v[-1][body.v] - expected[name].u) / speed
+                self._note(f"{formulation} {code} end velocity of {name}", off, slack)
 
     # --- sizes ---
 

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from campaign.compare import Result, examine
+from campaign.compare import EVERY_WAY, Result, examine
 from campaign.report import line_of, load
 
 LIMIT = 300  # s of CPU time for one mechanism: what takes longer hangs
@@ -42,7 +42,7 @@ def _examined(task: tuple[int, int]) -> Result:
     previous = signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
-        return examine(seed, runs=bool(runs) and seed % runs == 0)
+        return examine(seed, ways=EVERY_WAY if runs and seed % runs == 0 else ())
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)

@@ -28,6 +28,10 @@ DOUBTFUL = 1e-5  # and those between the two leave the rank open
 UNDETERMINED = 1e-9  # least inertia along a motion, as the square root of a part of the largest
 
 
+class Unanswered(Exception):
+    """The oracle cannot tell what is right."""
+
+
 class Motion(NamedTuple):
     """Of all bodies, the ground first: placement and velocity of each body's own frame, in inertial axes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ LISTS = ("contacts", "springs", "forces", "torques", "splits", "cuts", "paramete
 ROUNDS = 6
 
 
-def shrink(seed: int, folder: Path, runs: bool = False) -> Path:
+def shrink(seed: int, folder: Path, ways: Sequence[tuple[str, str]] = ()) -> Path:
     """The smallest model that was found for a seed, as a file with its start; prints how to see the difference."""
     drawn = sample(seed)
-    compiled = not _kind(drawn, False, False)
-    wanted = _kind(drawn, runs, compiled)
+    compiled = not _kind(drawn, (), False)
+    wanted = _kind(drawn, ways, compiled)
     if wanted:
-        drawn = smallest(drawn, lambda other: _kind(other, runs, compiled) == wanted)
+        drawn = smallest(drawn, lambda other: _kind(other, ways, compiled) == wanted)
     path = folder / f"seed-{seed}.toml"
     drawn.model.start_at(guess=drawn.coordinates, t=drawn.t)
     drawn.model.save(path)
@@ -35,9 +35,9 @@ def shrink(seed: int, folder: Path, runs: bool = False) -> Path:
     return path
 
 
-def _kind(drawn: Sample, runs: bool, compiled: bool) -> str:
+def _kind(drawn: Sample, ways: Sequence[tuple[str, str]], compiled: bool) -> str:
     """What disagrees: "acceleration", "mobility", an error ...; "" where nothing does."""
-    result = compare(drawn, Result(drawn.seed), runs, compiled)
+    result = compare(drawn, Result(drawn.seed), ways, compiled)
     if result.verdict != "disagree":
         return ""
     worst = result.worst
