@@ -151,7 +151,7 @@ class _Plan:
         h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
         each = round(self.every / h) if fixed else 1
         longest = np.inf if fixed or settings.step is None else settings.step
-        tolerances = settings.tolerances(bool(self.system.mechanism.loops))
+        tolerances = settings.tolerances
         motion = stepper.motion(y, self.t_start, h, *tolerances, parameters)
         found = np.full((len(self.t), n, stepper.width), np.nan)
         found[0], done = y, 1

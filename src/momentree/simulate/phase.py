@@ -37,7 +37,7 @@ def closed_states(
     """States (k, n) with q moved to where loops close; the first of the arguments of `close` is what it may change."""
     state, found = arguments[0], y.copy()
     for _ in range(NEWTON):
-        new = close(arguments)
+        new = close(arguments)[:, :nq]
         for place in quaternions:
             new[:, place : place + 4] /= np.linalg.norm(new[:, place : place + 4], axis=1, keepdims=True)
         moved = np.abs(new - state[:, :nq]).max(initial=0.0)
@@ -96,7 +96,7 @@ class Phase:
         if self._formulation.momenta:
             rates = self._formulation.momenta(self.told, at, rates, t)
         y = np.concatenate([at, rates, np.zeros(len(self.accounts)), turns])
-        tolerances = self._settings.tolerances(bool(self.told.loops))
+        tolerances = self._settings.tolerances
         return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:

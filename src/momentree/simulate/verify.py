@@ -1,0 +1,100 @@
+"""An estimate of the global error of a run: what a second, more accurate simulation finds at the same times.
+
+| integrator    | the second simulation                                             | its cost, by the first           |
+|---------------|-------------------------------------------------------------------|----------------------------------|
+| adaptive      | rtol a hundredth, but not below 1e-14; below 2e-14, the other of  | 10^(2/8) = 1.8 of dop853,        |
+|               | the formulations "hamiltonian" and "lagrange" at 1e-14            | 2.5 of dopri5 and radau          |
+| of fixed step | half the step; the difference is extrapolated by the order         | 2                                |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.equations.closure import Array
+from momentree.simulate.blocks import Block
+from momentree.simulate.integrators.choice import FIXED, ORDERS
+
+if TYPE_CHECKING:
+    from momentree.simulate.run import Run
+    from momentree.simulate.settings import Settings
+    from momentree.simulate.simulate import Simulation
+
+TIGHTER, TIGHTEST = 0.01, 1e-14
+
+
+@dataclass(frozen=True)
+class ErrorEstimate:
+    """By how much a run may be off, at most over its samples.
+
+    | field       | meaning                                                                             |
+    |-------------|-------------------------------------------------------------------------------------|
+    | coordinates | of each coordinate of the tree, by name (m, rad; components of quaternions)          |
+    | velocities  | of each velocity of the tree, by name (m/s, rad/s)                                   |
+    | length      | the largest of all coordinates that are lengths (m)                                 |
+    | angle       | the largest of all angles, and of rotations by quaternions (rad)                    |
+    | until       | the time up to which both simulations came (s)                                      |
+    | by          | what was done: "rtol 1e-14 instead of 1e-12"                                        |
+    """
+
+    coordinates: dict[str, float]
+    velocities: dict[str, float]
+    length: float
+    angle: float
+    until: float
+    by: str
+
+    def __str__(self) -> str:
+        return f"about {self.angle:.1e} rad, {self.length:.1e} m ({self.by})"
+
+
+def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
+    """The estimate for a run of this simulation, from its start to its last sample."""
+    settings, by, share = finer(simulation._settings)
+    twice = np.flatnonzero(run.t[1:] == run.t[:-1])  # at an impact, before and after it: other times in the other run
+    chosen = np.setdiff1d(np.arange(len(run.t)), np.concatenate([twice, twice + 1]))
+    found = _sampled(simulation, settings, run.t[chosen])
+    count = min(len(found.t), len(chosen))
+    q = np.abs(found.q[:count] - run.q[chosen[:count]]).max(axis=0, initial=0.0) * share
+    v = np.abs(found.v[:count] - run.v[chosen[:count]]).max(axis=0, initial=0.0) * share
+    names = simulation.system.mechanism.coordinates, simulation.system.mechanism.rates
+    coordinates, velocities = (
+        {str(name): float(x) for name, x in zip(each, values, strict=True)} for each, values in zip(names, (q, v))
+    )
+    units = [unit for body in run.mechanism.bodies if not body.laws for unit in body.connection.joint.units]
+    sizes = {"m": 0.0, "rad": 0.0, "1": 0.0}
+    for unit, x in zip(units, q, strict=True):
+        sizes[unit] = max(sizes[unit], float(x))
+    until = float(run.t[chosen[count - 1]]) if count else float(simulation.t_start)
+    return ErrorEstimate(coordinates, velocities, sizes["m"], max(sizes["rad"], 2 * sizes["1"]), until, by)
+
+
+def finer(settings: Settings) -> tuple[Settings, str, float]:
+    """Settings of the second simulation, what differs in words, and the error over the difference."""
+    if settings.integrator in FIXED:
+        h = float(settings.step or 1) / 2
+        rest = 1 - 2.0 ** -ORDERS[settings.integrator]
+        return dataclasses.replace(settings, step=h, verify=False), f"step {h:g} s instead of {2 * h:g}", 1 / rest
+    rtol = max(TIGHTER * settings.rtol, TIGHTEST)
+    atol = None if settings.atol is None else settings.atol * rtol / settings.rtol
+    by, formulation = f"rtol {rtol:g} instead of {settings.rtol:g}", settings.formulation
+    if rtol > settings.rtol / 2:
+        formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
+        by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
+    more: dict[str, Any] = {"rtol": rtol, "atol": atol, "formulation": formulation, "verify": False}
+    return dataclasses.replace(settings, **more), by, 1.0
+
+
+def _sampled(simulation: Simulation, settings: Settings, times: Array) -> Block:
+    """The samples of another simulation from the same start at these times, as far as it comes."""
+    system = simulation.system
+    if len(times) < 2:
+        return Block(times, *(np.array([x] * len(times)) for x in (simulation.start.q, simulation.start.v)), times)
+    settings = dataclasses.replace(settings, t_end=float(times[-1]))
+    other = type(simulation)(system, simulation.start, settings, {}, times)
+    blocks = list(iter(other.advance, None))
+    return Block.joined(blocks, system.nq, system.nv, len(other.meters))
