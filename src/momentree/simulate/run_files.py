@@ -15,6 +15,7 @@ from momentree.simulate.assemble import rate_units
 from momentree.simulate.blocks import Block, End, Meter, Statistics
 from momentree.simulate.parts import folder_of, read_parts, reason_of, write_whole
 from momentree.simulate.run import Run, RunError
+from momentree.simulate.verify import ErrorEstimate
 
 if TYPE_CHECKING:
     import xarray
@@ -113,6 +114,7 @@ def _told(run: Run) -> dict[str, str | int]:
         "end": dataclasses.asdict(run.end),
         "free": run.free,
         "warnings": run.warnings,
+        "error": run.error and dataclasses.asdict(run.error),
     }
     texts = {name: json.dumps(table) for name, table in tables.items()}
     return {"format": FORMAT, "momentree": run.version, "name": run.mechanism.name, **texts, "model": run.model}
@@ -129,7 +131,9 @@ def _run(data: xarray.Dataset) -> Run:
     run = Run(Block(*columns), tuple(meters), *about, data.attrs["momentree"])
     measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
     account = run._account(measured["kinetic"], measured["potential"])
-    known = {name: measured[name] for name in ("closure", "closure_rate")}
+    known: dict[str, Any] = {name: measured[name] for name in ("closure", "closure_rate")}
+    error = json.loads(data.attrs.get("error", "null"))  # which runs have from this version on
+    known["error"] = error and ErrorEstimate(**error)
     return run.known(energy=account, warnings=tuple(told["warnings"]), **known)
 
 

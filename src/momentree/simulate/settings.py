@@ -75,10 +75,10 @@ class Settings:
                 problems.append(f"{name} is {value}; give a positive number of seconds.")
         if not isinstance(self.verify, bool):
             problems.append(f"verify is {self.verify}; give True or False.")
-        if not problems:
-            problems += self._too_many(float(self.t_end) - t_start)
         if self.integrator in FIXED and not problems:
             problems += self._fixed_step()
+        if not problems:
+            problems += self._too_many(float(self.t_end) - t_start)
         if self.integrator in HAMILTONIAN and self.formulation != "hamiltonian":
             problems.append(f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'.")
         elif self.integrator in HAMILTONIAN and self.closure != "project":

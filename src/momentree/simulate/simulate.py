@@ -38,6 +38,7 @@ from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from momentree.simulate.run import Run
     from momentree.system import System
 
 ROOM = 512  # records of one call of the integrator
@@ -335,6 +336,14 @@ class Simulation:
         h = min(self._first, float(self._motion.control[1]))
         self._motion = self._moving(t, q, self._phase.rates_from_momenta(q, p, t), h)
 
+    def verified(self, run: Run) -> Run:
+        """The run of this simulation, with an estimate of its error if that was asked for."""
+        if not self._settings.verify or not len(run.t):
+            return run
+        from momentree.simulate.verify import error_of
+
+        return run.known(error=error_of(self, run))
+
     # --- stopping and continuing ---
 
     def checkpoint(self) -> dict[str, Array]:
@@ -385,7 +394,7 @@ class Simulation:
         if isinstance(motion, SymplecticMotion):
             return f"at t = {t:.9g} s: {motion.reason(status)}"
         if status == Status.TOO_SHORT:
-            steep = steep_laws(self.system._numeric, q, v, t)
+            steep = steep_laws(self.system._numeric, q, v, t) or jumping_laws(self.system._numeric, q, v, t)
             return (
                 f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: "
                 f"{'; '.join(steep) or 'something changes too quickly there'}. "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.equations.closure import Array
+from momentree.equations.formulations import FORMULATIONS
 from momentree.simulate.blocks import Block
 from momentree.simulate.integrators.choice import FIXED, ORDERS
 
@@ -82,10 +83,12 @@ def finer(settings: Settings) -> tuple[Settings, str, float]:
     rtol = max(TIGHTER * settings.rtol, TIGHTEST)
     atol = None if settings.atol is None else settings.atol * rtol / settings.rtol
     by, formulation = f"rtol {rtol:g} instead of {settings.rtol:g}", settings.formulation
+    closure = settings.closure
     if rtol > settings.rtol / 2:
         formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
+        closure = closure if closure in FORMULATIONS[formulation].holds else "project"
         by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
-    more: dict[str, Any] = {"rtol": rtol, "atol": atol, "formulation": formulation, "verify": False}
+    more: dict[str, Any] = {"rtol": rtol, "atol": atol, "formulation": formulation, "closure": closure, "verify": False}
     return dataclasses.replace(settings, **more), by, 1.0
 
 

@@ -107,16 +107,21 @@ def projection_of(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, leaking: bool = False
 ) -> Projection:
     """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
-
-    def momenta(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
-
-    closed = None if leaking else _code(mechanism, momenta, arguments_of(mechanism), code)
+    closed = None if leaking else _closed_code(mechanism, formulation, code)
     length = _characteristic_length(mechanism.at_defaults())
     rows = [row for loop in mechanism.loops for row in closing_rows(mechanism, loop)]
     sizes = tuple(length if row.linear != ZERO else 1.0 for row in rows)
     near = max(NEAR * min(length, 1.0), ROUND_OFF)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
+
+
+def _closed_code(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Traced:
+    """Momenta or velocities with which loops do not open, from those of a state with its loops closed."""
+
+    def closed(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
+
+    return traced_code(mechanism, closed, code)
 
 
 def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
@@ -145,6 +150,12 @@ def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     """`positions_code` as a function of arrays: y, t and parameters."""
     target = Target.host()
     return Kernel(positions_code(mechanism, code), target.lanes(0), target)
+
+
+def holding_kernel(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Kernel:
+    """The momenta or velocities with which loops do not open, as a function of arrays: y, t and parameters."""
+    target = Target.host()
+    return Kernel(_closed_code(mechanism, formulation, code), target.lanes(0), target)
 
 
 def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
