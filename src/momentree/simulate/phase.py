@@ -161,7 +161,7 @@ class Phase:
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
         close = self._kept(what, lambda: closing_kernel(self._symbolic, self._system.code))
-        hold, formulation = None, self._formulation
+        formulation, hold = self._formulation, None
         if not formulation.momenta and self.told.nv:
             made = f"held velocities {formulation.name}"
             hold = self._kept(made, lambda: holding_kernel(self._symbolic, formulation, self._system.code))

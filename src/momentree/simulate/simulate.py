@@ -107,7 +107,7 @@ class Simulation:
 
     def _moving(self, t: float, q: Array, v: Array, h: float) -> Motion:
         motion = self._phase.motion(t, q, v, h)
-        motion.open = CLOSED_AFTER
+        motion.open = CLOSED_AFTER if motion.tableau.adaptive else OPEN
         return motion
 
     def _new_phase(self, held: Mapping[int, float]) -> Phase:
@@ -216,8 +216,12 @@ class Simulation:
         q, v = (x[0] for x in self._phase.moves(np.array([t]), self._motion.state[None, :, 0]))
         reach = beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start)
         jumps = jumping_laws(self.system._numeric, q, v, t)
+        steep = steep_laws(self.system._numeric, q, v, t)
         if reach:
             return reach
+        if steep:
+            told = "; ".join(steep)
+            return f"{told[0].upper()}{told[1:]}. Allow a larger rtol, or look at the forces of the model."
         if jumps:
             told = "; ".join(jumps)
             return (
@@ -497,10 +501,12 @@ def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float
 
 
 def steep_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
-    """Laws that are many times what they were the billionth part of a second, or of the time, before."""
-    before = _law_values(mechanism, q, v, t - 1e-9 * max(abs(t), 1.0))
-    now = _law_values(mechanism, q, v, t)
-    return [f"{what} grows without bound" for what in now if abs(now[what]) > 10 * (1 + abs(before.get(what, 0.0)))]
+    """Laws that are many times what they were a billionth of a second, or of the time, before, or 100 times that."""
+    now, found = _law_values(mechanism, q, v, t), dict[str, None]()
+    for part in (1e-9, 1e-7):
+        before = _law_values(mechanism, q, v, t - part * max(abs(t), 1.0))
+        found |= dict.fromkeys(what for what in now if abs(now[what]) > 10 * (1 + abs(before.get(what, 0.0))))
+    return [f"{what} grows without bound" for what in found]
 
 
 def jumping_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
