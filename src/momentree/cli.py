@@ -117,7 +117,7 @@ def run(
     integrator: Annotated[
         str | None, typer.Option(help="dop853 (default; radau if the model is stiff), dopri5, rk4, verlet(4).")
     ] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-12 if not given, 1e-9 of dopri5 and radau.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-12 (dop853) or 1e-9 if not given.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
     every: Annotated[float | None, typer.Option(help="Seconds between samples; each step is one if not given.")] = None,

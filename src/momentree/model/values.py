@@ -74,6 +74,10 @@ class Values:
         expression = self._parsed(raw, {Reference(name) for name in self.names}, what, "parameters")
         return _finite(expression.value, what) if expression.value is not None else expression
 
+    def length(self, raw: Raw, what: str) -> float:
+        """A positive length (m) that depends on no free parameter."""
+        return float(positive(self.scalar(raw, what), what, "m"))
+
     def vector(self, raw: Raw, what: str = "vector") -> Vector:
         """Three scalars."""
         return Vector(*self.scalars(raw, 3, what))

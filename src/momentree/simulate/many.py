@@ -71,7 +71,7 @@ def simulate_many(
         told = f"many motions cannot be computed together in formulation '{settings.formulation}'"
         raise MomentreeError(f"{told}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
     if settings.verify:
-        raise MomentreeError("many motions are not verified. Simulate one by one with verify=True, or with a smaller rtol.")
+        raise MomentreeError("many motions are not verified together. Simulate one by one, or with a smaller rtol.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     y, given = _starts(system, q, v, settings, parameters, t_start)

@@ -32,9 +32,13 @@ def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
 
 
 def closed_states(
-    close: Callable[[list[Array]], Array], hold: Callable[[list[Array]], Array] | None, arguments: list[Array], y: Array,
-    nq: int, quaternions: Sequence[int],
-) -> Array:  # fmt: skip
+    close: Callable[[list[Array]], Array],
+    hold: Callable[[list[Array]], Array] | None,
+    arguments: list[Array],
+    y: Array,
+    nq: int,
+    quaternions: Sequence[int],
+) -> Array:
     """States (k, n) with q moved to where loops close, and velocities held to where they stay closed.
 
     The first of the arguments of `close` and `hold` is what they may change. Momenta need no `hold`: the velocities

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
-from momentree.equations.closure import Array, Configuration
+from momentree.equations.closure import Array
+from momentree.errors import MomentreeError
+from momentree.model.values import TIME
 from momentree.simulate.assemble import _Assembly
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Laws, Mechanism, TreeBody
@@ -39,13 +42,14 @@ def beyond_reach(mechanism: Mechanism, q: Array, t: float, duration: float, ahea
 
 def _miss(mechanism: Mechanism, q: Array, t: float) -> tuple[str, str]:
     """The loop that does not close at some time from here on, and how near it comes; empty if all close."""
-    task = _Assembly(mechanism, {}, State(mechanism, q, np.zeros(mechanism.nv), t), t)
-    found, gap = task.close(task.guess)
-    if gap <= task.tolerance and task.distance(found, q) <= FAR:
+    if not _finite(mechanism, t):
         return "", ""
-    if gap <= task.tolerance:
-        return "", f"they close only {task.distance(found, q):.2g} rad away"
-    culprit, short = task._short(Configuration(mechanism, found, t=t))
+    task = _Assembly(mechanism, {}, State(mechanism, q, np.zeros(mechanism.nv), t), t)
+    found = task.closing.close(task.guess)
+    away = task.distance(found.q, q)
+    if found.misfit <= 1:
+        return "", "" if away <= FAR else f"they close only {away:.2g} rad away"
+    culprit, short = task._short(found.at)
     return (culprit[1] if culprit else ""), short
 
 
@@ -70,9 +74,21 @@ def _around(mechanism: Mechanism, name: str) -> set[str]:
     return {body.connection.name for body in bodies}
 
 
+def _finite(mechanism: Mechanism, t: float) -> bool:
+    """Whether prescribed motions have values at a time: where they have none, that is what is wrong."""
+    try:
+        return all(math.isfinite(float(law.evaluate({TIME: t}))) for laws in _laws(mechanism) for law in laws[0])
+    except (ArithmeticError, ValueError, MomentreeError):
+        return False
+
+
 def _moved(mechanism: Mechanism) -> bool:
+    return any(_changes(laws) for laws in _laws(mechanism))
+
+
+def _laws(mechanism: Mechanism) -> list[Laws]:
     laws = [body.laws for body in mechanism.bodies if body.laws]
-    return any(_changes(each) for each in [*laws, *([mechanism.ground] if mechanism.ground else [])])
+    return [*laws, *([mechanism.ground] if mechanism.ground else [])]
 
 
 def _changes(laws: Laws) -> bool:

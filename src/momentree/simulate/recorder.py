@@ -166,7 +166,7 @@ class _Recording:
         if verified is None or run.end.reason == "interrupted":
             return run
         with contextlib.suppress(KeyboardInterrupt):
-            return verified(run)  # type: ignore[no-any-return]
+            return verified(run)
         return run
 
     # --- computing ---

@@ -63,7 +63,7 @@ class Settings:
         if not is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
             problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
         if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
-            problems.append(f"atol is {self.atol}; give a positive number, or None for one by the size of the mechanism.")
+            problems.append(f"atol is {self.atol}; give a positive number, or None: then sizes of the mechanism count.")
         if not is_number(self.gain) or self.gain <= 0:
             problems.append(f"gain is {self.gain}; give a positive number, in 1/s.")
         elif not problems and self.closure not in FORMULATIONS[self.formulation].holds:

@@ -19,8 +19,9 @@ from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
 from momentree.model.joint import Joint
 from momentree.model.values import TIME
-from momentree.simulate.assemble import _characteristic_length, integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.closed_starts import opened
+from momentree.simulate.closing_search import integrate
 from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
 from momentree.simulate.integrators.choice import FIXED
@@ -42,9 +43,13 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 ROOM = 512  # records of one call of the integrator
+SLOW = (
+    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
+    "for stiff forces, or allow a larger rtol."
+)
 LITTLE, JUMP, MOST_TRIED = 1e-6, 0.1, 60  # what jumps: changes by so much of itself; how many velocities are tried
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-CLOSED = 1e-8  # of the size of the mechanism: gaps of a start up to which its loops count as closed
+CLOSED = 1e-8  # of the size of the mechanism: closure errors up to which the last samples before a failure are kept
 FIRST = 1e-6  # of the duration: the first step, from which its size is adapted
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 OPENED = 0.1  # of the size of the mechanism: closure errors at which loops that are not projected have come apart
@@ -107,7 +112,7 @@ class Simulation:
 
     def _moving(self, t: float, q: Array, v: Array, h: float) -> Motion:
         motion = self._phase.motion(t, q, v, h)
-        motion.open = CLOSED_AFTER if motion.tableau.adaptive else OPEN
+        motion.open = CLOSED_AFTER if motion.tableau.adaptive else self._most_open
         return motion
 
     def _new_phase(self, held: Mapping[int, float]) -> Phase:
@@ -158,13 +163,20 @@ class Simulation:
     def _loosened(self) -> bool:
         """Let imprecise linkages stay as open as they must: where they close no better, and nothing is beyond reach."""
         motion, t = self._motion, self._motion.t
-        if not motion.tableau.adaptive or motion.open >= OPEN:
+        if not motion.tableau.adaptive or motion.open >= self._most_open:
             return False
         q = self._phase.moves(np.array([t]), motion.state[None, :, 0])[0][0]
         if beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start):
             return False
-        motion.open, motion.control[1] = OPEN, self._first
+        motion.open, motion.control[1] = self._most_open, self._first
         return True
+
+    @cached_property
+    def _most_open(self) -> float:
+        """How open loops of imprecise linkages may be, by the size of each: twice their tolerance."""
+        mechanism = self.system._numeric.with_tolerance(self.start.mechanism.set_tolerance)
+        parts = zip(mechanism.loop_tolerances, mechanism.loop_sizes, strict=True)
+        return max([OPEN, *(2 * tolerance / size for tolerance, size in parts)])
 
     def _while_closed(self, block: Block) -> Block:
         """The samples of the last block, but for those at its end that are not closed any more."""
@@ -182,7 +194,7 @@ class Simulation:
         """The largest closure error of each sample, by the size of the mechanism."""
         mechanism = self.system._numeric
         found = Samples(mechanism, block.q, block.v, block.t).openings()[:, :2]
-        return np.asarray((found / (_characteristic_length(mechanism), 1.0)).max(axis=1))
+        return np.asarray((found / (mechanism.size, 1.0)).max(axis=1))
 
     def _come_apart(self, block: Block) -> str:
         """Why loops that are not projected cannot be called loops any more; "" where they can."""
@@ -202,16 +214,17 @@ class Simulation:
         """Why it does not go on although nothing is wrong; "" where it may."""
         if self._settings.integrator not in FIXED:
             counts = self._counts + self._motion.counts[:3]
-            slow = self._progress.checked(self._motion.t, self.t_end, int(counts[0]), int(counts[1]))
-            if slow:
-                return f"{slow} {self._why_slow()}"
+            slow, sure = self._progress.checked(self._motion.t, self.t_end, int(counts[0]), int(counts[1]))
+            cause = self._why_slow() if slow else ""
+            if slow and (cause or sure):
+                return f"{slow} {cause or SLOW}"
         if self._samples * self._numbers > MOST_NUMBERS and self._settings.every is None:
             told = f"at t = {self._motion.t:.9g} s there are {self._samples:,} samples, which take more than"
             return f"{told} {8 * MOST_NUMBERS / 1e9:g} GB: every step is one. Give every=, in seconds."
         return ""
 
     def _why_slow(self) -> str:
-        """What makes steps so short, and what to use instead."""
+        """What makes steps so short, and what to use instead; "" where nothing is found."""
         t = self._motion.t
         q, v = (x[0] for x in self._phase.moves(np.array([t]), self._motion.state[None, :, 0]))
         reach = beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start)
@@ -228,10 +241,7 @@ class Simulation:
                 f"{told[0].upper()}{told[1:]}. Smooth it: tanh(v/v0) instead of sign(v), with v0 a velocity that does "
                 "not matter, or let an event end the motion there."
             )
-        return (
-            "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try "
-            "integrator='radau' for stiff forces, or allow a larger rtol."
-        )
+        return ""
 
     def _finish(self, reason: str, message: str = "", t: float | None = None) -> None:
         self.end = End(reason, self._motion.t if t is None else t, message, tuple(self._happened))
@@ -405,8 +415,8 @@ class Simulation:
                 "Allow a larger rtol, or look at the forces of the model."
             )
         # a step of a fixed length, and what lies between two records, reaches farther than one that was shortened
-        reach = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
-        found = (broken_laws(self.system._numeric, q, v, t, reach * part / 8) for part in range(9))
+        ahead = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
+        found = (broken_laws(self.system._numeric, q, v, t, ahead * part / 8) for part in range(9))
         culprits = next((laws for laws in found if laws), [])
         told = f": {'; '.join(culprits)}" if culprits else ". Look at the forces and the state there"
         return f"at t = {t:.9g} s the derivatives are no longer finite numbers{told}."
@@ -440,7 +450,7 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     if not is_number(start.t):
         raise MomentreeError(f"the start has t = {start.t}; give a finite time.")
     q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
-    check_closed(mechanism, q[None], v[None], np.array([t]))
+    check_closed(mechanism.with_tolerance(start.mechanism.set_tolerance), q[None], v[None], np.array([t]))
     return State(start.mechanism, q, v, t)
 
 
@@ -455,19 +465,14 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
     """Starts (k, n) must close all loops and keep them closed."""
     if not row_names(mechanism) or not len(t):
         return
-    at, rows, size = Samples(mechanism, q, v, t), row_names(mechanism), max(1.0, _characteristic_length(mechanism))
-    speed = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
-    for what, unit, found, limit in (
-        ("gap", "m or rad", np.abs(at.gaps()), CLOSED * size),
-        ("velocity", "m/s or rad/s", np.abs(at.velocities()) / speed, CLOSED * size),
-    ):
-        k, worst = np.unravel_index(int(found.argmax()), found.shape)
-        if not found[k, worst] <= limit:
-            value = float(found[k, worst] * (speed[k, 0] if what == "velocity" else 1.0))
-            message = f"the start does not close '{rows[int(worst)]}': {what} {value:.3g} {unit}"
-            raise MomentreeError(
-                f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
-            )
+    at = Samples(mechanism, q, v, t)
+    worst = opened(mechanism, at)
+    if worst is not None:
+        name = row_names(mechanism)[worst.row]
+        message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
+        raise MomentreeError(
+            f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
+        )
     for loop in mechanism.loops:
         if loop.connection is not None and loop.joint.limits:
             _check_limits(loop.name, loop.joint, at.coordinates_of(loop.name).T)

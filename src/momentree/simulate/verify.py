@@ -1,10 +1,10 @@
 """An estimate of the global error of a run: what a second, more accurate simulation finds at the same times.
 
-| integrator    | the second simulation                                             | its cost, by the first           |
-|---------------|-------------------------------------------------------------------|----------------------------------|
-| adaptive      | rtol a hundredth, but not below 1e-14; below 2e-14, the other of  | 10^(2/8) = 1.8 of dop853,        |
-|               | the formulations "hamiltonian" and "lagrange" at 1e-14            | 2.5 of dopri5 and radau          |
-| of fixed step | half the step; the difference is extrapolated by the order         | 2                                |
+| integrator    | the second simulation                                                      | its cost, by the first |
+|---------------|----------------------------------------------------------------------------|------------------------|
+| adaptive      | rtol a hundredth, but not below 1e-14; where that is not even half of it,   | 1.8 of dop853,         |
+|               | another formulation at 1e-14                                               | 2.5 of the others      |
+| of fixed step | half the step; the difference is extrapolated by the order                 | 2                      |
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
     q = np.abs(found.q[:count] - run.q[chosen[:count]]).max(axis=0, initial=0.0) * share
     v = np.abs(found.v[:count] - run.v[chosen[:count]]).max(axis=0, initial=0.0) * share
     names = simulation.system.mechanism.coordinates, simulation.system.mechanism.rates
-    coordinates, velocities = (
-        {str(name): float(x) for name, x in zip(each, values, strict=True)} for each, values in zip(names, (q, v))
-    )
+    named = zip(names, (q, v), strict=True)
+    coordinates, velocities = ({str(name): float(x) for name, x in zip(*both, strict=True)} for both in named)
     units = [unit for body in run.mechanism.bodies if not body.laws for unit in body.connection.joint.units]
     sizes = {"m": 0.0, "rad": 0.0, "1": 0.0}
     for unit, x in zip(units, q, strict=True):
@@ -96,7 +95,7 @@ def _sampled(simulation: Simulation, settings: Settings, times: Array) -> Block:
     """The samples of another simulation from the same start at these times, as far as it comes."""
     system = simulation.system
     if len(times) < 2:
-        return Block(times, *(np.array([x] * len(times)) for x in (simulation.start.q, simulation.start.v)), times)
+        return Block.joined([], system.nq, system.nv, 0)
     settings = dataclasses.replace(settings, t_end=float(times[-1]))
     other = type(simulation)(system, simulation.start, settings, {}, times)
     blocks = list(iter(other.advance, None))

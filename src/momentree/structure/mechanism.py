@@ -12,11 +12,12 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.joint import Coordinates, Joint, Row
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
+from momentree.structure.size import RELATIVE_TOLERANCE, loop_sizes, loop_tolerances, mechanism_size
 
 
 class Reversed:
@@ -109,6 +110,11 @@ class Loop:
     second: Attached
     connection: Connection | None  # None for a split body
 
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
+        return self.joint.rows(self.joint.reference())
+
 
 @dataclass(frozen=True)
 class Closure:
@@ -199,6 +205,7 @@ class Mechanism:
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
     values: Values = field(repr=False)
+    set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
 
     @cached_property
     def nq(self) -> int:
@@ -231,6 +238,35 @@ class Mechanism:
         found: dict[str, TreeBody | Loop] = {body.connection.name: body for body in self.bodies}
         found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
         return found
+
+    @cached_property
+    def loop_numbers(self) -> dict[str, int]:
+        """The name of each joint that closes a loop -> where the loop stands in `loops`."""
+        return {loop.name: i for i, loop in enumerate(self.loops) if loop.connection is not None}
+
+    @cached_property
+    def size(self) -> float:
+        """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        return mechanism_size(self.at_defaults())
+
+    @cached_property
+    def loop_sizes(self) -> tuple[float, ...]:
+        """The size of each loop (m): half its perimeter."""
+        return loop_sizes(self.at_defaults())
+
+    @cached_property
+    def loop_tolerances(self) -> tuple[float, ...]:
+        """By how much each loop may stay open (m) where its constraints are redundant."""
+        return loop_tolerances(self)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
+
+    def with_tolerance(self, tolerance: float | None) -> Mechanism:
+        """The same mechanism with another length tolerance (m), if one is given."""
+        return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
 
     def ways(self, loop: Loop) -> tuple[list[int], list[int], int]:
         """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""

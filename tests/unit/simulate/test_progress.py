@@ -47,7 +47,9 @@ def test_dry_friction_that_jumps_ends_the_run_and_names_the_law(formulation, int
 def test_a_block_that_comes_to_rest_under_dry_friction(integrator):
     system = block("-2*sign(x')")
     run = system.simulate(system.assemble(rates={"x": 1.0}), 5.0, integrator=integrator)
-    assert (run.end.reason, round(run.end.t, 3)) == ("failed", 0.5)
+    assert run.end.reason == "failed"
+    assert run.end.t == pytest.approx(0.5, abs=0.01)
+    assert run.statistics.accepted + run.statistics.rejected < 100_000
     assert "The torque on x, -2*sign(x'), jumps there. Smooth it" in run.end.message
 
 
@@ -68,14 +70,20 @@ def test_a_stiff_run_of_many_steps_is_let_through():
 @pytest.mark.parametrize("k", range(3))
 def test_each_window_alone_gives_up(k):
     accepted, rejected, came = [(16_000, 4_001, 1e-5), (20_001, 0, 1e-9), (200_001, 0, 1e-6)][k]
-    assert Progress(0.0).checked(came, 1.0, accepted, rejected)
-    assert not Progress(0.0).checked(100 * came, 0.1, accepted, rejected)
+    assert Progress(0.0).checked(came, 1.0, accepted, rejected)[1]
+    assert not Progress(0.0).checked(100 * came, 0.1, accepted, rejected)[1]
+
+
+def test_a_slow_pace_without_rejected_steps_is_only_suspect():
+    slow, sure = Progress(0.0).checked(1e-5, 1.0, 20_001, 0)
+    assert slow
+    assert not sure
 
 
 def test_a_window_says_nothing_before_it_is_over():
     progress = Progress(0.0)
-    assert not progress.checked(1e-15, 1.0, 9_000, 9_000)
-    assert progress.checked(1e-15, 1.0, 11_000, 11_000)
+    assert progress.checked(1e-15, 1.0, 9_000, 9_000) == ("", False)
+    assert progress.checked(1e-15, 1.0, 11_000, 11_000)[1]
 
 
 def test_a_checkpoint_keeps_the_windows():

@@ -1,4 +1,4 @@
-"""Motions beyond reach: a run ends at the last closed instant, and says which loop and which prescribed joint it was."""
+"""Motions beyond reach: a run ends at the last closed instant, and names the loop and the prescribed joint."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def codes_text(
     An argument that is None has none.
     """
     texts, functions = code.lanes(width, "rates")
-    more = {"velocities": measure.velocities} if measure else {}
+    more: dict[str, LanesCode | None] = {"velocities": measure.velocities} if measure else {}
     more |= {"positions": projection.positions, "momenta": projection.momenta} if projection else {}
     for name, other in more.items():
         if other is not None:
@@ -385,10 +385,8 @@ entry:
         rtol, atol = self.number("%control", 3), self.number("%control", 4)
         floor = self.let(f"getelementptr double, ptr %floor, i64 {2 * self.layout.size}")
         lines = Lines(self.width, self.new_label("v") + ".")
-        least, error = (
-            lines.let(f"load {lines.type}, ptr {lines.let(f'getelementptr {lines.type}, ptr {array}, i64 {i}')}, align 8")
-            for array in (floor, "%velocities")
-        )
+        places = [lines.let(f"getelementptr {lines.type}, ptr {array}, i64 {i}") for array in (floor, "%velocities")]
+        least, error = (lines.let(f"load {lines.type}, ptr {place}, align 8") for place in places)
         scale = lines.fused(lines.intrinsic("maxnum", size, least), lines.splat(rtol), lines.splat(atol))
         over = lines.let(f"fdiv {lines.type} {error}, {scale}")
         total = lines.let(f"load {lines.type}, ptr %sum.v, align 8")

@@ -2,7 +2,7 @@
 
 A momentum of a joint is that of all that it carries, so that an error which is small beside it need not be small beside
 the motion; and it may be anything from 1e-15 to 1e15 kg m2/s. The error of a velocity is what matters, in trees and in
-closed loops, whatever the masses. So errors dp of momenta are told as u = M^-1 dp, loops closed, at the end of the step.
+closed loops, whatever the masses. So errors dp of momenta are told as u = M^-1 dp, loops closed, where a step ends.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from momentree.equations import hamiltonian
 from momentree.equations.forces import Names, along_rates
 from momentree.equations.formulations import Formulation
+from momentree.equations.scaled_rows import rate_units
 from momentree.equations.sweeps import Runner
 from momentree.model.expressions import Expression
-from momentree.simulate.assemble import _characteristic_length, rate_units
 from momentree.simulate.integrators.explicit import Group, Measure
 from momentree.simulate.integrators.rates import traced_code
 from momentree.spatial import Scalar
-from momentree.structure.mechanism import Laws, Mechanism
+from momentree.structure.mechanism import Laws, Mechanism, TreeBody
 
 LEAST = 0.01  # of 1 rad, 1 rad/s and, for lengths, of the size of the mechanism
 _ZERO = Expression("number", (0.0,))
@@ -55,7 +55,7 @@ def at_rest(mechanism: Mechanism) -> Mechanism:
     return dataclasses.replace(mechanism, bodies=bodies, ground=still(mechanism.ground))
 
 
-def _groups(body: object) -> list[Group]:
+def _groups(body: TreeBody) -> list[Group]:
     """Velocities of a joint that have a common scale: those in m/s, and those in rad/s."""
     joint, q, v = body.connection.joint, body.q.start, body.v.start
     units = rate_units(joint)
@@ -72,7 +72,7 @@ def _groups(body: object) -> list[Group]:
 
 def least_sizes(mechanism: Mechanism) -> NDArray[np.float64]:
     """Sizes of coordinates, then of velocities, below which errors do not count as relative to them."""
-    length = _characteristic_length(mechanism.at_defaults())
+    length = mechanism.size
     free = [body.connection.joint for body in mechanism.bodies if not body.laws]
     units = [unit for joint in free for unit in joint.units] + [unit for joint in free for unit in rate_units(joint)]
     return LEAST * np.array([length if unit == "m" else 1.0 for unit in units])

@@ -104,7 +104,13 @@ class SymplecticStepper:
         return aligned(8)
 
     def motion(
-        self, y: Array, t: float, h: float, rtol: float = 0.0, atol: float | None = None, parameters: Array | None = None
+        self,
+        y: Array,
+        t: float,
+        h: float,
+        rtol: float = 0.0,
+        atol: float | None = None,
+        parameters: Array | None = None,
     ) -> SymplecticMotion:
         """W motions (n, W) that begin at t, in steps of h; tolerances play no part."""
         as_others = cast(Stepper, self)  # it has all that a motion asks for

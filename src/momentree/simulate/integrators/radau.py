@@ -136,8 +136,10 @@ class Kept(enum.IntEnum):
 
 KEPT, CONTROL = 24, 6  # numbers, filled up; numbers of control before them
 # vectors of y's size in `work`: each as many numbers
-VECTORS = ("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2")
-VECTORS += ("closed", "velocities")  # of which the last has a number for each momentum
+VECTORS = (
+    *("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2"),
+    *("closed", "velocities"),
+)
 
 
 class Layout(explicit.Layout):

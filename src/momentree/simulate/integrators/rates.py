@@ -27,7 +27,6 @@ from momentree.equations.loops import forces_of_loops, openings
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Expression, Reference
-from momentree.simulate.assemble import _characteristic_length
 from momentree.simulate.integrators.differentiated import Differentiated
 from momentree.simulate.integrators.explicit import NEAR, Projection
 from momentree.spatial import ZERO, Scalar
@@ -108,10 +107,10 @@ def projection_of(
 ) -> Projection:
     """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
     closed = None if leaking else _closed_code(mechanism, formulation, code)
-    length = _characteristic_length(mechanism.at_defaults())
-    rows = [row for loop in mechanism.loops for row in closing_rows(mechanism, loop)]
-    sizes = tuple(length if row.linear != ZERO else 1.0 for row in rows)
-    near = max(NEAR * min(length, 1.0), ROUND_OFF)
+    loops = zip(mechanism.loops, mechanism.loop_sizes, strict=True)
+    rows = [(row, size) for loop, size in loops for row in closing_rows(mechanism, loop)]
+    sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
+    near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
 
 
