@@ -156,6 +156,14 @@ def test_the_squeezer_after_three_hundredths_of_a_second(formulation):
         assert run.rate(name)[-1] == pytest.approx(rate, rel=1e-9), name
 
 
+def test_default_settings_on_the_squeezer():
+    system = squeezer()
+    run = system.simulate(system.assemble(START), t_end=0.03)
+    for name, (angle, rate) in CLOSER.items():
+        assert run[name][-1] == pytest.approx(angle, rel=0, abs=1e-9), name
+        assert run.rate(name)[-1] == pytest.approx(rate, rel=1e-9, abs=1e-8), name  # of more than 1000 rad/s
+
+
 def test_the_squeezer_is_where_others_found_it():
     run = squeezed("hamiltonian")
     for name, (angle, rate) in PUBLISHED.items():

@@ -59,9 +59,10 @@ def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
     twice = np.flatnonzero(run.t[1:] == run.t[:-1])  # at an impact, before and after it: other times in the other run
     chosen = np.setdiff1d(np.arange(len(run.t)), np.concatenate([twice, twice + 1]))
     found = _sampled(simulation, settings, run.t[chosen])
-    count = min(len(found.t), len(chosen))
-    q = np.abs(found.q[:count] - run.q[chosen[:count]]).max(axis=0, initial=0.0) * share
-    v = np.abs(found.v[:count] - run.v[chosen[:count]]).max(axis=0, initial=0.0) * share
+    asked = np.flatnonzero(np.isin(found.t, run.t[chosen]))  # the other run has samples at its own impacts too
+    count = min(len(asked), len(chosen))
+    pairs = ((found.q, run.q), (found.v, run.v))
+    q, v = (np.abs(a[asked[:count]] - b[chosen[:count]]).max(axis=0, initial=0.0) * share for a, b in pairs)
     names = simulation.system.mechanism.coordinates, simulation.system.mechanism.rates
     named = zip(names, (q, v), strict=True)
     coordinates, velocities = ({str(name): float(x) for name, x in zip(*both, strict=True)} for both in named)
