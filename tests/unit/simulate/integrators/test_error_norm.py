@@ -112,7 +112,6 @@ def test_no_step_is_longer_after_one_that_was_rejected(integrator):
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange", "absolute"])
 def test_samples_between_steps_are_closed_to_round_off(formulation):
-    # two four-bars in a row pass the line of all their bars, where velocities of the samples opened loops by 1e-5
     system, start = slider_crank()
     run = system.simulate(start, 2.0, every=0.003, rtol=1e-6, formulation=formulation)
     assert run.closure.max() < 1e-13
