@@ -155,11 +155,20 @@ class _Recording:
         """Compute to the end, keep it, and say what is wrong with it."""
         if self.end is None:
             self._compute()
-        run = self._so_far()
+        run = self._verified(self._so_far())
         if self.parts is not None and self.end is not None and self.end.reason != "interrupted":
             self._finish(run)
         for message in run.warnings:
             warnings.warn(RunWarning(f"{run.mechanism.name}: {message}"), stacklevel=4)
+        return run
+
+    def _verified(self, run: Run) -> Run:
+        """The run with an estimate of its error, where the simulation makes one; without it if that is interrupted."""
+        verified = getattr(self.simulation, "verified", None)
+        if verified is None or run.end.reason == "interrupted":
+            return run
+        with contextlib.suppress(KeyboardInterrupt):
+            return verified(run)
         return run
 
     # --- computing ---

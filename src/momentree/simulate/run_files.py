@@ -23,6 +23,7 @@ from momentree.simulate.checksum import Damaged, checksum_line, has_checksum
 from momentree.simulate.parts import folder_of, read_parts
 from momentree.simulate.run import Run, RunError, RunWarning
 from momentree.simulate.separate_reader import fresh_copy
+from momentree.simulate.verify import ErrorEstimate
 
 if TYPE_CHECKING:
     import xarray
@@ -181,6 +182,7 @@ def _told(run: Run) -> dict[str, str | int]:
         "end": dataclasses.asdict(run.end),
         "free": run.free,
         "warnings": run.warnings,
+        "error": run.error and dataclasses.asdict(run.error),
     }
     texts = {name: json.dumps(table) for name, table in tables.items()}
     return {"format": FORMAT, "momentree": run.version, "name": run.mechanism.name, **texts, "model": run.model}
@@ -195,7 +197,9 @@ def _run(data: xarray.Dataset) -> Run:
     run = Run(Block(*columns), tuple(meters), *about, data.attrs["momentree"])
     measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
     account = run._account(measured["kinetic"], measured["potential"])
-    known = {name: measured[name] for name in ("closure", "closure_rate")}
+    known: dict[str, Any] = {name: measured[name] for name in ("closure", "closure_rate")}
+    error = json.loads(data.attrs.get("error", "null"))  # which runs have from this version on
+    known["error"] = error and ErrorEstimate(**error)
     return run.known(energy=account, warnings=tuple(told["warnings"]), **known)
 
 
