@@ -17,13 +17,14 @@ the bodies on their way inward is told in open_rows.py, all of it in docs/theory
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates, Joint
 from momentree.model.joints import Fixed, Spherical, Universal
 from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.symmetric import inverse
-from momentree.structure.closing import closing_plan
+from momentree.structure.closing import Plan, closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
 
@@ -35,8 +36,7 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
 
     `still`: the ground does not move, or accelerate, in what is to be found.
     """
-    rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
-    plan = closing_plan(mechanism, [len(each) for each in rows], still)
+    rows, plan = _planned(mechanism, still)
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
     _anchor(bodies)
     for record, place in zip(bodies[1:], plan.places[1:], strict=True):
@@ -50,6 +50,18 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
         for i, end in enumerate(place.ends):
             setattr(record, f"end{i}", found.loops[end.loop + 1])
     return found
+
+
+def _planned(mechanism: Mechanism, still: bool) -> tuple[list[tuple[Force, ...]], Plan]:
+    """The rows of each loop and the plan by which they close: a mechanism keeps what is found of it."""
+    known: dict[str, Any] = vars(mechanism)
+    if "_closing_rows" not in known:
+        known["_closing_rows"] = [closing_rows(mechanism, loop) for loop in mechanism.loops]
+        known["_plans"] = {}
+    rows, plans = known["_closing_rows"], known["_plans"]
+    if still not in plans:
+        plans[still] = closing_plan(mechanism, [len(each) for each in rows], still)
+    return rows, plans[still]
 
 
 def _anchor(bodies: Sequence[Record]) -> None:
