@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_NAMES = 1000  # among which the one that was meant is looked for
+MOST_HINTS = 100  # misspelt names of one model for which that is done
 
 
 class MomentreeError(Exception):

@@ -12,7 +12,7 @@ from momentree.compile.machine_code import Target
 from momentree.equations import hamiltonian, lagrange
 from momentree.equations.closure import Configuration
 from momentree.equations.formulations import FORMULATIONS
-from momentree.simulate.integrators.rates import projection_of, rates_code
+from momentree.simulate.integrators.rates import positions_code, projection_of, rates_code
 
 
 def stacked_four_bars(n):
@@ -120,3 +120,17 @@ def test_newtons_method_closes_gaps_to_round_off(name):
                 part = slice(body.q.stop - 4, body.q.stop)
                 near[part] /= np.linalg.norm(near[part])
     assert np.abs(Configuration(system.mechanism, near, np.zeros(system.nv), t).gaps()).max() < 1e-13
+
+
+def test_the_code_of_many_loops_is_as_long_as_that_of_few_but_for_its_tables():
+    """Nothing is written out body by body: what LLVM has to read grows by numbers in tables only."""
+
+    def lengths(n):
+        mechanism = four_bars_in_a_row(n).build().mechanism
+        rates = rates_code(mechanism, FORMULATIONS["hamiltonian"], "rolled")
+        codes = {"rates": rates, "positions": positions_code(mechanism, "rolled")}
+        texts = {name: "\n".join(code.lanes(1, "lanes")[0]) for name, code in codes.items()}
+        return {name: sum("constant" not in line for line in text.split("\n")) for name, text in texts.items()}
+
+    few, many = lengths(30), lengths(60)
+    assert many == few

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from momentree.compile.tape import Variable
 from momentree.equations.newton_euler import Spin
 from momentree.equations.open_rows import Bundle
 from momentree.model.joint import Joint
@@ -67,6 +68,15 @@ def places(form: Form) -> tuple[str, ...]:
 
 
 def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
+    kind = type(thing)
+    if kind is float or kind is int or kind is Variable:
+        numbers.append(thing)
+        return None
+    if kind is Vector:
+        if thing is ZERO and not generally:
+            return "is", thing
+        numbers += (thing.x, thing.y, thing.z)
+        return _VECTOR
     special = thing is ZERO or thing is IDENTITY
     if (special and not generally) or thing is None or isinstance(thing, (bool, str, Arranged)):
         return "is", thing
@@ -74,7 +84,7 @@ def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
     if parts is None:
         numbers.append(thing)
         return None
-    return make, tuple(_form(part, numbers, generally) for part in parts)
+    return make, tuple([_form(part, numbers, generally) for part in parts])
 
 
 def _made(form: Form, numbers: Iterator[Scalar]) -> Any:
@@ -117,41 +127,38 @@ _tuple = _Tuple()
 
 def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tuple[Any, ...] | None]:
     """What makes such a thing, and from what; nothing for a number."""
-    match thing:
-        case Vector():
-            return Vector, (thing.x, thing.y, thing.z)
-        case Turn() if not generally:
-            return _TurnAbout(thing.axis), (thing.c, thing.s)
-        case Rotation():
-            return Rotation, thing.rows
-        case Motion() | Force():
-            return type(thing), (thing.linear, thing.angular)
-        case Transform():
-            return Transform, (thing.rotation, thing.offset)
-        case Path():
-            return Path, (thing.mount, thing.joint)
-        case tuple() | list():
-            return _tuple, tuple(thing)
-        case RigidInertia():
-            return RigidInertia, (thing.mass, thing.h, thing.J)
-        case MassMoments():
-            return MassMoments, (thing.mass, thing.h, thing.pseudo)
-        case ArticulatedInertia():
-            return ArticulatedInertia, (thing.K, thing.H, thing.J)
-        case Bundle():
-            return Bundle, (thing.F, thing.b, thing.Phi, thing.scale)
-        case Reach():
-            return Reach, (thing.f, thing.m, thing.d)
-        case Axes():
-            return Axes, (thing.columns,)
-        case Spin():
-            return Spin, (thing.rows,)
-        case Reversed():
-            return Reversed, (thing.joint,)
-        case Joint():
-            names = [field.name for field in dataclasses.fields(thing) if field.name not in _NOT_SWEPT]
-            names += ["offset"] * hasattr(thing, "offset")
-            return _JointLike(type(thing), thing.coordinates, tuple(names), thing), tuple(
-                getattr(thing, name) for name in names
-            )
+    kind = type(thing)
+    if kind is Turn and not generally:
+        return _TurnAbout(thing.axis), (thing.c, thing.s)
+    if kind is tuple or kind is list:
+        return _tuple, tuple(thing)
+    if kind in _FIELDS:
+        return kind, tuple([getattr(thing, name) for name in _FIELDS[kind]])
+    if isinstance(thing, Rotation):
+        return Rotation, thing.rows
+    if isinstance(thing, Joint):
+        names = [field.name for field in dataclasses.fields(thing) if field.name not in _NOT_SWEPT]
+        names += ["offset"] * hasattr(thing, "offset")
+        parts = tuple(getattr(thing, name) for name in names)
+        return _JointLike(type(thing), thing.coordinates, tuple(names), thing), parts
+    if isinstance(thing, (tuple, list)):
+        return _tuple, tuple(thing)
     return None, None
+
+
+# what each kind is made of, in the order in which it takes its parts
+_FIELDS: dict[type, tuple[str, ...]] = {
+    Vector: ("x", "y", "z"),
+    Motion: ("linear", "angular"),
+    Force: ("linear", "angular"),
+    Transform: ("rotation", "offset"),
+    Path: ("mount", "joint"),
+    RigidInertia: ("mass", "h", "J"),
+    MassMoments: ("mass", "h", "pseudo"),
+    ArticulatedInertia: ("K", "H", "J"),
+    Bundle: ("F", "b", "Phi", "scale"),
+    Reach: ("f", "m", "d"),
+    Axes: ("columns",),
+    Spin: ("rows",),
+    Reversed: ("joint",),
+}

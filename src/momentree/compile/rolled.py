@@ -20,6 +20,7 @@ other records of the same `Program`, as bodies and loops do.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -50,10 +51,19 @@ class Program:
         self.reads: dict[str, tuple[int, int, str]] = {}
         self.waiting: list[tuple[RolledRecords, str, Any]] = []
         self._numbers: dict[Any, int] = {}
+        self._general: dict[int, int] = {}
 
     def number_of(self, form: Any) -> int:
         """The same for equal forms: numbers are compared faster."""
         return self._numbers.setdefault(form, len(self._numbers))
+
+    def numbers_of(self, form: Form) -> tuple[int, int]:
+        """The number of a form, and that of its general form."""
+        number = self.number_of(form)
+        known = self._general.get(number)
+        if known is None:
+            known = self._general[number] = self.number_of(general(form))
+        return number, known
 
     def put_off(self, sweep: RolledRecords, way: str, step: Any) -> None:
         """Run a step later, in one pass with those that wait, if it can be."""
@@ -72,7 +82,14 @@ class Program:
 
 
 class RolledRecord(Record):
-    """The record of one body of many: a field that a pass has made is read from its slots."""
+    """The record of one body of many: a field that a pass has made is read from its slots.
+
+    Its sweep is told of every field that is set: what is known of the others need not be found again.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__[name] = value
+        self.sweep.changed(self.number, name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in _NAMES:
@@ -157,10 +174,17 @@ class _Other:
         return put_together(form, found)
 
 
+class _Given(NamedTuple):
+    """What a record was given: the numbers of its forms and of their general ones, and the records that it knows."""
+
+    forms: int
+    loose: int
+    links: tuple[tuple[str, RolledRecord], ...]
+
+
 class _Apart(NamedTuple):
     """A given field, taken apart; equal forms, and equal general forms, have equal numbers."""
 
-    value: Any
     form: Form
     numbers: list[Scalar]
     kind: int
@@ -175,8 +199,21 @@ class RolledRecords(Records):
         self.program, self.tape, self.place = program, program.tape, len(program.sweeps)
         program.sweeps.append(self)
         self._made: list[dict[str, Made]] = [{} for _ in self]
-        self._apart: dict[tuple[int, str], _Apart] = {}
-        self._kinds: dict[tuple[int, ...], tuple[Forms, int]] = {}
+        self._history = [0] * len(self)  # equal in bodies whose fields were made in the same groups
+        self._histories: dict[tuple[int, int], int] = {}
+        self._apart: list[dict[str, _Apart]] = [{} for _ in self]
+        self._kinds: dict[int, tuple[Forms, int]] = {}
+        self._known: list[_Given | None] = [None] * len(self)
+        self._versions: Counter[str] = Counter()  # of each field: how often it was set
+        self._columns: dict[tuple[tuple[int, ...], str, bool], tuple[int, Form, list[tuple[Scalar, ...]]]] = {}
+
+    def changed(self, number: int, name: str) -> None:
+        """A field of a record was set, or is now made by a pass."""
+        self._known[number] = None
+        self._apart[number].pop(name, None)
+        self._versions[name] += 1
+        if number == 0:
+            self._kinds.pop(-1, None)
 
     # --- the sweeps put off their steps ---
 
@@ -235,17 +272,32 @@ class RolledRecords(Records):
 
     def _make(self, groups: Sequence[Group], summed: set[str]) -> None:
         """Note in all records what a pass has made of them."""
-        for made_before in self._made:
-            for name in summed & {*made_before}:
+        loose: dict[int, Made] = {}
+        for made_before in self._made if summed else ():
+            for name in summed & made_before.keys():
                 old = made_before[name]
-                form = general(old.form)
-                made_before[name] = Made(old.group, form, [None] * len(places(form)))
+                if id(old) not in loose:
+                    form = general(old.form)
+                    loose[id(old)] = Made(old.group, form, [None] * len(places(form)))
+                made_before[name] = loose[id(old)]
         for group in groups:
             made = {name: Made(group, *_with_slots(value)) for name, value in group.fields.items()}
             for number in group.bodies:
                 self._made[number].update(made)
-                for name in made:
-                    vars(self[number]).pop(name, None)
+                for name in made.keys() & vars(self[number]).keys():
+                    del vars(self[number])[name]
+                    self.changed(number, name)
+                self._history[number] = self._follow(self._history[number], group, self._made[number])
+        ground = self._kinds.pop(-1, None)
+        self._kinds = {} if ground is None else {-1: ground}
+
+    def _follow(self, history: int, group: Group, made: Mapping[str, Made]) -> int:
+        """The history of a body after a pass, the same for all bodies of one history in one group."""
+        step = history, id(group)
+        if step not in self._histories:
+            names = tuple((name, id(field.group)) for name, field in made.items())
+            self._histories[step] = self.program.number_of(("history", names))
+        return self._histories[step]
 
     def _trace(self, group: Group, record: Record, steps: Sequence[tuple[str, Any]]) -> None:
         parent = _Other(group, "", self._forms(0))
@@ -288,14 +340,14 @@ class RolledRecords(Records):
 
     def _kind(self, number: int) -> tuple[Forms, int]:
         """The same, and a number that is equal for equal forms."""
-        if number == 0:
-            given = {name: vars(self[0])[name] for name in self._given(0)}
-            forms: Forms = {name: _from_slots(taken_apart(value, generally=True)[0]) for name, value in given.items()}
-            return forms, self.program.number_of(tuple(forms.items()))
-        made = self._made[number]
-        kind = tuple(map(id, made.values()))
+        kind = self._history[number] if number else -1
         if kind not in self._kinds:
-            forms = {name: _seen(field) for name, field in made.items()}
+            forms: Forms
+            if number:
+                forms = {name: _seen(field) for name, field in self._made[number].items()}
+            else:
+                given = {name: vars(self[0])[name] for name in self._given(0)}
+                forms = {name: _from_slots(taken_apart(value, generally=True)[0]) for name, value in given.items()}
             self._kinds[kind] = forms, self.program.number_of(tuple(forms.items()))
         return self._kinds[kind]
 
@@ -310,25 +362,33 @@ class RolledRecords(Records):
             scalars = [group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True)]
             fields[name] = put_together(form, scalars)
         for name in self._given(first):  # given after it was made, if it was
-            if generally:
-                parts = [taken_apart(vars(self[number])[name], True) for number in group.bodies]
-            else:
-                known = [self._taken_apart(number, name) for number in group.bodies]
-                parts = [(apart.form, apart.numbers) for apart in known]
-            keys = [name + place for place in places(parts[0][0])]
-            columns = zip(*(numbers for _, numbers in parts), strict=True)
+            form, columns = self._table(group.bodies, name, generally)
+            keys = [name + place for place in places(form)]
             scalars = [self._scalar(group, key, column) for key, column in zip(keys, columns, strict=True)]
-            fields[name] = put_together(parts[0][0], scalars)
+            fields[name] = put_together(form, scalars)
         for name, other in self._links(first).items():
             fields[name] = _Other(group, name, other.sweep._forms(other.number))
             group.links[name] = other.sweep.place, [vars(self[number])[name].number for number in group.bodies]
         return Record(**fields)
 
+    def _table(self, bodies: tuple[int, ...], name: str, generally: bool) -> tuple[Form, list[tuple[Scalar, ...]]]:
+        """The form of a field that bodies were given, and each of its numbers in all of them."""
+        known = self._columns.get((bodies, name, generally))
+        if known is not None and known[0] == self._versions[name]:
+            return known[1:]
+        if generally:
+            parts = [taken_apart(vars(self[number])[name], True) for number in bodies]
+        else:
+            parts = [self._taken_apart(number, name)[:2] for number in bodies]
+        columns = [_shortened(column) for column in zip(*(numbers for _, numbers in parts), strict=True)]
+        self._columns[bodies, name, generally] = self._versions[name], parts[0][0], columns
+        return parts[0][0], columns
+
     def _scalar(self, group: Group, key: str, column: tuple[Scalar, ...]) -> Scalar:
         """A number of the group: the one that all bodies share, or an input."""
-        if not any(isinstance(x, Variable) for x in column):
-            if all(x == column[0] for x in column):
-                return column[0]
+        if len(column) == 1 and not isinstance(column[0], Variable):
+            return column[0]
+        if not isinstance(column[0], Variable) and not any(isinstance(x, Variable) for x in column):
             group.data[key] = [float(x) for x in column]
             return group.input(key)
         names = [self.tape.name_of(x) for x in column]
@@ -349,28 +409,37 @@ class RolledRecords(Records):
         return {name: value for name, value in vars(self[number]).items() if isinstance(value, RolledRecord)}
 
     def _taken_apart(self, number: int, name: str) -> _Apart:
-        value = vars(self[number])[name]
-        known = self._apart.get((number, name))
-        if known is None or known.value is not value:
-            form, numbers = taken_apart(value)
-            kinds = self.program.number_of(form), self.program.number_of(general(form))
-            known = self._apart[number, name] = _Apart(value, form, numbers, *kinds)
+        known = self._apart[number].get(name)
+        if known is None:
+            form, numbers = taken_apart(vars(self[number])[name])
+            known = self._apart[number][name] = _Apart(form, numbers, *self.program.numbers_of(form))
         return known
+
+    def _look_at(self, number: int) -> _Given:
+        """What a record was given."""
+        apart, links = self._apart[number], list[tuple[str, RolledRecord]]()
+        forms, loose = list[str | int](), list[str | int]()
+        for name, value in vars(self[number]).items():
+            if name in _NAMES:
+                continue
+            if isinstance(value, RolledRecord):
+                links.append((name, value))
+                continue
+            known = apart.get(name) or self._taken_apart(number, name)
+            forms += (name, known.kind)
+            loose += (name, known.general)
+        number_of = self.program.number_of
+        found = self._known[number] = _Given(number_of(tuple(forms)), number_of(tuple(loose)), tuple(links))
+        return found
 
     def _alike(self, inward: bool) -> Iterable[tuple[tuple[int, ...], bool]]:
         """Groups of bodies, and whether their records are told in general forms."""
         kinds: dict[Any, dict[Any, list[int]]] = {}
         for number in range(1, len(self)):
-            given = [(name, self._taken_apart(number, name)) for name in self._given(number)]
-            links = self._links(number).items()
-            rest = (
-                tuple((name, id(made.group)) for name, made in self._made[number].items()),
-                inward and self[number].parent == 0,
-                tuple((name, other.sweep.place, other.sweep._kind(other.number)[1]) for name, other in links),
-            )
-            forms = tuple((name, apart.kind) for name, apart in given)
-            loose = tuple((name, apart.general) for name, apart in given)
-            kinds.setdefault((loose, rest), {}).setdefault(forms, []).append(number)
+            given = self._known[number] or self._look_at(number)
+            others = tuple((name, other.sweep.place, other.sweep._kind(other.number)[1]) for name, other in given.links)
+            rest = self._history[number], inward and self[number].parent == 0, others
+            kinds.setdefault((given.loose, rest), {}).setdefault(given.forms, []).append(number)
         for family in kinds.values():
             few = [bodies for bodies in family.values() if len(bodies) < FEW]
             together = len(few) > 1 or (len(few) == 1 and len(family) > 1)
@@ -379,6 +448,13 @@ class RolledRecords(Records):
             for bodies in family.values():
                 if not together or len(bodies) >= FEW:
                     yield tuple(bodies), False
+
+
+def _shortened(column: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """One number where all bodies have the same."""
+    first = column[0]
+    same = not isinstance(first, Variable) and column.count(first) == len(column)
+    return column[:1] if same else column
 
 
 def _from_slots(form: Form) -> tuple[Form, tuple[None, ...]]:

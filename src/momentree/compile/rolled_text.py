@@ -8,9 +8,12 @@ and its constants (numbers).
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import heapq
-import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy
 
 from momentree.compile.functions import Lines
 from momentree.compile.rolled import Group, Pass, Program, RolledRecords
@@ -69,8 +72,8 @@ class Rolled:
         def run(bodies: Iterable[Record], order: Sequence[int] | None = None) -> Records:
             return RolledRecords(bodies, program, order)
 
-        results = trace(run)
-        return cls(program, results, arrays, by_columns)
+        with _uncollected():
+            return cls(program, trace(run), arrays, by_columns)
 
     def at(self, sweep: int, body: int) -> int:
         """Where the slots of a body begin."""
@@ -131,6 +134,18 @@ class Rolled:
 
     def _rows(self, width: int, name: str) -> Rows:
         return Rows(width, len(self.arrays) + (self.unit is not None), self.results, name, self.unit)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for garbage: of the many records and variables of a trace all are needed until its end."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _groups(passes: Sequence[Pass]) -> list[Group]:
@@ -410,16 +425,23 @@ class _Tables:
         parts = (self._links, self._columns, self._results)
         self.integers = 3 + max(sum(len(part[g]) for part in parts) for g in p.groups)
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
-        order, parents = code.orders[p.sweep], code.parents[p.sweep]
-        where = {body: row for row, body in enumerate(order)}
-        self._rows: list[tuple[list[int], list[float]]] = [([], [])] * len(order)
+        order, parents = numpy.array(code.orders[p.sweep]), numpy.array(code.parents[p.sweep])
+        where = numpy.zeros(len(parents), dtype=int)
+        where[order] = numpy.arange(len(order))
+        base, stride = code.bases, code.strides
+        self._integers = numpy.zeros((len(order), self.integers), dtype="<i4")
+        self._numbers = numpy.zeros((len(order), self.numbers), dtype="<f8")
         for g in p.groups:
-            for i, body in enumerate(g.bodies):
-                integers = [code.at(p.sweep, body), code.at(p.sweep, parents[body]), g.number]
-                integers += [code.at(g.links[link][0], g.links[link][1][i]) for link in self._links[g]]
-                integers += [code.columns[g.arguments[key][i]][1] for key in self._columns[g]]
-                integers += [g.results[key][i] for key in self._results[g]]
-                self._rows[where[body]] = integers, [g.data[key][i] for key in self._data[g]]
+            bodies = numpy.array(g.bodies)
+            own = [base[p.sweep] + of * stride[p.sweep] for of in (bodies, parents[bodies])]
+            columns = [*own, numpy.full(len(bodies), g.number)]
+            columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.links[x] for x in self._links[g])]
+            columns += [[code.columns[name][1] for name in g.arguments[key]] for key in self._columns[g]]
+            columns += [g.results[key] for key in self._results[g]]
+            for column, entries in enumerate(columns):
+                self._integers[where[bodies], column] = entries
+            for column, key in enumerate(self._data[g]):
+                self._numbers[where[bodies], column] = g.data[key]
 
     def links(self, group: Group) -> list[str]:
         return self._links[group]
@@ -435,24 +457,14 @@ class _Tables:
         return self._data[group].index(key)
 
     def texts(self) -> list[str]:
-        integers = [x for row, _ in self._rows for x in _padded(row, self.integers)]
-        numbers = [x for _, row in self._rows for x in _padded(row, self.numbers)]
+        bits = self._numbers.view("<u8").ravel().tolist()
         return [
-            _table(f"{self._name}.integers", "i32", struct.pack(f"<{len(integers)}i", *integers), 4),
-            _table(f"{self._name}.numbers", "double", struct.pack(f"<{len(numbers)}d", *numbers), 8),
+            _table(f"{self._name}.integers", "i32", map(str, self._integers.ravel().tolist()), 4),
+            _table(f"{self._name}.numbers", "double", map("0x%016X".__mod__, bits), 8),
         ]
 
 
-def _padded(row: list, length: int) -> list:
-    return row + [0] * (length - len(row))
-
-
-def _table(name: str, kind: str, packed: bytes, size: int) -> str:
+def _table(name: str, kind: str, values: Iterable[str], size: int) -> str:
     """A constant array."""
-    sign = {4: "", 8: "0x"}[size]
-    values = (
-        (f"{kind} {x}" for (x,) in struct.iter_unpack("<i", packed))
-        if size == 4
-        else (f"{kind} {sign}{x:016X}" for (x,) in struct.iter_unpack("<Q", packed))
-    )
-    return f"@{name} = internal constant [{len(packed) // size} x {kind}] [{', '.join(values)}], align {size}"
+    entries = [f"{kind} {value}" for value in values]
+    return f"@{name} = internal constant [{len(entries)} x {kind}] [{', '.join(entries)}], align {size}"

@@ -37,6 +37,13 @@ class _Frame(NamedTuple):
 
 def in_joint_frames(mechanism: Mechanism) -> Mechanism:
     """The mechanism with its frames chosen anew; coordinates and rates keep their meaning."""
+    known: dict[str, Mechanism] = vars(mechanism)  # the same each time: it keeps what is found of it
+    if "_in_joint_frames" not in known:
+        known["_in_joint_frames"] = _in_joint_frames(mechanism)
+    return known["_in_joint_frames"]
+
+
+def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
     upright = {body.number: _upright(body) for body in mechanism.bodies}
     towards = _towards_children(mechanism, upright)
     frames = {0: _Frame(Transform(), Transform())}

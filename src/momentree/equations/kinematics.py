@@ -41,6 +41,11 @@ def move(body: Record) -> Fields:
     return {"dq": tuple(body.joint.coordinate_rates(body.q, body.u))}
 
 
+def arrive(body: Record) -> Fields:
+    """The coordinates of a joint after a unit of time, were their derivatives to stay as they are."""
+    return {"arrived": tuple(x + dx for x, dx in zip(body.q, body.dq, strict=True))}
+
+
 class Rates(NamedTuple):
     """How a state changes: the derivatives of its coordinates, and of its momenta or rates."""
 
@@ -51,6 +56,12 @@ class Rates(NamedTuple):
 def coordinate_rates(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
     """The derivatives of all coordinates that are not prescribed, where bodies have made their `move`."""
     return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
+
+
+def moved_coordinates(mechanism: Mechanism, moving: Records) -> list[Scalar]:
+    """All coordinates that are not prescribed plus their derivatives, where bodies have made their `move`."""
+    moving.locally(arrive)
+    return [x for body in mechanism.bodies if not body.laws for x in moving[body.number].arrived]
 
 
 def records(

@@ -18,6 +18,7 @@ the bodies on their way inward is told in open_rows.py, all of it in docs/theory
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates, Joint
@@ -25,10 +26,10 @@ from momentree.model.joints import Fixed, Screw, Spherical, Universal
 from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import select
 from momentree.spatial.symmetric import inverse
-from momentree.structure.closing import closing_plan
+from momentree.structure.closing import Plan, closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
-from momentree.structure.reach import loop_lengths, reaches
+from momentree.structure.reach import Bound, loop_lengths, reaches
 
 # --- the records ---
 
@@ -38,10 +39,8 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
 
     `still`: the ground does not move, or accelerate, in what is to be found.
     """
-    rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
-    lengths = loop_lengths(mechanism)
-    plan = closing_plan(mechanism, [len(each) for each in rows], still)
-    for record, reach in zip(bodies[1:], reaches(mechanism, plan, rows, lengths)[1:], strict=True):
+    rows, lengths, plan, reach_of = _planned(mechanism, still)
+    for record, reach in zip(bodies[1:], reach_of[1:], strict=True):
         record.reach = reach
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
     _anchor(bodies)
@@ -58,6 +57,25 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
         for i, end in enumerate(place.ends):
             setattr(record, f"end{i}", found.loops[end.loop + 1])
     return found
+
+
+class _Planned(NamedTuple):
+    """What is known of the loops of a mechanism at all configurations; `reaches` by body."""
+
+    rows: list[tuple[Force, ...]]
+    lengths: list[Scalar]
+    plan: Plan
+    reaches: list[tuple[Bound, ...]]
+
+
+def _planned(mechanism: Mechanism, still: bool) -> _Planned:
+    """The rows of each loop and the plan by which they close: a mechanism keeps what is found of it."""
+    known: dict[bool, _Planned] = vars(mechanism).setdefault("_planned", {})
+    if still not in known:
+        rows, lengths = [closing_rows(mechanism, loop) for loop in mechanism.loops], loop_lengths(mechanism)
+        plan = closing_plan(mechanism, [len(each) for each in rows], still)
+        known[still] = _Planned(rows, lengths, plan, reaches(mechanism, plan, rows, lengths))
+    return known[still]
 
 
 def _anchor(bodies: Sequence[Record]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from momentree.errors import ExpressionError, Problem, suggestion
+from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice
 from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
@@ -310,13 +310,16 @@ class _Check:
 
     def _body_exists(self, name: Any, *others: str) -> None:
         if not isinstance(name, str) or name not in self.body_names:
-            near = suggestion(str(name), itertools.chain(others, filter(_is_name, self.body_names)))
+            near = self._near(name, itertools.chain(others, filter(_is_name, self.body_names)))
             raise Mistake(f"there is no body {name!r}.{near}", missing=("body", str(name)))
+
+    def _near(self, name: Any, known: Iterable[str]) -> str:
+        return suggestion(str(name), known) if len(self.problems) < MOST_HINTS else ""
 
     def _connection(self, name: Any) -> Connection | None:
         """The joint of that name; None if it is there but no joint, which is a problem of its own."""
         if not isinstance(name, str) or name not in self.connections:
-            near = suggestion(str(name), filter(_is_name, self.connections))
+            near = self._near(name, filter(_is_name, self.connections))
             raise Mistake(f"there is no joint {name!r}.{near}", missing=("joint", str(name)))
         return self.connections[name] if isinstance(self.connections[name].joint, Joint) else None
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from momentree.errors import MOST_NAMES, ExpressionError, MomentreeError, suggestion
+from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, suggestion
 from momentree.model.expression_function import expression_of_function
 from momentree.model.expressions import LONGEST, Expression, Reference, parse
 from momentree.spatial import Scalar, Vector, X, Y, Z
@@ -117,7 +118,7 @@ class Values:
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.", what)
         kinds = "t, parameters and joint coordinates" if known else "t and parameters"
-        return self._parsed(raw, {TIME: "time", **known}, what, kinds)
+        return self._parsed(raw, ChainMap({TIME: "time"}, known), what, kinds)  # type: ignore[arg-type]
 
     def _parsed(self, text: str, others: Collection[Reference], what: str, kinds: str) -> Expression:
         """The expression that a text means, of parameters and others only, with the fixed parameters put in."""
@@ -142,7 +143,7 @@ class Values:
 
     def _near(self, reference: Reference, others: Collection[Reference]) -> str:
         """The way out of an unknown name; looked for only as long as mistakes are few enough to be read."""
-        if len(self.mistakes) > MOST_NAMES:
+        if len(self.mistakes) > MOST_HINTS:
             return ""
         allowed = itertools.islice(itertools.chain(map(Reference, self.names), others), MOST_NAMES)
         return suggestion(str(reference), sorted(str(one) for one in allowed))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ Matrix = NDArray[np.float64]
 SINGULAR = 1e-12  # least inertia along a motion, as a part of what it could be at most
 LIGHT = 1e-9  # of what it carries: a body with less mass counts as one without
 TRIES = 8  # random coordinates, where the inertia of a body is negative along some axis
+NOISE = 1e-13  # of an inertia: what round-off leaves where nothing is left
+_PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the entries of a symmetric block
 _FAR = 1e-3  # of the inertia about a distant point of an axis: round-off of it is felt at the nearest point too
 
 
@@ -81,7 +83,7 @@ def undetermined(bodies: Sequence[TreeBody], negative: Collection[int] = ()) -> 
     found: dict[int, Undetermined] = {}
     for _ in range(TRIES if negative else 1):
         for each in _singular(carried, _somewhere(carried, random)):
-            found.setdefault(each.body.number, each)
+            found.setdefault(each.body.number, replace(each, negative=each.negative and bool(negative)))
     yield from (found[number] for number in sorted(found))
 
 
@@ -140,7 +142,7 @@ def _carriers(bodies: Sequence[TreeBody], numbers: Collection[int]) -> set[int]:
 def _singular(bodies: Sequence[TreeBody], somewhere: Mapping[int, tuple[float, ...]]) -> Iterator[Undetermined]:
     """Inward: M*, and beside it the inertia with the joints of the next bodies held, by which M* is measured."""
     M = {body.number: ArticulatedInertia.of(body.inertia) for body in bodies}
-    held = dict(M)
+    held, length = dict(M), _length(bodies)
     for body in reversed(bodies):
         mine, q = M[body.number], somewhere[body.number]
         if any(isinstance(x, Expression) for x in (*mine.K, *mine.J)):
@@ -152,9 +154,34 @@ def _singular(bodies: Sequence[TreeBody], somewhere: Mapping[int, tuple[float, .
             if found.least <= SINGULAR:
                 yield Undetermined(body, body.connection.joint.rates[found.direction], found.least < -SINGULAR)
             left = mine.less(A, [mine @ column for column in A.columns], found.inverse())
+            left = _without_noise(left, held[body.number], length)
         if body.parent in M:
             M[body.parent] = M[body.parent] + left.to_parent(X)
             held[body.parent] = held[body.parent] + mine.to_parent(X)
+
+
+def _without_noise(left: ArticulatedInertia, before: ArticulatedInertia, length: float) -> ArticulatedInertia:
+    """What a joint leaves of an inertia, without round-off along directions in which nothing is left."""
+    scales = np.array([1.0] * 3 + [1 / length] * 3)
+    scaled = np.outer(scales, scales)
+    values, vectors = np.linalg.eigh(_matrix(left) * scaled)
+    tiny = NOISE * float(np.trace(_matrix(before) * scaled))
+    if np.abs(values).min() > tiny:
+        return left
+    matrix = (vectors * np.where(np.abs(values) > tiny, values, 0)) @ vectors.T / scaled
+    K, J = (tuple(float(block[i, j]) for i, j in _PAIRS) for block in (matrix[:3, :3], matrix[3:, 3:]))
+    a, b, c = (Vector(*row) for row in matrix[:3, 3:].tolist())
+    return ArticulatedInertia(K, (a, b, c), J)
+
+
+def _matrix(M: ArticulatedInertia) -> Matrix:
+    found = np.zeros((6, 6))
+    for entry, (i, j) in enumerate(_PAIRS):
+        found[i, j] = found[j, i] = M.K[entry]
+        found[i + 3, j + 3] = found[j + 3, i + 3] = M.J[entry]
+    found[:3, 3:] = [[*row] for row in M.H]
+    found[3:, :3] = found[:3, 3:].T
+    return found
 
 
 class _Spectrum:

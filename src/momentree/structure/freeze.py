@@ -12,7 +12,7 @@ import numpy as np
 
 from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion
 from momentree.model import Model
-from momentree.model.check import known_references, problems_of
+from momentree.model.check import MOST, known_references, problems_of
 from momentree.model.elements import Connection, Split
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
@@ -222,7 +222,7 @@ class _Freezer:
             problems = self.undetermined(found.bodies)
             fewest = min(fewest, problems, key=len)
         if problems:
-            raise ModelError([self._undetermined_problem(each, first) for each in fewest])
+            raise ModelError([self._undetermined_problem(each, first) for each in fewest[:MOST]])
         return found
 
     def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], found: Numbered) -> set[int]:

@@ -288,6 +288,10 @@ class Mechanism:
                 second = self.bodies[second - 1].parent
         return *ways, first
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what others have found of it and keep with it."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
     def mapped(self, f: Callable[[Scalar], Scalar]) -> Mechanism:
         """The same mechanism with every number (float, or expression in free parameters) replaced by f of it.
 

@@ -22,7 +22,7 @@ from momentree.equations.forces import Names, along_rates, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.group import forces_on_group, rates_of_group
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.kinematics import coordinate_rates, move
+from momentree.equations.kinematics import coordinate_rates, move, moved_coordinates
 from momentree.equations.loops import forces_of_loops, openings
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
@@ -128,7 +128,7 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
 
     def positions(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         moving = hamiltonian.closing_step(told, y[: told.nq], t, parameters, run)
-        moved = [x + dx for x, dx in zip(y, coordinate_rates(told, moving), strict=False)]
+        moved = moved_coordinates(told, moving)
         return [*moved, *(gap for loop in moving.loops[1:] for gap in loop.gap)]
 
     return _code(mechanism, positions, arguments_of(mechanism), code)
