@@ -83,7 +83,7 @@ def test_nor_with_a_slender_rod_that_spins(radius):
     assert hard.spread(found) < 1e-16 * (2 / radius) ** 2 + 1e-11
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e-2, 1e2, 1e3])
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
 def test_a_mechanism_moves_alike_at_every_size(size):
     usual, found = (hard.crank_acceleration(hard.slider_crank(s), "D", {"B": -0.9}) for s in (1.0, size))
     assert found == pytest.approx(usual, rel=1e-11)
