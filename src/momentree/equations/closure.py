@@ -12,14 +12,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.kinematics import records
+from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops import _opening, _second_in_first, joints_of_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
 from momentree.model.joints import Universal
 from momentree.model.values import TIME
-from momentree.spatial import Motion, Rotation, Vector
+from momentree.spatial import Motion, Rotation, Transform, Vector
 from momentree.spatial.rotation import rotation_vector
 from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
 
@@ -177,6 +177,11 @@ class ClosingJoint:
         self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     @cached_property
+    def X_F(self) -> Transform:
+        """Where the first frame stands in inertial space."""
+        return frame_placement(self.configuration.bodies, self.loop.first)
+
+    @cached_property
     def rows(self) -> tuple[Row, ...]:
         return self.loop.joint.rows(self.q) if isinstance(self.loop.joint, Universal) else self.loop.rows
 
@@ -228,7 +233,7 @@ class ClosingJoint:
         bodies, first, second = self.configuration.bodies, self.faced.first, self.faced.second
         O_2 = second.r + second.X_0.rotation @ self.loop.second.placement.offset
         O_1 = first.r + first.X_0.rotation @ self.faced.arm
-        R = (first.X_0.rotation @ self.loop.first.placement.rotation).T
+        R = self.X_F.rotation.T
         found = []
         for number, sign in self._signed:
             record = bodies[number]

@@ -196,3 +196,14 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
         bad.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_length_tolerance_is_kept():
+    m = four_bar()
+    assert "tolerance" not in dumps(m)
+    for tolerance in (1e-5, "2*play"):
+        m.parameters = [("play", 1e-4)]
+        m.tolerance = tolerance
+        again = loads(dumps(m))
+        assert again == m
+        assert again.build().mechanism.tolerance == (1e-5 if tolerance == 1e-5 else 2e-4)
