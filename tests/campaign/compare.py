@@ -40,7 +40,7 @@ FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
 EVERY_WAY = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
 SHARE = 0.1  # of the time in which things of this size swing by a radian: how long they run
 RTOL = 1e-10  # of the library's runs
-FLOOR = 1e-13  # of the largest of its kind: what is nothing
+FLOOR = 1e-11  # of the largest of its kind in the mechanism: what is nothing
 
 
 @dataclass
@@ -181,6 +181,11 @@ class Examination:
         distances = [np.linalg.norm(place.p) for place in self.plain.places if place.body == 0]
         return float(max(distances, default=0.0)) / self.oracle.L * 1e-6
 
+    @property
+    def nothing(self) -> float:
+        """Of the largest of its kind: far from the origin positions are known to fewer digits."""
+        return FLOOR + 10 * np.finfo(float).eps * self.far * 1e6
+
     # --- by the library ---
 
     @cached_property
@@ -251,7 +256,7 @@ class Examination:
                 f"{what} of {name}",
                 self._size(name, du[body.v] - right),
                 self._size(name, right),
-                FLOOR * largest,
+                self.nothing * largest,
                 lambda answer, name=name, right=right: self._size(name, answer.du[name] - right),
             )
 
@@ -281,7 +286,7 @@ class Examination:
 
             off = float(np.linalg.norm(P.T @ ((told[name] - wrench) * scale)))
             size = float(np.linalg.norm(P.T @ (wrench * scale)))
-            self._judge(f"{what} of {name}", off, size, FLOOR * max(largest, weight), change, loaded=False)
+            self._judge(f"{what} of {name}", off, size, self.nothing * max(largest, weight), change, loaded=False)
 
     def energies(self) -> None:
         """Kinetic and potential."""
