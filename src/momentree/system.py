@@ -17,6 +17,7 @@ from momentree.model import Model
 from momentree.model.model import as_frame
 from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
+from momentree.structure.freeze import checked_tolerance
 
 if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
@@ -36,13 +37,13 @@ class System:
         self.mechanism, self._model, self.code = mechanism, model, code
 
     @classmethod
-    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None) -> System:
+    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The system of a model, or one error with every problem."""
         kept = copy.copy(model)
         vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later
         if code is not None and code not in CODES:
             raise MomentreeError(f"code '{code}': choose 'straight-line' or 'rolled'.{suggestion(code, CODES)}")
-        return cls(freeze(model, free), kept, code)
+        return cls(freeze(model, free, tolerance), kept, code)
 
     @property
     def name(self) -> str:
@@ -82,14 +83,18 @@ class System:
         rates: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | State | None = None,
         t: float = 0.0,
+        tolerance: float | None = None,
     ) -> State:
         """The state with the given coordinates and rates that closes every loop, on the branch nearest to the guess.
+
+        Redundant constraints may stay open by `tolerance` (m), the model's unless given: `State.closure` tells it.
 
         >>> start = system.assemble({"A": 1.0}, rates={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
         from momentree.simulate.assemble import assemble
 
-        return assemble(self._numeric, given, rates, guess, t)
+        mechanism = self._numeric
+        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, rates, guess, t)
 
     def start(self, given: Mapping[str, Any] | None = None, rates: Mapping[str, Any] | None = None) -> State:
         """The state at which the model says that motions begin, closed; what is given here replaces what it says.
@@ -224,11 +229,12 @@ class System:
         formulation: str = "hamiltonian",
         closure: str = "project",
         integrator: str | None = None,
-        rtol: float = 1e-8,
+        rtol: float | None = None,
         atol: float | None = None,
         step: float | None = None,
         every: float | None = None,
         gain: float = 5.0,
+        verify: bool = False,
         events: Mapping[str, Any] | None = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
@@ -237,6 +243,7 @@ class System:
 
         The integrator is "dop853" unless given, "radau" where the model says that its motion is stiff.
         `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
+        With `verify`, the error is estimated by a second, more accurate simulation: `run.error`.
         With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
@@ -247,7 +254,7 @@ class System:
         said = self._model.start
         suits = "radau" if said is not None and said.stiff else "dop853"
         chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator or suits}
-        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every}
+        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = self.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")

@@ -12,21 +12,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.kinematics import records, seen_at
-from momentree.equations.sweeps import Record
+from momentree.equations.kinematics import records
+from momentree.equations.loops import _opening, _second_in_first, joints_of_loops
+from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
+from momentree.model.joints import Universal
 from momentree.model.values import TIME
-from momentree.spatial import Motion, Transform
+from momentree.spatial import Motion, Rotation, Vector
 from momentree.spatial.rotation import rotation_vector
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Block = tuple[Places, Array]  # columns, and rows there
 
 
 def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
     """ "C: translation along y", and the names of the constraints; those on rates only if asked for."""
-    rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.joint.rows(loop.joint.reference())]
+    rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.rows]
     return [f"{loop}: {row}" for loop, row in rows] + [c.name for c in mechanism.closures if c.holonomic or on_rates]
 
 
@@ -34,17 +38,24 @@ class Configuration:
     """A mechanism at coordinates q, rates u and time t, as its closure sees it."""
 
     def __init__(self, mechanism: Mechanism, q: Array, u: Array | None = None, t: float = 0.0):
-        self.mechanism, self.q, self.t = mechanism, q, t
-        self.u = np.zeros(mechanism.nv) if u is None else u
+        self.mechanism, self.q, self.u, self.t = mechanism, q, u, t
 
     @cached_property
-    def bodies(self) -> list[Record]:
-        """The ground and the bodies, placed and moving."""
+    def bodies(self) -> Records:
+        """The ground and the bodies, placed and, where rates are given, moving."""
         return records(self.mechanism, self.q, self.u, t=self.t)
 
     @cached_property
+    def moving(self) -> Configuration:
+        """The same with bodies that move: at rest, but for what is prescribed, where no rates are given."""
+        return (
+            self if self.u is not None else Configuration(self.mechanism, self.q, np.zeros(self.mechanism.nv), self.t)
+        )
+
+    @cached_property
     def joints(self) -> list[ClosingJoint]:
-        return [ClosingJoint(self, loop) for loop in self.mechanism.loops]
+        faced = joints_of_loops(self.mechanism, self.bodies)[1:] if self.mechanism.loops else []
+        return [ClosingJoint(self, *each) for each in zip(self.mechanism.loops, faced, strict=True)]
 
     def gaps(self) -> Array:
         """The gap of each row on positions; zero when everything is closed."""
@@ -54,17 +65,27 @@ class Configuration:
 
     def velocities(self) -> Array:
         """The velocity of each row, constraints on rates included: J u and the part that prescribed motion causes."""
-        found = [joint.directions @ joint.velocity() for joint in self.joints]
-        found += [np.array([self._rate(closure)]) for closure in self.mechanism.closures]
+        found = [joint.directions @ joint.velocity() for joint in self.moving.joints]
+        found += [np.array([self.moving._rate(closure)]) for closure in self.mechanism.closures]
         return np.concatenate([np.zeros(0), *found])
 
     def jacobian(self, on_rates: bool = False) -> Array:
         """J: rows by rates of the tree; the velocities of the rows are J u where nothing is prescribed."""
-        found = [joint.directions @ joint.jacobian for joint in self.joints]
+        blocks = list(self.blocks(on_rates))
+        J = np.zeros((sum(len(block) for _, block in blocks), self.mechanism.nv))
+        start = 0
+        for columns, block in blocks:
+            J[start : start + len(block), columns] = block
+            start += len(block)
+        return J
+
+    def blocks(self, on_rates: bool = False) -> Iterator[Block]:
+        """J in parts: for each loop and constraint, the columns (rates) that it depends on and its rows there."""
+        for joint in self.joints:
+            yield joint.columns, joint.directions @ joint.block
         for closure in self.mechanism.closures:
             if closure.holonomic or on_rates:
-                found.append(self._slopes(closure)[None])
-        return np.concatenate([np.zeros((0, self.mechanism.nv)), *found])
+                yield np.arange(self.mechanism.nv, dtype=np.intp), self._slopes(closure)[None]
 
     # --- what expressions call by name ------------------------------------------------------------------------------
 
@@ -74,8 +95,8 @@ class Configuration:
         return tuple(self.bodies[place.number].q if isinstance(place, TreeBody) else place.q)
 
     def rates_of(self, joint: str) -> tuple[float, ...]:
-        place = self._place(joint)
-        return tuple(self.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
+        place = self.moving._place(joint)
+        return tuple(self.moving.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
 
     def rate_slopes(self, joint: str) -> Array:
         """How the rates of any joint depend on the rates of the tree: one row for each."""
@@ -100,7 +121,7 @@ class Configuration:
 
     def _place(self, joint: str) -> TreeBody | ClosingJoint:
         place = self.mechanism.by_joint[joint]
-        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loops.index(place)]
+        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
     @cached_property
     def _named(self) -> dict[Reference, float]:
@@ -145,17 +166,19 @@ class Configuration:
 
 
 class ClosingJoint:
-    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M."""
+    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M.
 
-    def __init__(self, configuration: Configuration, loop: Loop):
-        self.configuration, self.loop = configuration, loop
-        self.X_F, self.X_M = (self._placement(end) for end in (loop.first, loop.second))
-        self.X_FM = self.X_F.inverse() @ self.X_M
+    Positions are told from where the paths to the two bodies leave the ground: exact far from the origin, too.
+    """
+
+    def __init__(self, configuration: Configuration, loop: Loop, faced: Record):
+        self.configuration, self.loop, self.faced = configuration, loop, faced
+        self.X_FM = _second_in_first(faced)
         self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        return self.loop.joint.rows(self.q)
+        return self.loop.joint.rows(self.q) if isinstance(self.loop.joint, Universal) else self.loop.rows
 
     @cached_property
     def directions(self) -> Array:
@@ -177,7 +200,8 @@ class ClosingJoint:
 
     def velocity(self) -> Array:
         """How the second frame moves as seen from the first."""
-        return self._seen(self._velocity(self.loop.second) - self._velocity(self.loop.first))
+        R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
+        return -np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
 
     def rates(self) -> Array:
         """The joint's own rates, from that velocity."""
@@ -186,25 +210,49 @@ class ClosingJoint:
 
     @cached_property
     def jacobian(self) -> Array:
-        """That velocity by the rates of the tree: only joints on the loop count."""
-        mechanism, bodies = self.configuration.mechanism, self.configuration.bodies
-        J = np.zeros((6, mechanism.nv))
-        first, second, _ = mechanism.ways(self.loop)
-        for number, sign in [(number, 1) for number in second] + [(number, -1) for number in first]:
-            body, record = mechanism.bodies[number - 1], bodies[number]
-            if body.laws is None:
-                for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
-                    J[:, place] = sign * self._seen(seen_at(self.X_M.offset, record, column))
+        """That velocity by the rates of the tree."""
+        J = np.zeros((6, self.configuration.mechanism.nv))
+        J[:, self.columns] = self.block
         return J
 
-    def _placement(self, end: Attached) -> Transform:
-        X_0: Transform = self.configuration.bodies[end.body].X_0
-        return X_0 @ end.placement
+    @cached_property
+    def columns(self) -> Places:
+        """The rates of the joints on the loop: the only ones that count."""
+        bodies = self.configuration.mechanism.bodies
+        slices = [bodies[number - 1].v for number, _ in self._signed]
+        return np.array([i for v in slices for i in range(v.start, v.stop)], dtype=np.intp)
 
-    def _velocity(self, end: Attached) -> Motion:
-        record = self.configuration.bodies[end.body]
-        return seen_at(self.X_M.offset, record, record.v)
+    @cached_property
+    def block(self) -> Array:
+        """6 x columns: the velocity by these rates."""
+        bodies, first, second = self.configuration.bodies, self.faced.first, self.faced.second
+        O_2 = second.r + second.X_0.rotation @ self.loop.second.placement.offset
+        O_1 = first.r + first.X_0.rotation @ self.faced.arm
+        R = (first.X_0.rotation @ self.loop.first.placement.rotation).T
+        found = []
+        for number, sign in self._signed:
+            record = bodies[number]
+            lever = (O_2 if sign > 0 else O_1) - record.r
+            found += [self._seen(record, column, lever, R, sign) for column in record.A.columns]
+        return np.array(found, dtype=float).reshape(-1, 6).T
 
-    def _seen(self, v: Motion) -> Array:
-        R = self.X_F.rotation.T
-        return np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
+    @cached_property
+    def path(self) -> list[int]:
+        """The bodies around the loop, whose joints move it."""
+        first, second, _ = self.configuration.mechanism.ways(self.loop)
+        return [*second, *first]
+
+    @cached_property
+    def _signed(self) -> list[tuple[int, int]]:
+        """Those whose joints move freely, the ones towards the first end with the sign -1."""
+        mechanism = self.configuration.mechanism
+        first, second, _ = mechanism.ways(self.loop)
+        signed = [(number, 1) for number in second] + [(number, -1) for number in first]
+        return [(number, sign) for number, sign in signed if mechanism.bodies[number - 1].laws is None]
+
+    @staticmethod
+    def _seen(record: Record, column: Motion, lever: Vector, R: Rotation, sign: int) -> tuple[float, ...]:
+        w = record.X_0.rotation @ column.angular
+        v = R @ (record.X_0.rotation @ column.linear + w.cross(lever))
+        w = R @ w
+        return (*v, *w) if sign > 0 else (*(-v), *(-w))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from momentree.errors import ModelError, Problem, suggestion
+from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
+from momentree.model.check import problems_of
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joints import JOINTS
@@ -56,15 +57,10 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise ModelError(
             [Problem(str(path), f"was not written, for a file cannot hold everything: {error}.")]
         ) from None
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(target)
+        write_whole(path, text)
     except OSError as error:
-        raise ModelError([Problem(str(path), f"cannot be written: {error.strerror or error}.")]) from None
-    finally:
-        beside.unlink(missing_ok=True)
+        raise ModelError([Problem(printable(path), reason_and_way_out(path, error))]) from None
 
 
 def dumps(model: Model) -> str:
@@ -78,6 +74,10 @@ def dumps(model: Model) -> str:
 def to_document(model: Model) -> dict[str, Any]:
     """The plain dict that a file holds; defaults are left out."""
     document: dict[str, Any] = {"momentree": FORMAT, "name": model.name, "gravity": _out(model.gravity)}
+    if model.tolerance is not None:
+        document["tolerance"] = model.tolerance
+    if model.inertia_check != "error":
+        document["inertia_check"] = model.inertia_check
     if model.parameters:
         document["parameters"] = dict(model.parameters)
     ground = {key: _out(value) for key, value in vars(model.ground).items() if value is not None}
@@ -151,7 +151,7 @@ def _checked(document: Document, name: str) -> Model:
 
     model.source = place
     problems = [model.placed(problem) for problem in reader.problems]
-    problems += [problem for problem in model.check() if not reader.told(problem)]
+    problems += [model.placed(problem) for problem in problems_of(model) if not reader.told(problem)]
     if problems:
         raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
     return model
@@ -187,12 +187,15 @@ class _Reader:
 
     def model(self) -> Model:
         kinds = ("body", "joint", *ELEMENTS)
-        known = ("momentree", "name", "gravity", "parameters", "ground", "structure", "start", *kinds)
+        settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
+        known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))
         if "gravity" in data:
             model.gravity = plain(data["gravity"])
+        model.tolerance = plain(data.get("tolerance"))
+        model.inertia_check = data.get("inertia_check", "error")
         model.parameters = [(name, plain(value)) for name, value in self.table("parameters").items()]
         ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))

@@ -4,7 +4,8 @@
 |------------------------------------------------------|-----------------------------------------------|
 | gap, by the size of the mechanism; angles as they are | 1e-6, or 100 rtol where that is more          |
 | velocity of a gap, by size and by the fastest rate    | the same                                      |
-| imbalance of energy, by the energy that went through  | 1e4 rtol, and round-off of the largest energy |
+| imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
+|                                                       | and round-off of the largest energy            |
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from momentree.equations.closure import Array, row_names
-from momentree.simulate.assemble import _characteristic_length
 from momentree.simulate.samples import Samples
 
 if TYPE_CHECKING:
     from momentree.simulate.run import Run
 
 GAP, GAP_BY_TOLERANCE = 1e-6, 100.0
-IMBALANCE_BY_TOLERANCE = 1e4
+IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
 ROUND_OFF = 1e-12
 RTOL = 1e-8  # of a simulation that has none
 
@@ -49,7 +49,7 @@ def _opened(run: Run) -> Iterator[str]:
     if not len(run.t) or not (run.mechanism.loops or run.mechanism.closures):
         return
     limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run))
-    size, speed = _characteristic_length(run.mechanism), max(1.0, float(np.abs(run.v).max(initial=0.0)))
+    size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
     gaps, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
     for what, unit, relative, measure in (
         ("gap", "m or rad", gaps, run.closure),
@@ -77,7 +77,7 @@ def _out_of_balance(run: Run) -> Iterator[str]:
     account = run.energy
     if not len(run.t):
         return
-    part = IMBALANCE_BY_TOLERANCE * tolerance(run)
+    part = max(IMBALANCE_BY_TOLERANCE * tolerance(run), IMBALANCE)
     largest = float(np.abs(account.kinetic).max() + np.abs(account.potential).max())
     if not account.error <= part * account.through + ROUND_OFF * largest:
         worst = _worst(np.abs(account.balance))

@@ -171,6 +171,11 @@ def normalised(q: Quaternion) -> Quaternion:
 
 def rotation_vector(R: Rotation) -> Vector:
     """Axis times angle (0..pi) of a rotation matrix of floats."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
+    if xx + yy + zz > 2:  # less than pi/3: by sine and cosine, without a quaternion
+        axial = Vector((zy - yz) / 2, (xz - zx) / 2, (yx - xy) / 2)
+        sine = math.sqrt(axial @ axial)
+        return axial * (math.atan2(sine, (xx + yy + zz - 1) / 2) / sine) if sine > 0 else axial
     *vector, w = rotation_quaternion(R)
     v = Vector(*vector)
     half_sine = math.sqrt(v @ v)

@@ -12,7 +12,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.joint import Coordinates, Joint, Row
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
@@ -109,6 +109,11 @@ class Loop:
     second: Attached
     connection: Connection | None  # None for a split body
 
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
+        return self.joint.rows(self.joint.reference())
+
 
 @dataclass(frozen=True)
 class Closure:
@@ -199,6 +204,7 @@ class Mechanism:
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
     values: Values = field(repr=False)
+    set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
 
     @cached_property
     def nq(self) -> int:
@@ -232,6 +238,43 @@ class Mechanism:
         found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
         return found
 
+    @cached_property
+    def loop_numbers(self) -> dict[str, int]:
+        """The name of each joint that closes a loop -> where the loop stands in `loops`."""
+        return {loop.name: i for i, loop in enumerate(self.loops) if loop.connection is not None}
+
+    @cached_property
+    def size(self) -> float:
+        """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        from momentree.structure.size import mechanism_size
+
+        return mechanism_size(self.at_defaults())
+
+    @cached_property
+    def loop_sizes(self) -> tuple[float, ...]:
+        """The size of each loop (m): half its perimeter."""
+        from momentree.structure.size import loop_sizes
+
+        return loop_sizes(self.at_defaults())
+
+    @cached_property
+    def loop_tolerances(self) -> tuple[float, ...]:
+        """By how much each loop may stay open (m) where its constraints are redundant."""
+        from momentree.structure.size import loop_tolerances
+
+        return loop_tolerances(self)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        from momentree.structure.size import RELATIVE_TOLERANCE
+
+        return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
+
+    def with_tolerance(self, tolerance: float | None) -> Mechanism:
+        """The same mechanism with another length tolerance (m), if one is given."""
+        return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
+
     def ways(self, loop: Loop) -> tuple[list[int], list[int], int]:
         """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""
         first, second = loop.first.body, loop.second.body
@@ -252,13 +295,13 @@ class Mechanism:
         """
         return dataclasses.replace(
             self,
-            gravity=_mapped(self.gravity, f),
-            bodies=tuple(_mapped(body, f) for body in self.bodies),
-            loops=tuple(_mapped(loop, f) for loop in self.loops),
-            latches=tuple(_mapped(latch, f) for latch in self.latches),
-            pushes=tuple(dataclasses.replace(push, frame=_mapped(push.frame, f)) for push in self.pushes),
-            links=tuple(_mapped(link, f) for link in self.links),
-            contacts=tuple(_mapped(touch, f) for touch in self.contacts),
+            gravity=with_numbers(self.gravity, f),
+            bodies=tuple(with_numbers(body, f) for body in self.bodies),
+            loops=tuple(with_numbers(loop, f) for loop in self.loops),
+            latches=tuple(with_numbers(latch, f) for latch in self.latches),
+            pushes=tuple(dataclasses.replace(push, frame=with_numbers(push.frame, f)) for push in self.pushes),
+            links=tuple(with_numbers(link, f) for link in self.links),
+            contacts=tuple(with_numbers(touch, f) for touch in self.contacts),
         )
 
     def at_defaults(self) -> Mechanism:
@@ -298,7 +341,7 @@ class Mechanism:
         return Attached(number, self.bodies[number - 1].own @ placement if number else placement)
 
 
-def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
+def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
     """A thing made of numbers, with f of each number; zeros and ones that carry structure stay."""
     match thing:
         case bool() | int() | str() | None | slice() | Laws():
@@ -306,23 +349,23 @@ def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
         case float() | Expression():
             return f(thing)
         case Vector():
-            return thing if thing is ZERO else Vector(*(_mapped(component, f) for component in thing))
+            return thing if thing is ZERO else Vector(*(with_numbers(component, f) for component in thing))
         case Turn():
-            return Turn(thing.axis, _mapped(thing.c, f), _mapped(thing.s, f))
+            return Turn(thing.axis, with_numbers(thing.c, f), with_numbers(thing.s, f))
         case Rotation():
-            return thing if thing is IDENTITY else Rotation(*(_mapped(row, f) for row in thing.rows))
+            return thing if thing is IDENTITY else Rotation(*(with_numbers(row, f) for row in thing.rows))
         case Transform():
-            return Transform(_mapped(thing.rotation, f), _mapped(thing.offset, f))
+            return Transform(with_numbers(thing.rotation, f), with_numbers(thing.offset, f))
         case RigidInertia():
-            return RigidInertia(_mapped(thing.mass, f), _mapped(thing.h, f), _mapped(thing.J, f))
+            return RigidInertia(with_numbers(thing.mass, f), with_numbers(thing.h, f), with_numbers(thing.J, f))
         case Attached():
-            return Attached(thing.body, _mapped(thing.placement, f))
+            return Attached(thing.body, with_numbers(thing.placement, f))
         case tuple():
-            return tuple(_mapped(entry, f) for entry in thing)
+            return tuple(with_numbers(entry, f) for entry in thing)
         case Joint():
             names = [field.name for field in dataclasses.fields(thing) if field.name != "motion"]
-            return thing.with_fields(**{name: _mapped(getattr(thing, name), f) for name in names})
+            return thing.with_fields(**{name: with_numbers(getattr(thing, name), f) for name in names})
         case Connection():
-            return dataclasses.replace(thing, joint=_mapped(thing.joint, f))
+            return dataclasses.replace(thing, joint=with_numbers(thing.joint, f))
     fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
-    return dataclasses.replace(thing, **{name: _mapped(value, f) for name, value in fields.items()})
+    return dataclasses.replace(thing, **{name: with_numbers(value, f) for name, value in fields.items()})
