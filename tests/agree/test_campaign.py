@@ -30,7 +30,7 @@ def judged(results: list[Result]) -> None:
 @pytest.mark.parametrize("first", QUICK[::CHUNK])
 def test_random_mechanisms_agree_with_the_oracle(first: int) -> None:
     seeds = range(first, first + CHUNK)
-    judged([examine(seed, ways=(), compiled=seed % 150 == 1) for seed in seeds])
+    judged([examine(seed, ways=(), compiled=seed == 1) for seed in seeds])
 
 
 @pytest.mark.parametrize(("seed", "ways"), [(5, EVERY_WAY[2:3]), (6, EVERY_WAY[::3])])  # a loop, and a tree
