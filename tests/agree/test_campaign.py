@@ -30,7 +30,7 @@ def judged(results: list[Result]) -> None:
 @pytest.mark.parametrize("first", QUICK[::CHUNK])
 def test_random_mechanisms_agree_with_the_oracle(first: int) -> None:
     seeds = range(first, first + CHUNK)
-    judged([examine(seed, ways=(), compiled=seed % 100 == 0) for seed in seeds])
+    judged([examine(seed, ways=(), compiled=seed == 1) for seed in seeds])
 
 
 @pytest.mark.parametrize(("seed", "ways"), [(5, EVERY_WAY[2:3]), (6, EVERY_WAY[::3])])  # a loop, and a tree
@@ -43,9 +43,9 @@ def test_short_motions_agree_with_the_oracle(seed: int, ways: tuple[tuple[str, s
 def test_thousands_of_random_mechanisms_agree_with_the_oracle(first: int) -> None:
     results = []
     for seed in range(first, first + LONG_CHUNK):
-        some = seed // 100 % len(EVERY_WAY)  # a motion in one way in turn
-        ways = EVERY_WAY[some : some + 1] if seed % 100 == 0 else ()
-        results.append(examine(seed, ways=ways, compiled=seed % 50 == 0))
+        some = seed // 200 % len(EVERY_WAY)  # a motion in one way in turn
+        ways = EVERY_WAY[some : some + 1] if seed % 200 == 0 else ()
+        results.append(examine(seed, ways=ways, compiled=seed % 250 == 1))
     judged(results)
     assert not too_many_refused(results), summary(results)
 

@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--n", type=int, default=1000, help="how many mechanisms")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--runs", type=int, default=20, help="one in so many also runs, in every way; 0: none")
+    parser.add_argument("--runs", type=int, default=20, help="one in so many also runs in every way; 0: none")
     parser.add_argument("--out", help="file of results, a line each; what is in it already is not computed again")
     parser.add_argument("--fresh", action="store_true", help="begin that file anew")
     parser.add_argument("--shrink", action="store_true", help="make disagreeing models small, into files beside it")

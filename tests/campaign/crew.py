@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from campaign.compare import EVERY_WAY, Result, examine
+from campaign.generator import RUNS
 from campaign.report import line_of, load
 
 LIMIT = 300  # s of CPU time for one mechanism: what takes longer hangs
 
 
-def campaign(seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = 20) -> None:
+def campaign(seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS) -> None:
     """Compare the mechanisms of these seeds that are not in the file yet, and append them to it."""
     done = {result.seed for result in load(path)} if path.exists() else set()
     waiting = [(seed, runs) for seed in seeds if seed not in done]

@@ -23,6 +23,7 @@ from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
 STEEP = 0.1  # slope of an axis below which a frame would slide far away, where digits are lost
+FAR = 10.0  # reaches of the bodies: a frame slides no farther, or digits of what stands in the body are lost
 TINY = 1e-14  # of the largest component: what round-off leaves of one that vanishes
 
 
@@ -45,10 +46,10 @@ def in_joint_frames(mechanism: Mechanism) -> Mechanism:
 
 def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
     upright = {body.number: _upright(body) for body in mechanism.bodies}
-    towards = _towards_children(mechanism, upright)
+    towards, far = _towards_children(mechanism, upright), FAR * _reach(mechanism)
     frames = {0: _Frame(Transform(), Transform())}
     for body in mechanism.bodies:
-        frames[body.number] = _frame(body, frames[body.parent].placement, upright[body.number], towards)
+        frames[body.number] = _frame(body, frames[body.parent].placement, upright[body.number], towards, far)
 
     def moved(frame: Attached) -> Attached:
         return Attached(frame.body, frames[frame.body].placement.inverse() @ frame.placement)
@@ -95,7 +96,21 @@ def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None])
     return found
 
 
-def _frame(body: TreeBody, parent: Transform, upright: Rotation | None, towards: dict[int, float]) -> _Frame:
+def _reach(mechanism: Mechanism) -> float:
+    """The longest way from a body's frame to what is fixed in it: joints, centre of mass. The ground does not count."""
+    ways = [body.mount.offset for body in mechanism.bodies if body.parent]
+    ways += [end.placement.offset for loop in mechanism.loops for end in (loop.first, loop.second) if end.body]
+    ways += [body.inertia.h / body.inertia.mass for body in mechanism.bodies if _weighs(body)]
+    return max((math.hypot(*way) for way in ways if _known(way)), default=0.0)
+
+
+def _weighs(body: TreeBody) -> bool:
+    return not isinstance(body.inertia.mass, (int, float)) or body.inertia.mass > 0
+
+
+def _frame(
+    body: TreeBody, parent: Transform, upright: Rotation | None, towards: dict[int, float], far: float
+) -> _Frame:
     mount = parent.inverse() @ body.mount
     if upright is None or not _known(*mount.rotation.rows):
         return _Frame(Transform(), mount)
@@ -106,7 +121,7 @@ def _frame(body: TreeBody, parent: Transform, upright: Rotation | None, towards:
     hinged = isinstance(body.connection.joint, Revolute)
     after = towards.get(body.number, before) if hinged else before
     # slide: the same way on both sides
-    along = _slide(mount.offset, R @ Z)
+    along = _slide(mount.offset, R @ Z, far)
     offset = _clean(mount.offset + (R @ Z) * along, mount.offset) if along != 0 else mount.offset
     own = upright if after == 0 else upright @ _about_z(after)
     own = _plain(own)
@@ -170,8 +185,8 @@ def _rounded(x: float) -> float:
 # --- offsets ---
 
 
-def _slide(offset: Vector, n: Vector) -> float:
-    """How far to slide along n so that the offset keeps the fewest components."""
+def _slide(offset: Vector, n: Vector, far: float) -> float:
+    """How far to slide along n so that the offset keeps the fewest components; not too far."""
     if not _known(offset, n):
         return 0  # which components will vanish is not known yet
     best, most = 0.0, sum(1 for x in offset if x == 0)
@@ -179,7 +194,7 @@ def _slide(offset: Vector, n: Vector) -> float:
         if abs(slope) > STEEP and x != 0:
             length = -x / slope
             zeros = sum(1 for component in _clean(offset + n * length, offset) if component == 0)
-            if zeros > most:
+            if zeros > most and abs(length) <= far:
                 best, most = length, zeros
     return best
 
