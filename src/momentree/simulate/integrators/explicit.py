@@ -230,8 +230,8 @@ entry:
                     place = self.let(f"add i64 {first}, {lane}")
                     size = self.times(self.call("llvm.fabs.f64", self._at("%y", place)), share)
                     self.do(f"store double {size}, ptr {self.offset('%there', place)}")
-            for lane in range(W):
-                self.put(self.number("%control", 0), "%time", lane)
+            for k in range(W):
+                self.put(self.number("%control", 0), "%time", k)
             self._call("velocities", "%there", "%velocities")
             with self.loop(nv * W) as i:
                 total = self.plus(self._at("%noise.v", i), self.call("llvm.fabs.f64", self._at("%velocities", i)))
@@ -244,12 +244,12 @@ entry:
         W = self.width
         with self.loop(len(self.measure.groups)) as g:
             q, coordinates, v, velocities, _ = (self._of_group(g, k) for k in range(5))
-            with self.span(q, self.let(f"add i64 {q}, {coordinates}")) as j:
-                with self.span(v, self.let(f"add i64 {v}, {velocities}")) as i, self.loop(W) as lane:
-                    source = self.let(f"add i64 {self.let(f'mul i64 {i}, {W}')}, {lane}")
-                    to = self.let(f"add i64 {self.let(f'mul i64 {j}, {W}')}, {lane}")
-                    total = self.plus(self._at("%noise.q", to), self._at("%noise.v", source))
-                    self.do(f"store double {total}, ptr {self.offset('%noise.q', to)}")
+            ends = self.let(f"add i64 {q}, {coordinates}"), self.let(f"add i64 {v}, {velocities}")
+            with self.span(q, ends[0]) as j, self.span(v, ends[1]) as i, self.loop(W) as lane:
+                source = self.let(f"add i64 {self.let(f'mul i64 {i}, {W}')}, {lane}")
+                to = self.let(f"add i64 {self.let(f'mul i64 {j}, {W}')}, {lane}")
+                total = self.plus(self._at("%noise.q", to), self._at("%noise.v", source))
+                self.do(f"store double {total}, ptr {self.offset('%noise.q', to)}")
 
     def _remember_more(self) -> None:
         if self.projection:
