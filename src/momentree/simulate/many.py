@@ -20,6 +20,7 @@ from momentree.simulate.integrators.explicit import Status
 from momentree.simulate.integrators.rates import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array
 from momentree.simulate.phase import closed_states, kept
+from momentree.simulate.progress import Progress
 from momentree.simulate.settings import Settings, is_number
 from momentree.simulate.simulate import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
 
@@ -157,13 +158,16 @@ class _Plan:
         motion = stepper.motion(y, self.t_start, h, *tolerances, parameters)
         found = np.full((len(self.t), n, stepper.width), np.nan)
         found[0], done = y, 1
+        progress = Progress(self.t_start)
         while True:
             y_before = motion.state
             status, records = motion.advance(settings.t_end, ROOM, each, longest)
             states = sampled(motion, records, self.t[done:], y_before, error_floor(self.system.mechanism)[1])
             found[done : done + len(states)] = states
             done += len(states)
-            if status != Status.FULL:
+            tried = int(motion.counts[0]), int(motion.counts[1])
+            stuck = not fixed and status == Status.FULL and progress.checked(motion.t, settings.t_end, *tried)[1]
+            if stuck or status != Status.FULL:
                 return found, np.inf if status == Status.ARRIVED else max(motion.t, float(self.t[done - 1]))
 
     def motions(self, found: Sequence[tuple[Array, Array]], given: Array) -> Motions:

@@ -116,3 +116,10 @@ def test_samples_that_would_fill_memory_are_refused(monkeypatch):
     system = block("-x")
     with pytest.raises(mt.MomentreeError, match=r"every is 0.001: samples of 4 numbers would take more than .* GB"):
         system.simulate(system.assemble({"x": 0.1}), 1.0, every=0.001)
+
+
+def test_many_motions_come_to_their_end_too():
+    system = pendulum("-0.5*sign(A')")
+    found = system.simulate_many([[1.0], [0.3]], [[0.0], [0.0]], 10.0, every=0.1)
+    assert np.isfinite(found.failed).all()
+    assert np.isfinite(found.q[:, :3]).all()

@@ -22,7 +22,7 @@ PROJECTED = [
 ]
 
 
-def crank_that_cannot_turn_over():
+def crank_that_cannot_turn_over(code=None):
     m = mt.Model("four-bar")
     lengths = {"crank": 2.0, "coupler": 1.0, "rocker": 1.5}
     crank, coupler, rocker = (m.body(name, mt.rod(mass=1.0, length=x, along="x")) for name, x in lengths.items())
@@ -30,7 +30,7 @@ def crank_that_cannot_turn_over():
     m.joint("B", mt.Revolute("y"), crank.at((2, 0, 0)), coupler)
     m.joint("D", mt.Revolute("y"), m.ground.at((2, 0, 0)), rocker)
     m.joint("C", mt.Revolute("y"), coupler.at((1, 0, 0)), rocker.at((1.5, 0, 0)))
-    return m.build()
+    return m.build(code=code)
 
 
 def slider_drawn_too_far():
@@ -68,6 +68,14 @@ def test_a_crank_that_cannot_turn_over_stops_at_the_last_closed_instant(formulat
     assert "joint 'C': closes a loop, but cannot: gap 0.07" in told  # as assemble(t=...) says it
     assert "The prescribed motion of joint 'A', -0.9 - t, asks for more than the linkage can reach" in told
     assert any(told in warning for warning in run.warnings)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "radau"])
+def test_rolled_code_stops_there_too(integrator):
+    system = crank_that_cannot_turn_over("rolled")
+    run = system.simulate(system.assemble(), 5.0, integrator=integrator)
+    assert run.t[-1] == pytest.approx(LIMIT, abs=1e-7)
+    assert "joint 'C': closes a loop, but cannot" in run.end.message
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "verlet"])

@@ -34,6 +34,7 @@ from momentree.simulate.integrators.tableaux import Row, Tableau
 HEAD = 8  # numbers before y in a record: t, h, and room that keeps y aligned
 SAFETY, LEAST, MOST = 0.8, 0.2, 10.0  # factors of the step size
 EPSILON = 2.0**-52
+NOISE = 2 * EPSILON  # of momenta: their round-off
 NEWTON, NEAR = 4, 1e-7  # steps of Newton's method that close loops, at most; the last is one that moved q by less
 OPEN = 2e-6  # closure error, by the size of the mechanism, up to which loops count as closed after twice as many steps
 CLOSED = 1e-9  # the same of linkages that close but for round-off
@@ -111,9 +112,9 @@ class Layout:
         self.size = max(-(-n * width // self.chunk), 1) * self.chunk  # numbers of y, filled up to whole chunks
         self.stages = tableau.stages + tableau.adaptive + (len(tableau.extra) if dense else 0)
         self.record = HEAD + self.size * (1 + (self.stages + (projection is not None) if dense else 0))
-        # y closed, velocities, what `positions` gives
-        self.moved = (projection.nq + len(projection.sizes)) * width if projection else 0
-        self.work = self.size * (self.stages + 4) + max(width, 8) + self.moved
+        # what `positions` gives, filled up so that what follows is aligned
+        self.moved = -(-(projection.nq + len(projection.sizes)) // 8) * 8 * width if projection else 0
+        self.work = self.size * (self.stages + 6) + max(width, 8) + self.moved
 
 
 def advance_text(
@@ -193,7 +194,8 @@ entry:
 
     def _begin(self) -> None:
         size = self.layout.size
-        names = [*(f"%k{i}" for i in range(self.layout.stages)), "%there", "%next", "%closed", "%velocities", "%moves"]
+        names = [*(f"%k{i}" for i in range(self.layout.stages)), "%there", "%next", "%closed", "%velocities"]
+        names += ["%noise.q", "%noise.v", "%moves"]
         for place, name in enumerate(names):
             self.do(f"{name} = getelementptr double, ptr %work, i64 {place * size}")
         self.do(f"%time = getelementptr double, ptr %moves, i64 {self.layout.moved}")
@@ -203,7 +205,51 @@ entry:
         for k in range(len(self.tableau.errors)):
             self.do(f"%sum{k} = alloca {self.lines.type}, align 64")
         self._remember_more()
+        if self.measure and self.tableau.adaptive:
+            self._estimate_noise()
         self._rates("%y", self.number("%control", 0), "%k0")
+
+    def _estimate_noise(self) -> None:
+        """How round-off of momenta shows in velocities: no shorter step makes that smaller, so that scales hold it.
+
+        Momenta of long chains are large beside what their ends do. Two patterns of signs are enough.
+        """
+        assert self.measure is not None
+        W, nq, nv = self.width, self.measure.nq, self.measure.nv
+        with self.loop(self.layout.size // self.layout.chunk) as i:
+            for array in ("%noise.q", "%noise.v"):
+                self.put_chunk("zeroinitializer", array, i)
+        for sign in (1.0, -1.0):
+            with self.loop(nq * W) as i:
+                self.do(f"store double {self._at('%y', i)}, ptr {self.offset('%there', i)}")
+            with self.loop(nv) as j:
+                odd = self.let(f"icmp eq i64 {self.let(f'and i64 {j}, 1')}, 1")
+                share = self.let(f"select i1 {odd}, double {bits(sign * NOISE)}, double {bits(NOISE)}")
+                first = self.let(f"mul i64 {self.let(f'add i64 {j}, {nq}')}, {W}")
+                with self.loop(W) as lane:
+                    place = self.let(f"add i64 {first}, {lane}")
+                    size = self.times(self.call("llvm.fabs.f64", self._at("%y", place)), share)
+                    self.do(f"store double {size}, ptr {self.offset('%there', place)}")
+            for k in range(W):
+                self.put(self.number("%control", 0), "%time", k)
+            self._call("velocities", "%there", "%velocities")
+            with self.loop(nv * W) as i:
+                total = self.plus(self._at("%noise.v", i), self.call("llvm.fabs.f64", self._at("%velocities", i)))
+                self.do(f"store double {total}, ptr {self.offset('%noise.v', i)}")
+        self._spread_noise()
+
+    def _spread_noise(self) -> None:
+        """To coordinates, of each group the sum of its velocities."""
+        assert self.measure is not None
+        W = self.width
+        with self.loop(len(self.measure.groups)) as g:
+            q, coordinates, v, velocities, _ = (self._of_group(g, k) for k in range(5))
+            ends = self.let(f"add i64 {q}, {coordinates}"), self.let(f"add i64 {v}, {velocities}")
+            with self.span(q, ends[0]) as j, self.span(v, ends[1]) as i, self.loop(W) as lane:
+                source = self.let(f"add i64 {self.let(f'mul i64 {i}, {W}')}, {lane}")
+                to = self.let(f"add i64 {self.let(f'mul i64 {j}, {W}')}, {lane}")
+                total = self.plus(self._at("%noise.q", to), self._at("%noise.v", source))
+                self.do(f"store double {total}, ptr {self.offset('%noise.q', to)}")
 
     def _remember_more(self) -> None:
         if self.projection:
@@ -333,9 +379,10 @@ entry:
         self.put_chunk(self.lines.fused(over, over, self.chunk(total, "0")), total, "0")
 
     def _scale_of_coordinates(self, i: str, scale: str) -> str:
-        """The scale, infinite for all but coordinates: what `floor` says in its second part."""
+        """The scale with round-off, infinite for all but coordinates: what `floor` says in its second part."""
         only = self.let(f"getelementptr double, ptr %floor, i64 {self.layout.size}")
-        return self.lines.plus(scale, self.chunk(only, i))
+        noise = self.lines.fused(self.lines.splat(self.number("%kept", 0)), self.chunk("%noise.q", i), scale)
+        return self.lines.plus(noise, self.chunk(only, i))
 
     def _measure(self, changes: Sequence[str]) -> None:
         """The sum over velocities of the squares of their errors, which belong to those of momenta in %there.
@@ -385,9 +432,11 @@ entry:
         rtol, atol = self.number("%control", 3), self.number("%control", 4)
         floor = self.let(f"getelementptr double, ptr %floor, i64 {2 * self.layout.size}")
         lines = Lines(self.width, self.new_label("v") + ".")
-        places = [lines.let(f"getelementptr {lines.type}, ptr {array}, i64 {i}") for array in (floor, "%velocities")]
-        least, error = (lines.let(f"load {lines.type}, ptr {place}, align 8") for place in places)
+        arrays = (floor, "%velocities", "%noise.v")
+        places = [lines.let(f"getelementptr {lines.type}, ptr {array}, i64 {i}") for array in arrays]
+        least, error, noise = (lines.let(f"load {lines.type}, ptr {place}, align 8") for place in places)
         scale = lines.fused(lines.intrinsic("maxnum", size, least), lines.splat(rtol), lines.splat(atol))
+        scale = lines.plus(scale, noise)
         over = lines.let(f"fdiv {lines.type} {error}, {scale}")
         total = lines.let(f"load {lines.type}, ptr %sum.v, align 8")
         lines.do(f"store {lines.type} {lines.fused(over, over, total)}, ptr %sum.v, align 8")

@@ -138,7 +138,7 @@ KEPT, CONTROL = 24, 6  # numbers, filled up; numbers of control before them
 # vectors of y's size in `work`: each as many numbers
 VECTORS = (
     *("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2"),
-    *("closed", "velocities"),
+    *("closed", "velocities", "noise.q", "noise.v"),
 )
 
 
@@ -278,6 +278,8 @@ entry:
         self._name_arrays()
         self.do(f"%sum = alloca {self.lines.type}, align 64")
         self._remember_more()
+        if self.measure:
+            self._estimate_noise()
         self._rates("%y", self.number("%control", 0), "%slope")
         with self.when(self._is(Kept.BEGUN, False)):
             for what in (Kept.BEGUN, Kept.FIRST, Kept.STALE, Kept.REMAINING):
