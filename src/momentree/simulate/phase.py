@@ -22,6 +22,8 @@ from momentree.structure.locking import left_free, locked
 if TYPE_CHECKING:
     from momentree.system import System
 
+ROUND_OFF = 2e-15  # of a coordinate: smaller steps close nothing
+
 
 def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
     """Machine code that was made for this system before, or is made now."""
@@ -49,7 +51,9 @@ def closed_states(
         new = close(arguments)[:, :nq]
         for place in quaternions:
             new[:, place : place + 4] /= np.linalg.norm(new[:, place : place + 4], axis=1, keepdims=True)
-        moved = np.abs(new - state[:, :nq]).max(initial=0.0)
+        moves = np.abs(new - state[:, :nq])
+        closed = (moves <= ROUND_OFF * np.abs(state[:, :nq])).all(axis=1)  # these stay as they are
+        moved, new[closed] = moves.max(initial=0.0), state[closed, :nq]
         state[:, :nq] = new
         if not moved > NEAR:
             break

@@ -2,7 +2,7 @@
 
 | measure                                              | limit                                         |
 |------------------------------------------------------|-----------------------------------------------|
-| gap, by the size of the mechanism; angles as they are | 1e-6, or 100 rtol where that is more          |
+| gap, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
 | velocity of a gap, by size and by the fastest rate    | the same                                      |
 | imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
 |                                                       | and round-off of the largest energy            |
@@ -48,7 +48,7 @@ def tolerance(run: Run) -> float:
 def _opened(run: Run) -> Iterator[str]:
     if not len(run.t) or not (run.mechanism.loops or run.mechanism.closures):
         return
-    limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run))
+    limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size)
     size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
     gaps, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
     for what, unit, relative, measure in (
