@@ -170,7 +170,9 @@ class Examination:
         o.moving(o.consistent(self.random.uniform(-1, 1, (n, 6)) * self.rate * self.calm))
         if max(o.openings().values(), default=0.0) > 1e-8 * self.rate * (1 + self.far):
             raise Unanswered("prescribed motions contradict each other here")
-        return {jm.joint.name: jm.u for jm in o.joints if jm.joint.motion is None and jm.joint.freedom}
+        moved = [jm for jm in o.joints if jm.joint.motion is None and jm.joint.freedom]
+        fast = {jm.joint.name: self._size(jm.joint.name, jm.u) > 1e-14 * self.rate for jm in moved}
+        return {jm.joint.name: jm.u * fast[jm.joint.name] for jm in moved}  # round-off of what stands still is zero
 
     @cached_property
     def calm(self) -> float:

@@ -41,9 +41,19 @@ def closed_velocities(
     right = rows.scaled(wanted)
     v = rows.shortest(right, cut)
     v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
-    size = max(float(np.abs(x).max(initial=0.0)) for x in (right, v / rows.column_scales))
+    size = max(float(np.abs(x).max(initial=0.0)) for x in (right, v / rows.column_scales, _carried(at)))
     _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
     return v
+
+
+def _carried(at: Configuration) -> Array:
+    """How fast both ends of each loop move by prescribed motion alone (1/s): their difference has its round-off."""
+    found = [np.zeros(0)]
+    for loop, length in zip(at.mechanism.loops, at.mechanism.loop_sizes, strict=True):
+        for end in (loop.first, loop.second):
+            motion = end.placement.motion(at.moving.bodies[end.body].v)
+            found.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
+    return np.concatenate(found)
 
 
 def _cut_off(at: Configuration, rows: ScaledRows, placed: bool, entries: Sequence[Entry]) -> float:

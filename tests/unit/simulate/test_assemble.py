@@ -406,3 +406,16 @@ def test_at_a_toggle_an_ambiguous_motion_is_refused_and_one_that_is_said_is_kept
     start = system.assemble({"A": angle}, rates={"A": 1.0, "B": -1.0})
     assert [start.rate(name) for name in "ABD"] == pytest.approx([1, -1, 1], abs=1e-8)
     assert not system.assemble({"A": angle}).v.any()
+
+
+@pytest.mark.parametrize("joint", [mt.Fixed(), mt.Revolute((1, 2, 3), motion="0.3*sin(t)")])
+def test_round_off_of_prescribed_motion_does_not_open_redundant_joints(joint):
+    m = mt.Model("held twice")
+    m.ground.moves(("sin(3*t)", "0.7*cos(2*t)", "t"), ("t", "0.4*t", "sin(t)"))
+    door = m.body("door", mass=1.0, inertia=(1, 1, 1))
+    other = joint if joint.kind == "Fixed" else mt.Revolute((1, 2, 3))
+    for i, at in enumerate(((0.1, 0.3, -0.2), (0.1 + 0.7, 0.3 + 1.4, -0.2 + 2.1))):
+        m.joint(f"held{i}", (joint, other)[i], m.ground.at(at), door.at(at))
+    system = m.build()
+    for t in np.linspace(0.1, 3.0, 30):
+        assert system.assemble(t=float(t)).closure_rate < 1e-14
