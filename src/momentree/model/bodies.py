@@ -11,7 +11,7 @@ import numpy as np
 
 from momentree.model.expressions import Expression
 from momentree.model.frames import Frame
-from momentree.model.values import Mistake, Raw, Values, not_negative, plain, positive
+from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
@@ -206,7 +206,8 @@ def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str =
 
     What counts as round-off is measured by the numbers that were given, before they were moved.
     """
-    if any(isinstance(entry, Expression) for entry in J):
+    if any(isinstance(entry, Expression) for entry in (*J, *given)):
+        check_later(lambda *numbers: _check_moments(numbers[:6], numbers[6:], note), *J, *given)
         return
     if not all(math.isfinite(entry) for entry in J):
         raise Mistake(f"inertia is too large to compute with{note}.", "inertia")

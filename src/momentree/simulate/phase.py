@@ -184,6 +184,6 @@ class Phase:
 
     @cached_property
     def parameters(self) -> Array | None:
-        """Free parameters, at the values that the model gives them."""
+        """Free parameters, at the values of the system."""
         m = self._system.mechanism
         return np.array([[m.values.scalar(name)] for name in m.free], dtype=float) if m.free else None

@@ -112,6 +112,7 @@ def _told(run: Run) -> dict[str, str | int]:
         "statistics": dataclasses.asdict(run.statistics),
         "end": dataclasses.asdict(run.end),
         "free": run.free,
+        "parameters": run.parameters,
         "warnings": run.warnings,
     }
     texts = {name: json.dumps(table) for name, table in tables.items()}

@@ -169,11 +169,17 @@ def test_a_motion_that_fails_leaves_the_others_alone(way):
 
 
 def test_parameters_without_a_motion_fail_at_the_start():
-    system = pendulum("sqrt(drive)", free=["drive"])
+    system = pendulum("sqrt(drive + A)", free=["drive"])
     found = system.simulate_many([0.1], [0.0], 1.0, parameters={"drive": [1.0, -1.0, 2.0]}, every=0.5)
     assert found.failed.tolist() == [math.inf, 0.0, math.inf]
     assert np.isnan(found.q[1, 1:]).all()
     assert np.isfinite(found.q[[0, 2]]).all()
+
+
+def test_parameters_that_a_law_cannot_be_computed_with_are_refused():
+    system = pendulum("sqrt(drive)", free=["drive"])
+    with pytest.raises(mt.ModelError, match=r"row 1 .*drive = -1: torque on 'A': law: 'sqrt\(drive\)' cannot be computed"):
+        system.simulate_many([0.1], [0.0], 1.0, parameters={"drive": [1.0, -1.0, 2.0]}, every=0.5)
 
 
 # --- what is wrong ---
