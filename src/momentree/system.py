@@ -104,6 +104,7 @@ class System:
         view = System(self.mechanism.with_values(Values(dict(model.parameters))), model, self.code)
         for made in ("_code_of_phases", "_kernels"):
             vars(view)[made] = vars(self).setdefault(made, {})
+        vars(view)["_free"] = self._free.of(model)
         return view
 
     @cached_property

@@ -97,7 +97,10 @@ class _Given(NamedTuple):
 
 
 def _traced(
-    mechanism: Mechanism, way: Callable[[Mechanism, _Given], Sequence[Scalar]], arguments: Arguments, varied: bool
+    mechanism: Mechanism,
+    way: Callable[[Mechanism, _Given], Sequence[Scalar]],
+    arguments: Arguments,
+    varied: bool = False,
 ) -> Tape:
     tape = Tape()
     tape.outputs(way(*_given(tape, mechanism, arguments, varied)))

@@ -36,6 +36,12 @@ class FreeParameters:
         self.model, self.names = model, names
         self._sound: set[bytes] = set()
 
+    def of(self, model: Model) -> FreeParameters:
+        """Those of the same model with other values written in: what was found sound is sound there too."""
+        found = FreeParameters(model, self.names)
+        found._sound = self._sound
+        return found
+
     # --- one set of values ---
 
     def single(self, given: Mapping[str, Any]) -> tuple[float, ...]:
@@ -82,14 +88,21 @@ class FreeParameters:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             message = f"the values of parameters do not fit together: {shapes}"
             raise MomentreeError(f"{message}. Give one or as many of each.") from None
-        values = Values(dict(self.model.parameters), free=tuple(arrays))
         known = {Reference(name): array for name, array in arrays.items()}
         rows = np.empty((*batch, len(self.names)))
         with np.errstate(all="ignore"):
-            for i, name in enumerate(self.names):
-                rows[..., i] = _at(values.scalar(name), known)
+            for i, defined in enumerate(self._defined(tuple(arrays))):
+                rows[..., i] = _at(defined, known)
         self.check(rows.reshape(math.prod(batch), len(self.names)))
         return rows
+
+    def _defined(self, given: tuple[str, ...]) -> list[Any]:
+        """Each parameter as a number, or as an expression of those that are given."""
+        found: dict[tuple[str, ...], list[Any]] = vars(self).setdefault("_definitions", {})
+        if given not in found:
+            values = Values(dict(self.model.parameters), free=given)
+            found[given] = [values.scalar(name) for name in self.names]
+        return found[given]
 
     def names_of(self, rows: Array) -> dict[Reference, Array]:
         """The columns of rows by what expressions call them."""
@@ -99,13 +112,16 @@ class FreeParameters:
         """Refuse the first of rows (k, n) that the model cannot have, telling which."""
         if not rows.size:
             return
+        if len(rows) == 1:
+            self._judge(rows[0])
+            return
         distinct, first = np.unique(rows, axis=0, return_index=True)
         suspects = first
         if len(distinct) > FEW:
             extremes = [*distinct.argmin(axis=0), *distinct.argmax(axis=0)]
             suspects = first[np.union1d(extremes, self._doubtful(distinct))]
         for k in sorted(suspects.tolist()):
-            self._judge(rows[k], k if len(rows) > 1 else None)
+            self._judge(rows[k], k)
 
     def _doubtful(self, rows: Array) -> NDArray[Any]:
         """Which rows fail one of the checks that were left open when the model was frozen."""

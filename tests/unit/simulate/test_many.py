@@ -178,7 +178,9 @@ def test_parameters_without_a_motion_fail_at_the_start():
 
 def test_parameters_that_a_law_cannot_be_computed_with_are_refused():
     system = pendulum("sqrt(drive)", free=["drive"])
-    with pytest.raises(mt.ModelError, match=r"row 1 .*drive = -1: torque on 'A': law: 'sqrt\(drive\)' cannot be computed"):
+    with pytest.raises(
+        mt.ModelError, match=r"row 1 .*drive = -1: torque on 'A': law: 'sqrt\(drive\)' cannot be computed"
+    ):
         system.simulate_many([0.1], [0.0], 1.0, parameters={"drive": [1.0, -1.0, 2.0]}, every=0.5)
 
 
