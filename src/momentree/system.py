@@ -19,6 +19,7 @@ from momentree.model.model import as_frame
 from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
 from momentree.structure.free_parameters import FreeParameters, values_in
+from momentree.structure.freeze import checked_tolerance
 from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ class System:
         self.mechanism, self._model, self.code = mechanism, model, code
 
     @classmethod
-    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None) -> System:
+    def of(cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The system of a model, or one error with every problem."""
         kept = copy.copy(model)
         vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later
         if code is not None and code not in CODES:
             raise MomentreeError(f"code '{code}': choose 'straight-line' or 'rolled'.{suggestion(code, CODES)}")
-        return cls(freeze(model, free), kept, code)
+        return cls(freeze(model, free, tolerance), kept, code)
 
     @property
     def name(self) -> str:
@@ -136,16 +137,20 @@ class System:
         rates: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | State | None = None,
         t: float = 0.0,
+        tolerance: float | None = None,
         *,
         parameters: Parameters | None = None,
     ) -> State:
         """The state with the given coordinates and rates that closes every loop, on the branch nearest to the guess.
 
+        Redundant constraints may stay open by `tolerance` (m), the model's unless given: `State.closure` tells it.
+
         >>> start = system.assemble({"A": 1.0}, rates={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
         from momentree.simulate.assemble import assemble
 
-        return assemble(self.with_parameters(parameters)._numeric, given, rates, guess, t)
+        mechanism = self.with_parameters(parameters)._numeric
+        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, rates, guess, t)
 
     def assemble_many(
         self,

@@ -4,9 +4,9 @@ With d = inverse dynamics of the opened tree, S what the chosen joints do along 
 
     S tau + J' lambda = d ,                  so with N, a basis of the motions that J lets pass,     N' S tau = N' d
 
-The torques are the shortest that do it, then lambda is the shortest that closes the loops with them. Singular values
-below 1e-9 of the largest count as zero; those of J below the root of that, for drift lets redundant rows look
-independent (analyse/redundancy.py).
+The torques are the shortest that do it, forces by the size of the mechanism. With them the loops are closed as
+`forward_dynamics` and `Run.reactions` close them, by the same solve: so lambda is the same for the same motion. Ranks
+are those of scaled rows and columns (equations/scaled_rows.py).
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.analyse.redundancy import CUT_OFF
 from momentree.equations.aggregative import inverse_dynamics
+from momentree.equations.articulated import reacting_bodies
 from momentree.equations.batches import coordinate_array, coordinates, numbers, scalars
 from momentree.equations.closure import Array, ClosingJoint, Configuration, row_names
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
 from momentree.equations.loops import act, hold_accelerations, part_ways, recorded_loops
+from momentree.equations.scaled_rows import WITHIN, ScaledRows, Scales, cut_off, rate_units, row_scale, row_tolerances
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.assemble import _characteristic_length
 from momentree.simulate.samples import Samples
 from momentree.spatial import Force, Vector
+from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Mechanism, TreeBody
 
-CLOSED = 1e-6  # of the size of the mechanism and of its rates: what may open, and what of the forces may be missing
+CLOSED = 1e-6  # of the size of a loop and of the velocities: what may open, and what of the forces may be missing
+DRIVES = 1e-9  # scaled: a joint that moves less along a motion does not drive it
 TINY = 1e-12  # of the weight: what round-off leaves of forces that cancel each other
 SHOWN = 6  # rates told of a motion
 
@@ -151,18 +153,17 @@ class _Motion(NamedTuple):
         named = {joint: flat(x) for joint, x in given.items()} if by_joint else None
         return cls(batch, at[0], at[1], flat(times)[:, 0], at[2], named)
 
-    @property
-    def speed(self) -> Array:
-        """The largest rate of each row, 1 at least; a column."""
-        return np.maximum(1.0, np.abs(self.v).max(axis=1, initial=0.0))[:, None]
+    def speed(self, scales: Scales) -> Array:
+        """The largest velocity of each row, scaled, 1/s at least; a column."""
+        return np.maximum(1.0, np.abs(self.v / scales.columns).max(axis=1, initial=0.0))[:, None]
 
     def refuse_open(
-        self, mechanism: Mechanism, found: Array, names: Sequence[str], what: str, unit: str, limit: Any, way: str
+        self, found: Array, by: Array, names: Sequence[str], what: str, unit: str, limit: Any, way: str
     ) -> None:
-        """What is open (rows of the batch by what is named) must be small, by the size of the mechanism and a limit."""
+        """What is open (rows of the batch by what is named) must be small: by the size of the loop, and a limit."""
         if not found.size:
             return
-        relative = np.abs(found) / (CLOSED * max(1.0, _characteristic_length(mechanism)) * limit)
+        relative = np.abs(found) / by / limit
         k, worst = np.unravel_index(int(relative.argmax()), relative.shape)
         if not relative[k, worst] <= 1:
             where = f" in row {k}" if self.batch else ""
@@ -203,20 +204,32 @@ def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
 
 def _check_closed(mechanism: Mechanism, motion: _Motion) -> None:
     """Loops must be closed, and stay so."""
-    at, rows, way = Samples(mechanism, *motion[1:4]), row_names(mechanism), "Make q and v by system.assemble(...)"
-    motion.refuse_open(mechanism, at.gaps(), rows, "gap", "m or rad", 1.0, way)
-    motion.refuse_open(mechanism, at.velocities(), rows, "velocity", "m/s or rad/s", motion.speed, way)
+    at, names, way = Samples(mechanism, *motion[1:4]), row_names(mechanism), "Make q and v by system.assemble(...)"
+    scales, within = Scales(mechanism), np.maximum(CLOSED, row_tolerances(mechanism))
+    motion.refuse_open(at.gaps(), scales.rows, names, "gap", "m or rad", within, way)
+    limit = WITHIN * within * motion.speed(scales)  # redundant constraints of imprecise lengths open a little
+    motion.refuse_open(at.velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, way)
 
 
 def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> None:
     """Accelerations must not open loops either."""
     at = Samples(mechanism, *motion[1:4])
     changes = _opening_accelerations(mechanism, at.q, at.v, vdot.T, at.t)
-    found = np.stack([np.abs(at.table(change)).max(axis=1, initial=0.0) for change in changes], axis=1)
-    limit = np.maximum(motion.speed**2, np.abs(vdot).max(axis=1, initial=0.0)[:, None])
+    found = np.concatenate([at.table(change) for change in changes], axis=1)
+    scales = Scales(mechanism)
+    fastest = np.abs(vdot / scales.columns).max(axis=1, initial=0.0)[:, None]
+    limit = WITHIN * CLOSED * np.maximum(motion.speed(scales) ** 2, fastest)
     way = "Give vdot of some joints by name, and the others follow"
-    names = [loop.name for loop in mechanism.loops]
-    motion.refuse_open(mechanism, found, names, "acceleration", "m/s2 or rad/s2", limit, way)
+    names = [loop.name for loop, change in zip(mechanism.loops, changes, strict=True) for _ in change]
+    motion.refuse_open(found, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, way)
+
+
+def _closing_scales(mechanism: Mechanism) -> Array:
+    """The scales of the rows that close loops in the sweeps: of those in its plane only, where a loop has one."""
+    found = []
+    for number, loop in enumerate(mechanism.loops):
+        found += [row_scale(mechanism, number, row) for row in closing_rows(mechanism, loop)]
+    return np.array(found, dtype=float)
 
 
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
@@ -242,7 +255,9 @@ class _Row:
 
     def __init__(self, mechanism: Mechanism, where: str, q: Array, v: Array, t: float):
         self.mechanism, self.where, self.q, self.v, self.t = mechanism, where, q, v, float(t)
-        self.configuration = Configuration(mechanism, q, v, self.t)
+        self.configuration, self.scales = Configuration(mechanism, q, v, self.t), Scales(mechanism)
+        gaps = self.configuration.gaps() / self.scales.rows
+        self.cut_off = cut_off(float(np.linalg.norm(gaps)))
 
     def completed(self, given: Mapping[str, Array]) -> Array:
         """Accelerations of all rates from those of some joints: loops stay closed."""
@@ -253,49 +268,58 @@ class _Row:
         J, known = rows[:, :n] - rows[:, n:], rows[:, n]
         held = [i for joint in given for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
         wanted = np.concatenate([np.zeros(0), *given.values()])
-        G, right = np.concatenate([J, np.eye(n)[held]]), np.concatenate([-known, wanted])
-        _, N = _null_space(G)
+        everything, columns = np.arange(n), self.scales.columns
+        blocks = [(everything, J), *((everything, row[None]) for row in np.eye(n)[held])]
+        G = ScaledRows(blocks, _closing_scales(mechanism), columns)
+        N = self._passing(G)
         if N.shape[1]:
             message = f"actuation: vdot leaves the motion {'; '.join(self._told(N))} open"
             raise MomentreeError(f"{message}. Give vdot of more joints.")
-        found: Array = np.linalg.lstsq(G, right, rcond=CUT_OFF**0.5)[0]
-        left = np.abs(found[held] - wanted)
-        if left.max(initial=0.0) > CLOSED * max(1.0, np.abs(found).max(initial=0.0)):
+        found = G.shortest(G.scaled(np.concatenate([-known, wanted])), self.cut_off)
+        left = np.abs(found[held] - wanted) / columns[held]
+        if left.max(initial=0.0) > CLOSED * np.abs(found / columns).max(initial=0.0):
             names = ", ".join(f"'{joint}'" for joint in given)
             raise MomentreeError(f"actuation: vdot of {names} together would open the loops. Give fewer of them.")
         return found
 
     def solved(self, vdot: Array, chosen: Sequence[str]) -> _Solved:
         mechanism, at = self.mechanism, self.configuration
-        J, d = at.jacobian(), np.array(inverse_dynamics(mechanism, self.q, self.v, vdot, self.t), dtype=float)
-        inverse, N = _null_space(J)
+        d = np.array(inverse_dynamics(mechanism, self.q, self.v, vdot, self.t), dtype=float)
+        N = self._passing(self.scales.scaled(at))
         shares = [at.rate_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
-        B = N.T @ S
-        U, sizes, V = np.linalg.svd(B)
-        rank = int((sizes > CUT_OFF * max(1.0, np.abs(S).max(initial=0.0))).sum())
-        tau = V[:rank].T @ (U[:, :rank].T @ (N.T @ d) / sizes[:rank])
+        units = [unit for joint in chosen for unit in rate_units(_joint_of(mechanism, joint))]
+        levers = np.array([mechanism.size if unit == "m" else 1.0 for unit in units])  # a force by a length: a moment
+        U, sizes, V = np.linalg.svd(N.T @ S / levers)
+        rank = int((sizes > max(DRIVES, self.cut_off**2)).sum())
+        tau = V[:rank].T @ (U[:, :rank].T @ (N.T @ d) / sizes[:rank]) / levers
         still = N @ U[:, rank:]  # motions along which nothing chosen works
         missing = self._told(still)
         left = still.T @ d
         if np.abs(left).max(initial=0.0) > self._tolerance(d, vdot):
-            self._refuse(still @ left, float(np.linalg.norm(left)), chosen)
-        lam = inverse.T @ (d - S @ tau)
+            self._refuse(still @ left, d, chosen)
         parts = np.split(tau, np.cumsum([len(share) for share in shares])[:-1]) if shares else []
         torques = dict(zip(chosen, parts, strict=True))
-        return _Solved(torques, self._reactions(vdot, lam, torques), len(tau) - rank, missing)
+        return _Solved(torques, self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
+
+    def _passing(self, rows: ScaledRows) -> Array:
+        """A basis of the motions that rows let pass, as columns; orthonormal in scaled columns."""
+        _, sizes, V = np.linalg.svd(rows.J)
+        rank = int((sizes > self.cut_off).sum())
+        return np.asarray(rows.column_scales[:, None] * V[rank:].T)
 
     def _tolerance(self, d: Array, vdot: Array) -> float:
-        """What is nothing among the forces along the rates."""
+        """What is nothing among the moments along the velocities; forces by the size of the mechanism."""
         bodies, g = self.mechanism.bodies, self.mechanism.gravity.norm
-        weight = sum(body.inertia.mass for body in bodies) * g * max(1.0, _characteristic_length(self.mechanism))
+        weight = sum(body.inertia.mass for body in bodies) * g * self.mechanism.size
         still = np.array(inverse_dynamics(self.mechanism, self.q, self.v, 0 * vdot, self.t), dtype=float)
-        largest = max(np.abs(x).max(initial=0.0) for x in (d, still, d - still))
+        largest = max(np.abs(x * self.scales.columns).max(initial=0.0) for x in (d, still, d - still))
         return float(CLOSED * largest + TINY * weight)
 
-    def _refuse(self, z: Array, needed: float, chosen: Sequence[str]) -> None:
+    def _refuse(self, z: Array, d: Array, chosen: Sequence[str]) -> None:
         """z is the motion along which something has to act, and nothing chosen does."""
         (told,) = self._told(z[:, None])
+        needed = abs(float(z @ d)) / float(np.linalg.norm(z))
         moved = [
             joint
             for joint in self.mechanism.by_joint
@@ -324,16 +348,13 @@ class _Row:
         told = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
         return ", ".join(told) + (", ..." if len(named) > SHOWN else "")
 
-    def _reactions(self, vdot: Array, lam: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
-        """By joint: rows of loops act on the second bodies with lambda; so do torques at joints that close them."""
-        reacting = records(self.mechanism, self.q, self.v, t=self.t, closed=bool(self.mechanism.loops))
-        begun = 0
+    def _reactions(self, vdot: Array, along: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
+        """By joint: as loops react where torques act along the velocities; torques at closing joints pass there too."""
+        reacting = reacting_bodies(self.mechanism, self.q.tolist(), self.v.tolist(), along.tolist(), self.t)
         for joint, (_, record) in zip(self.configuration.joints, recorded_loops(self.mechanism, reacting), strict=True):
-            rows = joint.directions
-            wrench = rows.T @ lam[begun : begun + len(rows)] + _wrench(joint, torques)
-            begun += len(rows)
-            R = record.first_frame.rotation
-            vars(record).update(act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:]))))
+            wrench, R = _wrench(joint, torques), record.first_frame.rotation
+            pushes = act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
+            vars(record).update({name: getattr(record, name) + push for name, push in pushes.items()})
         found = reactions_of(self.mechanism, reacting, self.q, self.v, vdot, self.t)
         return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}
 
@@ -343,10 +364,3 @@ def _wrench(joint: ClosingJoint, torques: Mapping[str, Array]) -> Array:
     torque = torques.get(joint.loop.name) if joint.loop.connection is not None else None
     wrench: Array = np.zeros(6) if torque is None else np.linalg.pinv(joint.axes).T @ torque
     return wrench
-
-
-def _null_space(J: Array) -> tuple[Array, Array]:
-    """The pseudo-inverse of J, redundant directions left out, and a basis of what it lets pass."""
-    U, sizes, V = np.linalg.svd(J)
-    rank = int((sizes > CUT_OFF**0.5 * sizes.max(initial=0.0)).sum())
-    return V[:rank].T / sizes[:rank] @ U[:, :rank].T, V[rank:].T

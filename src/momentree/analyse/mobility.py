@@ -8,13 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentree.equations.closure import Array, Configuration, row_names
-from momentree.errors import AssemblyError
-from momentree.simulate.assemble import assemble, integrate
+from momentree.equations.scaled_rows import CUT_OFF
+from momentree.simulate.assemble import assemble
+from momentree.simulate.nearby import nearby, rows_at
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
-RANK = 1e-8  # a row counts as dependent when less than this part of it is new
-PROBES = 2  # other configurations that are tried, in case the first is singular
+STRICT = 1e-9  # cut-off where constraints are not redundant within their tolerance
+ROUND_OFF = 1e-11  # by the size of a loop: what closing leaves of exact lengths
+
+
+@dataclass(frozen=True)
+class Give:
+    """A loop whose constraints are redundant within the tolerance (m) only: it stays open by `length` (m)."""
+
+    loop: str
+    length: float
+    tolerance: float
+
+    def __str__(self) -> str:
+        within = f"redundant within the tolerance of {self.tolerance:.2g} m"
+        return f"some count as {within}: the loop of '{self.loop}' must give {self.length:.2g} m"
 
 
 @dataclass(frozen=True)
@@ -30,6 +44,7 @@ class Mobility:
     | redundant | names of rows that follow from the others                                             |
     | singular  | the assembled configuration is singular: for a moment it has more freedoms           |
     | state     | the assembled configuration                                                          |
+    | give      | by how much a loop must give for its constraints to be redundant; None: they are exactly |
     """
 
     true: int
@@ -39,6 +54,7 @@ class Mobility:
     redundant: tuple[str, ...]
     singular: bool
     state: State
+    give: Give | None = None
 
 
 def gruebler(mechanism: Mechanism) -> int:
@@ -52,63 +68,39 @@ def gruebler(mechanism: Mechanism) -> int:
 def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
     """Assemble (or take the state given), find the independent rows there and nearby, and name the others."""
     state = state or assemble(mechanism)
-    kept = independent_rows(_jacobian(state))
+    here, probes = rows_at(mechanism, state.q, state.t), list(nearby(mechanism, state.q, state.t))
+    closed = [q for q, misfit in probes if misfit <= 1]
+    # a finite way off, constraints that are nearly redundant may open their loop beyond its tolerance
+    cut = CUT_OFF if closed or not probes or not here.dense else STRICT
+    kept = here.independent(cut)
     first = len(kept)
-    for probe in nearby(state):
-        more = independent_rows(_jacobian(probe))
+    for q in closed:
+        more = rows_at(mechanism, q, state.t).independent(cut)
         if len(more) > len(kept):
             kept = more
     names = row_names(mechanism, on_rates=True)
-    redundant = tuple(name for i, name in enumerate(names) if i not in set(kept))
+    independent = set(kept)
     return Mobility(
         true=mechanism.nv - len(kept),
         gruebler=gruebler(mechanism),
         rows=tuple(names),
         rank=len(kept),
-        redundant=redundant,
+        redundant=tuple(name for i, name in enumerate(names) if i not in independent),
         singular=first < len(kept),
         state=state,
+        give=_give(mechanism, [state.q, *closed], state.t) if len(kept) < len(names) else None,
     )
 
 
-def independent_rows(J: Array, rank: int | None = None) -> list[int]:
-    """Rows that span all the others: QR with pivoting takes the row with the most new in it, the first among equals.
-
-    As many as `rank` says where it is known.
-    """
-    if not J.size or not J.any():
-        return []
-    from scipy.linalg import qr
-
-    earlier_first = 1 - 1e-9 * np.arange(len(J)) / len(J)
-    R, order = qr((J * earlier_first[:, None]).T, mode="r", pivoting=True)
-    new = np.abs(np.diag(R))
-    count = int((new > RANK * new[0]).sum()) if rank is None else rank
-    return sorted(order[:count].tolist())
-
-
-def _jacobian(state: State) -> Array:
-    return Configuration(state.mechanism, state.q, t=state.t).jacobian(on_rates=True)
-
-
-def nearby(state: State) -> Sequence[State]:
-    """Closed configurations a finite way off: a random direction that the closure lets pass, then closed again."""
-    mechanism = state.mechanism
-    J = _jacobian(state)
-    if len(J) == 0:
-        return []
-    found = []
-    random = np.random.default_rng(1997)
-    inverse = np.linalg.pinv(J, rcond=RANK)
-    for k in range(PROBES):
-        step = random.standard_normal(mechanism.nv)
-        step -= inverse @ (J @ step)
-        step *= 0.2 * (k + 1) / max(float(np.abs(step).max(initial=0.0)), 1e-12)
-        if np.abs(J @ step).max(initial=0.0) > 1e-6:
-            continue
-        guess = State(mechanism, integrate(mechanism, state.q, step), np.zeros(mechanism.nv), state.t)
-        try:
-            found.append(assemble(mechanism, guess=guess, t=state.t))
-        except AssemblyError:
-            continue
-    return found
+def _give(mechanism: Mechanism, configurations: Sequence[Array], t: float) -> Give | None:
+    """The loop that stays open the most by its tolerance, unless all close to round-off."""
+    most: tuple[float, Give] | None = None
+    for q in configurations:
+        joints = Configuration(mechanism, q, t=t).joints
+        for joint, size, tolerance in zip(joints, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
+            gap = joint.directions @ joint.gap()
+            lengths = [size if not any(row.direction.linear) else 1.0 for row in joint.rows]
+            length = float(np.abs(gap * lengths).max(initial=0.0))
+            if length > ROUND_OFF * size and (most is None or length / tolerance > most[0]):
+                most = length / tolerance, Give(joint.loop.name, length, tolerance)
+    return most and most[1]

@@ -1,35 +1,32 @@
-"""Redundant rows and singular configurations of what closes a mechanism: the rank of Phi = J M^-1 J'.
+"""Redundant constraints and singular configurations: the rank of J, and of the Delassus matrix Phi = J M^-1 J'.
 
-Phi says how the rows of closure open by unit impulses along them. With M = L L' it is Z Z', Z = J L'^-1, so that its
-eigenvalues are the squares of the singular values of Z, which are found without squaring them first. Rows are those of
-`row_names`, constraints on rates included.
+Ranks are those of J in scaled rows and columns, whose singular values (`strengths`) are pure numbers, whatever the
+units and masses (equations/scaled_rows.py). Rows are those of `row_names`, constraints on rates included.
 
 A configuration is singular where the rank is less than at others: the mechanism may go on in more ways than one there
-(a toggle). The weakest direction vanishes in proportion to the distance from it, the eigenvalue to the square.
+(a toggle). The weakest direction vanishes in proportion to the distance from it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.analyse.mobility import independent_rows, nearby
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.closure import Array, Configuration, row_names
+from momentree.equations.scaled_rows import ScaledRows, Scales, cut_off, rate_units
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.assemble import integrate
+from momentree.simulate.closing_search import difference, integrate
+from momentree.simulate.nearby import nearby
 from momentree.simulate.samples import Samples, in_batches
-from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from momentree.simulate.run import Run
 
-CUT_OFF = 1e-9  # eigenvalues of Phi below this part of the largest are those of redundant directions
 NEAR = 0.02  # of the strength that the weakest direction has at best: nearly singular
 GRID, ZOOMS = 33, 8  # points of each search between samples, and how often it is repeated around the lowest
 
@@ -44,9 +41,9 @@ class Redundancy:
     | field       | shape | meaning                                                                               |
     |-------------|-------|---------------------------------------------------------------------------------------|
     | rows        | m     | their names                                                                           |
-    | rank        |       | how many are independent there: eigenvalues above 1e-9 of the largest                  |
+    | rank        |       | how many are independent there: strengths above the cut-off                            |
     | redundant   |       | names of rows that follow from the others                                              |
-    | eigenvalues | m     | of Phi, the largest first                                                             |
+    | eigenvalues | m     | of J J' in scaled rows and columns, the largest first: squares of the strengths         |
     | condition   |       | the largest over the smallest one that counts; 1 if none does                         |
     | Phi_plus    | m, m  | the pseudo-inverse of Phi, redundant directions left out                              |
     """
@@ -60,22 +57,31 @@ class Redundancy:
 
 
 def redundancy(mechanism: Mechanism, q: Array, t: float = 0.0) -> Redundancy:
-    """Rank, redundant rows by name, and the pseudo-inverse of Phi; the loops must be closed, to 1e-4 or better."""
-    J = jacobians(mechanism, q[None], np.array([t]))[0]
+    """Rank, redundant rows by name, and the pseudo-inverse of Phi; the loops must be closed, to 1e-2 or better."""
+    at = Configuration(mechanism, q, t=t)
+    rows = Scales(mechanism).scaled(at, on_rates=True)
     names = tuple(row_names(mechanism, on_rates=True))
-    U, sizes, _ = np.linalg.svd(_weighed(mechanism, J[None], q[None], np.array([t]))[0])
+    sizes = rows.strengths
     eigenvalues = np.zeros(len(names))
     eigenvalues[: len(sizes)] = sizes**2
-    rank = int(_ranks(sizes[None])[0])
-    kept = set(independent_rows(J, rank))
+    rank = int((sizes > cut_off(_gap(mechanism, q[None], np.array([t]))[0])).sum())
+    kept = set(rows.independent(0.0, rank))
     return Redundancy(
         rows=names,
         rank=rank,
         redundant=tuple(name for i, name in enumerate(names) if i not in kept),
         eigenvalues=eigenvalues,
         condition=float(eigenvalues[0] / eigenvalues[rank - 1]) if rank else 1.0,
-        Phi_plus=U[:, :rank] / eigenvalues[:rank] @ U[:, :rank].T,
+        Phi_plus=_pseudo_inverse(mechanism, rows, rank, q, t),
     )
+
+
+def _pseudo_inverse(mechanism: Mechanism, rows: ScaledRows, rank: int, q: Array, t: float) -> Array:
+    """Of Phi = J M^-1 J', on the range that J has in scaled rows: Q (Q' Phi Q)^-1 Q', Q an orthonormal basis of it."""
+    Q = np.linalg.qr(rows.row_scales[:, None] * rows.directions[:, :rank])[0]
+    J = (rows.J / rows.column_scales) * rows.row_scales[:, None]
+    Phi = (Q.T @ J) @ np.linalg.solve(_mass_matrices(mechanism, q[None], np.array([t]))[0], J.T @ Q)
+    return np.asarray(Q @ np.linalg.solve(Phi, Q.T))
 
 
 def least_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0) -> Array:
@@ -99,11 +105,10 @@ def singularity(
     | driven   | joints whose rates are taken as given too: a dead centre is singular for the joint that drives, only |
     | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
     """
-    here = State(mechanism, q, np.zeros(mechanism.nv), t)
     if rank is None:
-        states = [here, *nearby(here)]
-        found = strengths(mechanism, np.stack([s.q for s in states]), np.array([s.t for s in states]), driven)
-        rank = int(_ranks(found).max(initial=0))
+        places = np.stack([q, *(near for near, misfit in nearby(mechanism, q, t) if misfit <= 1)])
+        times = np.full(len(places), t)
+        rank = int(_ranks(strengths(mechanism, places, times, driven), _gap(mechanism, places, times)).max(initial=0))
     return float(_ratios(strengths(mechanism, q[None], np.array([t]), driven), rank)[0])
 
 
@@ -153,13 +158,13 @@ def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[T
     if not len(t):
         return ()
     found = strengths(run.mechanism, q, t, driven)
-    regular = int(_ranks(found).max(initial=0))
+    regular = int(_ranks(found, _gap(run.mechanism, q, t)).max(initial=0))
     ratios = _ratios(found, regular)
     usual = float(ratios.max())
     met: list[tuple[int, Toggle]] = []
     for i in _lowest(ratios, usual / 2):
         at, sizes = _refined(run.mechanism, t, q, v, i, lambda q, t: strengths(run.mechanism, q, t, driven), regular)
-        ratio, rank = float(_ratios(sizes[None], regular)[0]), int(_ranks(sizes[None])[0])
+        ratio, rank = float(_ratios(sizes[None], regular)[0]), int(_ranks(sizes[None], np.zeros(1))[0])
         if ratio >= near * usual:
             continue
         toggle = Toggle(at, ratio, usual, rank, regular)
@@ -201,10 +206,7 @@ def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, las
     if h <= 0:
         return q[k]
     s = (time - float(t[k])) / h
-    step = np.zeros(mechanism.nv)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            step[body.v] = body.connection.joint.difference(tuple(q[k, body.q]), tuple(q[k + 1, body.q]))
+    step = difference(mechanism, q[k], q[k + 1])
     cubic = s * (1 - s) ** 2 * h * v[k] + s**2 * (3 - 2 * s) * step - s**2 * (1 - s) * h * v[k + 1]
     return integrate(mechanism, q[k], cubic)
 
@@ -213,12 +215,18 @@ def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, las
 
 
 def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = ()) -> Array:
-    """k x min(rows, nv): the singular values of J M^-1/2 at k configurations, the largest first."""
-    joints = _known(mechanism, driven)
+    """k x min(rows, nv): the singular values of J in scaled rows and columns at k configurations, the largest first."""
+    joints, scales = _known(mechanism, driven), Scales(mechanism)
+    kinds = [mechanism.by_joint[joint].connection.joint for joint in joints]  # type: ignore[union-attr]
+    last = np.array([scales.of_unit(unit) for kind in kinds for unit in rate_units(kind)])
     found = []
     for part in in_batches(len(t)):
-        J = jacobians(mechanism, q[part], t[part], joints)
-        found.append(np.linalg.svd(_weighed(mechanism, J, q[part], t[part]), compute_uv=False))
+        J = jacobians(mechanism, q[part], t[part], joints) * scales.columns
+        constraints = slice(len(scales.rows), J.shape[1] - len(last))
+        norms = np.linalg.norm(J[:, constraints], axis=2)
+        several = [np.tile(scales.rows, (len(J), 1)), np.where(norms > 0, norms, 1.0), np.tile(last, (len(J), 1))]
+        rows = np.concatenate(several, axis=1)
+        found.append(np.linalg.svd(J / rows[..., None], compute_uv=False))
     return np.concatenate(found)
 
 
@@ -234,19 +242,26 @@ def jacobians(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
     return np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0))
 
 
-def _weighed(mechanism: Mechanism, J: Array, q: Array, t: Array) -> Array:
-    """Z = J L'^-1."""
+def _gap(mechanism: Mechanism, q: Array, t: Array) -> Array:
+    """By how much the loops are open at k configurations, scaled."""
+    rows = Scales(mechanism).rows
+    gaps = Samples(mechanism, q, np.zeros((len(t), mechanism.nv)), t).gaps()[:, : len(rows)]
+    return np.asarray(np.linalg.norm(gaps / rows, axis=1))
+
+
+def _mass_matrices(mechanism: Mechanism, q: Array, t: Array) -> Array:
+    """k x nv x nv."""
     nv = mechanism.nv
     M = np.zeros((len(t), nv, nv))
     for i, row in enumerate(mass_matrix(mechanism, np.ascontiguousarray(q.T), t)):
         for j, entry in enumerate(row):
             M[:, i, j] = entry
-    return np.swapaxes(np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(J, 1, 2)), 1, 2)
+    return M
 
 
-def _ranks(sizes: Array) -> Array:
-    """How many singular values count, in each row."""
-    return np.asarray((sizes > math.sqrt(CUT_OFF) * sizes.max(axis=1, initial=0.0)[:, None]).sum(axis=1))
+def _ranks(sizes: Array, gaps: Array) -> Array:
+    """How many singular values count, in each row, where loops are open by gaps."""
+    return np.asarray((sizes > np.array([cut_off(gap) for gap in gaps])[:, None]).sum(axis=1))
 
 
 def _ratios(sizes: Array, rank: int) -> Array:

@@ -6,20 +6,22 @@ Translation gaps are in m, rotation gaps in rad, in the axes of the first frame 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.kinematics import records, seen_at
-from momentree.equations.sweeps import Record
+from momentree.equations.kinematics import records
+from momentree.equations.loops import _opening, _second_in_first, joints_of_loops
+from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
 from momentree.model.values import TIME
-from momentree.spatial import Motion, Transform
+from momentree.spatial import Motion, Rotation, Vector
 from momentree.spatial.rotation import rotation_vector
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
 
@@ -33,18 +35,26 @@ def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
 class Configuration:
     """A mechanism at coordinates q, rates u and time t, as its closure sees it."""
 
-    def __init__(self, mechanism: Mechanism, q: Array, u: Array | None = None, t: float = 0.0):
-        self.mechanism, self.q, self.t = mechanism, q, t
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: Array,
+        u: Array | None = None,
+        t: float = 0.0,
+        parameters: Mapping[Reference, Any] | None = None,
+    ):
+        self.mechanism, self.q, self.t, self.parameters = mechanism, q, t, parameters
         self.u = np.zeros(mechanism.nv) if u is None else u
 
     @cached_property
-    def bodies(self) -> list[Record]:
+    def bodies(self) -> Records:
         """The ground and the bodies, placed and moving."""
-        return records(self.mechanism, self.q, self.u, t=self.t)
+        return records(self.mechanism, self.q, self.u, t=self.t, parameters=self.parameters)
 
     @cached_property
     def joints(self) -> list[ClosingJoint]:
-        return [ClosingJoint(self, loop) for loop in self.mechanism.loops]
+        faced = joints_of_loops(self.mechanism, self.bodies)[1:] if self.mechanism.loops else []
+        return [ClosingJoint(self, *each) for each in zip(self.mechanism.loops, faced, strict=True)]
 
     def gaps(self) -> Array:
         """The gap of each row on positions; zero when everything is closed."""
@@ -60,11 +70,21 @@ class Configuration:
 
     def jacobian(self, on_rates: bool = False) -> Array:
         """J: rows by rates of the tree; the velocities of the rows are J u where nothing is prescribed."""
-        found = [joint.directions @ joint.jacobian for joint in self.joints]
+        blocks = list(self.blocks(on_rates))
+        J = np.zeros((sum(len(block) for _, block in blocks), self.mechanism.nv))
+        start = 0
+        for columns, block in blocks:
+            J[start : start + len(block), columns] = block
+            start += len(block)
+        return J
+
+    def blocks(self, on_rates: bool = False) -> Iterator[tuple[Array, Array]]:
+        """J in parts: for each loop and constraint, the columns (rates) that it depends on and its rows there."""
+        for joint in self.joints:
+            yield joint.columns, joint.directions @ joint.block
         for closure in self.mechanism.closures:
             if closure.holonomic or on_rates:
-                found.append(self._slopes(closure)[None])
-        return np.concatenate([np.zeros((0, self.mechanism.nv)), *found])
+                yield np.arange(self.mechanism.nv), self._slopes(closure)[None]
 
     # --- what expressions call by name ------------------------------------------------------------------------------
 
@@ -100,7 +120,7 @@ class Configuration:
 
     def _place(self, joint: str) -> TreeBody | ClosingJoint:
         place = self.mechanism.by_joint[joint]
-        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loops.index(place)]
+        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
     @cached_property
     def _named(self) -> dict[Reference, float]:
@@ -145,12 +165,14 @@ class Configuration:
 
 
 class ClosingJoint:
-    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M."""
+    """A closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M.
 
-    def __init__(self, configuration: Configuration, loop: Loop):
-        self.configuration, self.loop = configuration, loop
-        self.X_F, self.X_M = (self._placement(end) for end in (loop.first, loop.second))
-        self.X_FM = self.X_F.inverse() @ self.X_M
+    Positions are told from where the paths to the two bodies leave the ground: exact far from the origin, too.
+    """
+
+    def __init__(self, configuration: Configuration, loop: Loop, faced: Record):
+        self.configuration, self.loop, self.faced = configuration, loop, faced
+        self.X_FM = _second_in_first(faced)
         self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     @cached_property
@@ -171,13 +193,23 @@ class ClosingJoint:
 
     def gap(self) -> Array:
         """What is left between the second frame and where the joint would put it."""
+        return np.array([*self.left], dtype=float)
+
+    @property
+    def left(self) -> Motion:
+        """The same on any scalar."""
         fit = self.loop.joint.placement(self.q)
-        turned = rotation_vector(self.X_FM.rotation @ fit.rotation.T)
-        return np.array([*(self.X_FM.offset - fit.offset), *turned], dtype=float)
+        return Motion(self.X_FM.offset - fit.offset, rotation_vector(self.X_FM.rotation @ fit.rotation.T))
 
     def velocity(self) -> Array:
         """How the second frame moves as seen from the first."""
-        return self._seen(self._velocity(self.loop.second) - self._velocity(self.loop.first))
+        return np.array([*self.opening], dtype=float)
+
+    @property
+    def opening(self) -> Motion:
+        """The same on any scalar."""
+        R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
+        return Motion(-(R @ v.linear), -(R @ v.angular))
 
     def rates(self) -> Array:
         """The joint's own rates, from that velocity."""
@@ -186,25 +218,53 @@ class ClosingJoint:
 
     @cached_property
     def jacobian(self) -> Array:
-        """That velocity by the rates of the tree: only joints on the loop count."""
-        mechanism, bodies = self.configuration.mechanism, self.configuration.bodies
-        J = np.zeros((6, mechanism.nv))
-        first, second, _ = mechanism.ways(self.loop)
-        for number, sign in [(number, 1) for number in second] + [(number, -1) for number in first]:
-            body, record = mechanism.bodies[number - 1], bodies[number]
-            if body.laws is None:
-                for place, column in zip(range(body.v.start, body.v.stop), record.A.columns, strict=True):
-                    J[:, place] = sign * self._seen(seen_at(self.X_M.offset, record, column))
+        """That velocity by the rates of the tree."""
+        J = np.zeros((6, self.configuration.mechanism.nv))
+        J[:, self.columns] = self.block
         return J
 
-    def _placement(self, end: Attached) -> Transform:
-        X_0: Transform = self.configuration.bodies[end.body].X_0
-        return X_0 @ end.placement
+    @cached_property
+    def columns(self) -> Array:
+        """The rates of the joints on the loop: the only ones that count."""
+        bodies = self.configuration.mechanism.bodies
+        return np.array([i for number, _ in self._signed for i in range(*bodies[number - 1].v.indices(1 << 60))], int)
 
-    def _velocity(self, end: Attached) -> Motion:
-        record = self.configuration.bodies[end.body]
-        return seen_at(self.X_M.offset, record, record.v)
+    @cached_property
+    def block(self) -> Array:
+        """6 x columns: the velocity by these rates."""
+        return np.array(self.motions, dtype=float).reshape(-1, 6).T
 
-    def _seen(self, v: Motion) -> Array:
-        R = self.X_F.rotation.T
-        return np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
+    @property
+    def motions(self) -> list[tuple[Any, ...]]:
+        """The same on any scalar, six for each of the columns."""
+        bodies, first, second = self.configuration.bodies, self.faced.first, self.faced.second
+        O_2 = second.r + second.X_0.rotation @ self.loop.second.placement.offset
+        O_1 = first.r + first.X_0.rotation @ self.faced.arm
+        R = (first.X_0.rotation @ self.loop.first.placement.rotation).T
+        found = []
+        for number, sign in self._signed:
+            record = bodies[number]
+            lever = (O_2 if sign > 0 else O_1) - record.r
+            found += [self._seen(record, column, lever, R, sign) for column in record.A.columns]
+        return found
+
+    @cached_property
+    def path(self) -> list[int]:
+        """The bodies around the loop, whose joints move it."""
+        first, second, _ = self.configuration.mechanism.ways(self.loop)
+        return [*second, *first]
+
+    @cached_property
+    def _signed(self) -> list[tuple[int, int]]:
+        """Those whose joints move freely, the ones towards the first end with the sign -1."""
+        mechanism = self.configuration.mechanism
+        first, second, _ = mechanism.ways(self.loop)
+        signed = [(number, 1) for number in second] + [(number, -1) for number in first]
+        return [(number, sign) for number, sign in signed if mechanism.bodies[number - 1].laws is None]
+
+    @staticmethod
+    def _seen(record: Record, column: Motion, lever: Vector, R: Rotation, sign: int) -> tuple[float, ...]:
+        w = record.X_0.rotation @ column.angular
+        v = R @ (record.X_0.rotation @ column.linear + w.cross(lever))
+        w = R @ w
+        return (*v, *w) if sign > 0 else (*(-v), *(-w))

@@ -1,19 +1,14 @@
-"""The constraint rows of loops on any scalar: closure errors, velocities by prescribed motion, constraint Jacobian.
-
-Rows, signs and axes are those of `Configuration` (closure.py), which says the same of one configuration in floats.
-"""
+"""The constraint rows of loops on any scalar: what `Configuration` (closure.py) says of one configuration in floats."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from momentree.equations.closure import ClosingJoint, Configuration
 from momentree.equations.forces import Names
-from momentree.equations.kinematics import frame_placement, records, seen_at
-from momentree.equations.sweeps import Record, Records
-from momentree.model.joint import Coordinates
-from momentree.spatial import Motion, Scalar, Transform
-from momentree.spatial.rotation import rotation_vector
-from momentree.structure.mechanism import Attached, Loop, Mechanism
+from momentree.spatial import Motion, Scalar
+from momentree.spatial.scalar import sqrt
+from momentree.structure.mechanism import Mechanism
 
 
 class ConstraintRow(NamedTuple):
@@ -23,49 +18,38 @@ class ConstraintRow(NamedTuple):
     |-------|----------------------------------------------------------------|
     | error | closure error (m or rad)                                       |
     | drift | velocity that prescribed joints and the ground alone cause     |
+    | slid  | lengths of the slides around the loop, at this configuration   |
     | J     | velocity by the velocities of the tree, one entry for each     |
     """
 
     error: Scalar
     drift: Scalar
+    slid: Scalar
     J: tuple[Scalar, ...]
 
 
 def constraint_rows(
-    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
+    mechanism: Mechanism, q: Any, t: Scalar = 0.0, parameters: Names | None = None
 ) -> list[ConstraintRow]:
     """The rows of all loops in the order of the mechanism."""
-    placed = records(mechanism, q, (0,) * mechanism.nv, t=t, parameters=parameters)
-    return [row for loop in mechanism.loops for row in _rows(mechanism, placed, loop)]
+    rest: Any = (0,) * mechanism.nv
+    at = Configuration(mechanism, q, rest, t, parameters)
+    return [row for joint in at.joints for row in _rows(at, joint)]
 
 
-def _rows(mechanism: Mechanism, placed: Records, loop: Loop) -> list[ConstraintRow]:
-    X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
-    X_FM = X_F.inverse() @ X_M
-    q = loop.joint.fit(X_FM)
-    fit = loop.joint.placement(q)
-    gap = Motion(X_FM.offset - fit.offset, rotation_vector(X_FM.rotation @ fit.rotation.T))
-    drift = _velocity(placed, loop.second, X_M) - _velocity(placed, loop.first, X_M)
-    columns = _columns(mechanism, placed, loop, X_M)
+def _rows(at: Configuration, joint: ClosingJoint) -> list[ConstraintRow]:
+    offsets = [at.bodies[number].X.joint.offset for number in joint.path]
+    slid = sum(sqrt(offset @ offset) for offset in offsets)
+    columns, motions = joint.columns.tolist(), joint.motions
     found = []
-    for _, direction in loop.joint.rows(q):
-        seen = X_F.rotation @ direction.linear, X_F.rotation @ direction.angular
-        J = tuple(0 if v is None else v.linear @ seen[0] + v.angular @ seen[1] for v in columns)
-        found.append(ConstraintRow(gap @ direction, drift.linear @ seen[0] + drift.angular @ seen[1], J))
+    for _, direction in joint.rows:
+        J: list[Scalar] = [0] * at.mechanism.nv
+        for place, motion in zip(columns, motions, strict=True):
+            J[place] = sum(a * b for a, b in zip(motion, direction, strict=True))
+        error, drift = (_along(motion, tuple(direction)) for motion in (joint.left, joint.opening))
+        found.append(ConstraintRow(error, drift, slid, tuple(J)))
     return found
 
 
-def _columns(mechanism: Mechanism, placed: Records, loop: Loop, X_M: Transform) -> list[Motion | None]:
-    """How the second frame moves as seen from the first by each velocity of the tree; None where it does not."""
-    columns: list[Motion | None] = [None] * mechanism.nv
-    first, second, _ = mechanism.ways(loop)
-    for number, sign in [(number, 1) for number in second] + [(number, -1) for number in first]:
-        body, record = mechanism.bodies[number - 1], placed[number]
-        if body.laws is None:
-            columns[body.v] = [seen_at(X_M.offset, record, column) * sign for column in record.A.columns]
-    return columns
-
-
-def _velocity(placed: Records, end: Attached, X_M: Transform) -> Motion:
-    record: Record = placed[end.body]
-    return seen_at(X_M.offset, record, record.v)
+def _along(motion: Motion, direction: tuple[Scalar, ...]) -> Scalar:
+    return sum(a * b for a, b in zip(motion, direction, strict=True))

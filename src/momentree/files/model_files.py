@@ -78,6 +78,8 @@ def dumps(model: Model) -> str:
 def to_document(model: Model) -> dict[str, Any]:
     """The plain dict that a file holds; defaults are left out."""
     document: dict[str, Any] = {"momentree": FORMAT, "name": model.name, "gravity": _out(model.gravity)}
+    if model.tolerance is not None:
+        document["tolerance"] = model.tolerance
     if model.parameters:
         document["parameters"] = dict(model.parameters)
     ground = {key: _out(value) for key, value in vars(model.ground).items() if value is not None}
@@ -187,12 +189,13 @@ class _Reader:
 
     def model(self) -> Model:
         kinds = ("body", "joint", *ELEMENTS)
-        known = ("momentree", "name", "gravity", "parameters", "ground", "structure", "start", *kinds)
+        known = ("momentree", "name", "gravity", "tolerance", "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))
         if "gravity" in data:
             model.gravity = plain(data["gravity"])
+        model.tolerance = plain(data.get("tolerance"))
         model.parameters = [(name, plain(value)) for name, value in self.table("parameters").items()]
         ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))

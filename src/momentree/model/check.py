@@ -113,6 +113,9 @@ class _Check:
                 raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
         with self.at("", "gravity"):
             self.values.vector(model.gravity, "gravity")
+        with self.at("", "tolerance"):
+            if model.tolerance is not None:
+                self.values.length(model.tolerance, "tolerance")
         for what in ("position", "rotation"):
             laws = getattr(model.ground, what)
             with self.at("ground", "ground", what):

@@ -56,6 +56,7 @@ class Model:
 
     name: str = "model"
     gravity: Raw = (0, 0, -9.81)
+    tolerance: Raw = None  # m: within which constraints of loops count as redundant; None: 1e-6 of the loop's size
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
@@ -72,7 +73,7 @@ class Model:
     source: Callable[[tuple[str | int, ...]], str] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.gravity, self.start = plain(self.gravity), None
+        self.gravity, self.tolerance, self.start = plain(self.gravity), plain(self.tolerance), None
 
     # --- what a mechanism is made of -------------------------------------------------------------------------------
 
@@ -184,17 +185,18 @@ class Model:
         names = [thing.name for thing in things[kind]]
         return self.source((kind, names.index(name))) if self.source and name in names else ""
 
-    def build(self, free: Collection[str] = (), code: str | None = None) -> System:
+    def build(self, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The frozen system, or one error with every problem.
 
-        | argument | meaning                                                                                          |
-        |----------|--------------------------------------------------------------------------------------------------|
-        | free     | parameters that stay open until run time                                                         |
-        | code     | machine code: "straight-line" (fast) or "rolled" (made quickly for many bodies); None: what suits |
+        | argument  | meaning                                                                                         |
+        |-----------|-------------------------------------------------------------------------------------------------|
+        | free      | parameters that stay open until run time                                                        |
+        | code      | machine code: "straight-line" (fast), "rolled" (made quickly for many bodies); None: what suits |
+        | tolerance | m: within which constraints of loops count as redundant; None: the model's own                   |
         """
         from momentree.system import System
 
-        return System.of(self, free, code)
+        return System.of(self, free, code, tolerance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a TOML file that loads equal."""

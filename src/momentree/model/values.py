@@ -114,6 +114,10 @@ class Values:
         check_later(lambda value: _finite(value, what), expression)
         return expression
 
+    def length(self, raw: Raw, what: str) -> float:
+        """A positive length (m) that depends on no free parameter."""
+        return float(positive(self.scalar(raw, what), what, "m"))
+
     def vector(self, raw: Raw, what: str = "vector") -> Vector:
         """Three scalars."""
         return Vector(*self.scalars(raw, 3, what))

@@ -1,51 +1,46 @@
-"""Many assemblies at once: the first search of `assemble`, from the guess itself, for all rows together.
+"""Many assemblies at once: the search of `assemble` (assemble.py) for all rows together, closed by machine code.
 
-Closure errors and constraint Jacobians come from machine code; Levenberg-Marquardt and Newton steps, each row with a
-damping of its own, are those of assemble.py, so that a row goes the same way to the same branch. A row that does not
-close on this way is searched for by `assemble`, alone.
+A row that does not close in this way, that is near a toggle, or that gives what cannot simply be held (a coordinate of
+a joint that closes a loop, a part of a ball), is assembled by `assemble`, alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from momentree.equations.batches import coordinate_array
-from momentree.equations.closure import Array
-from momentree.equations.closure_rows import constraint_rows
-from momentree.equations.forces import Names
-from momentree.equations.sweeps import Runner
+from momentree.equations.closure import Array, Configuration
+from momentree.equations.scaled_rows import CUT_OFF, LARGEST_DENSE, rate_units
 from momentree.errors import AssemblyError, MomentreeError
-from momentree.simulate.assemble import CLOSED, NULL, RANK, assemble, rate_units, reference
+from momentree.simulate.assemble import ATTEMPTS, COMPARED, MET, SETTLED, UNGUESSED, _Assembly, assemble
+from momentree.simulate.batch_closing import BatchClosing, BatchOfRows, Indices, Mask, finite, shortest
+from momentree.simulate.closed_velocities import FITS
+from momentree.simulate.closing_search import reference
 from momentree.simulate.given import Column, columns_given
-from momentree.simulate.integrators.rates import kernel_of_configuration
-from momentree.simulate.phase import kept
+from momentree.simulate.nearby import regular_rank
 from momentree.simulate.state import State
-from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 if TYPE_CHECKING:
     from momentree.system import System
-
-Indices = NDArray[np.intp]  # of rows of a batch
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class States:
     """Many states of one system: `states[i]` is one of them.
 
-    | field      | shape | meaning                                                            |
-    |------------|-------|--------------------------------------------------------------------|
+    | field      | shape | meaning                                                             |
+    |------------|-------|---------------------------------------------------------------------|
     | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
-    | t          |       | time (s)                                                           |
-    | parameters | m     | by name, the values of free parameters                             |
-    | reasons    | m     | why a state does not close; "" where it does                       |
+    | t          |       | time (s)                                                            |
+    | parameters | m     | by name, the values of free parameters                              |
+    | reasons    | m     | why a state does not close; "" where it does                        |
     """
 
     system: Any = field(repr=False)
@@ -75,11 +70,30 @@ def assemble_many(
     """The states that `assemble` gives for each row; `System.assemble_many` tells of the arguments."""
     mechanism = system._numeric
     held, rates = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
-    rows = system._free.rows(parameters)
-    near = _guessed(mechanism, guess)
+    rows, near = system._free.rows(parameters), _guessed(mechanism, guess)
     count = _count(held, rates, near, rows)
-    task = _Batch(system, held, rates, near, np.broadcast_to(rows, (count, rows.shape[-1])), float(t))
-    return task.solved(strict)
+    batch = BatchOfRows(system, np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1]))), float(t))
+    return _Assemblies(batch, held, rates, near).states(strict)
+
+
+class _Guess(NamedTuple):
+    """Coordinates (..., nq), and what is said of some of them by name."""
+
+    q: Array
+    columns: list[Column]
+    named: bool
+
+
+def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
+    if guess is None:
+        return _Guess(reference(mechanism), [], True)
+    if isinstance(guess, (State, States)):
+        return _Guess(guess.q, [], False)
+    if isinstance(guess, Mapping):
+        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess"), True)
+    if isinstance(guess, Sequence) and len(guess) and all(isinstance(one, State) for one in guess):
+        return _Guess(np.array([one.q for one in guess]), [], False)
+    return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [], False)
 
 
 def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: Array) -> int:
@@ -90,286 +104,222 @@ def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: 
     except ValueError:
         told = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
         raise MomentreeError(f"assemble_many: rows do not fit together: {told}. Give one or as many of each.") from None
-    return int(count)
+    return 0 if any(0 in shape for shape in shapes.values()) else int(count)
 
 
-class _Guess(NamedTuple):
-    """Coordinates (..., nq), and what is said of some of them by name."""
+class _Assemblies:
+    """One call: what is held, what was guessed, and which of the configurations found is the nearest to that."""
 
-    q: Array
-    columns: list[Column]
-
-
-def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
-    if guess is None:
-        return _Guess(reference(mechanism), [])
-    if isinstance(guess, (State, States)):
-        return _Guess(guess.q, [])
-    if isinstance(guess, Mapping):
-        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess"))
-    if isinstance(guess, Sequence) and len(guess) and all(isinstance(one, State) for one in guess):
-        return _Guess(np.array([one.q for one in guess]), [])
-    return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [])
-
-
-class _Residual(NamedTuple):
-    """k rows of a batch: closure errors (k, r), velocities by prescribed motion (k, r), Jacobians (k, r, nv)."""
-
-    g: Array
-    drift: Array
-    J: Array
-
-    def where(self, better: Mask, other: _Residual) -> _Residual:
-        """These, but the other where it is better."""
-        pairs = zip(other, self, strict=True)
-        return _Residual(*(np.where(better.reshape(-1, *[1] * (new.ndim - 1)), new, old) for new, old in pairs))
-
-    def taken(self, rows: Indices) -> _Residual:
-        return _Residual(*(part[rows] for part in self))
-
-    @property
-    def size(self) -> Array:
-        """The square of the norm of the closure errors."""
-        return np.asarray(np.square(self.g).sum(axis=1))
-
-
-class _Batch:
-    """One call: what is held, where each row starts, how far from closed it is."""
-
-    def __init__(
-        self, system: System, held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: Array, t: float
-    ):
-        self.system, self.mechanism, self.held, self.rates = system, system._numeric, held, rates
-        self.near, self.rows, self.t, self.count = near, rows, t, len(rows)
-        nv = self.mechanism.nv
-        fixed = {i for column in held for i in column.entry.held}
-        self.moving = np.setdiff1d(np.arange(nv), sorted(fixed)).astype(int)
+    def __init__(self, batch: BatchOfRows, held: Sequence[Column], rates: Sequence[Column], near: _Guess):
+        self.batch, self.held, self.rates, self.near = batch, held, rates, near
+        self.mechanism, self.count = batch.mechanism, batch.count
         self.guess = np.array(np.broadcast_to(near.q, (self.count, self.mechanism.nq)), dtype=float)
         for column in (*near.columns, *held):
             place = column.entry.place
             if isinstance(place, TreeBody):
                 self.guess[:, place.q.start + column.entry.index] = column.values
+        fixed = {i for column in held for i in column.entry.held}
+        self.hints = [column for column in near.columns if not fixed & {*column.entry.held}]
+        self.closing = BatchClosing(batch, fixed)
+        self.weights = np.ones(self.mechanism.nv)
+        if self.hints:
+            self.weights[:] = UNGUESSED
+            self.weights[[i for column in (*self.hints, *held) for i in column.entry.held]] = 1.0
+        self.partly = bool(self.hints) and bool((self.weights[self.closing.moving] < 1).any())
+        self.towards = BatchClosing(batch, fixed | {i for column in self.hints for i in column.entry.held})
 
     @property
     def together(self) -> bool:
-        """Whether rows can be closed together: all that is given is held, and loops alone are to be closed."""
-        tree = all(isinstance(column.entry.place, TreeBody) for column in (*self.held, *self.rates))
-        return tree and all(column.entry.held for column in self.held) and not self.mechanism.closures
+        """Whether rows can be closed together: what is given is held, and loops alone are to be closed."""
+        columns = (*self.held, *self.hints)
+        simple = all(column.entry.held for column in columns) and not self.mechanism.closures
+        simple &= all(isinstance(column.entry.place, TreeBody) for column in self.rates)
+        rows = sum(6 - loop.joint.freedom for loop in self.mechanism.loops) + len(self.rates)
+        return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
 
-    # --- the search ---
-
-    def solved(self, strict: bool) -> States:
-        """All states, those that do not close together one by one."""
+    def states(self, strict: bool) -> States:
+        """All states, those that are not found together one by one."""
         q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
         left, reasons = np.arange(self.count), [""] * self.count
-        if self.together and self.count:
+        if self.together:
             with np.errstate(all="ignore"):
-                q, closed = self.closed()
-                v, moving = self.velocities(q)
-            left = np.flatnonzero(~(closed & moving))
+                q, missed = self.solved()
+                v, fits = self.velocities(q)
+            left = np.flatnonzero(~fits | np.isfinite(missed))
+            if not strict:
+                for k in np.flatnonzero(np.isfinite(missed)).tolist():
+                    reasons[k] = self._short(k, q[k])
+                q[np.isfinite(missed)] = np.nan
+                left = np.flatnonzero(~fits & ~np.isfinite(missed))
         for k in left.tolist():
             q[k], v[k] = np.nan, np.nan
             try:
-                state = self._alone(k)
-                q[k], v[k] = state.q, state.v
+                q[k], v[k] = self._alone(k)
             except AssemblyError as error:
                 reasons[k] = str(error)
                 if strict:
                     raise AssemblyError(f"row {k}: {error}", error.culprit) from None
-        parameters = {name: self.rows[:, i].copy() for i, name in enumerate(self.system.mechanism.free)}
-        return States(self.system, q, v, self.t, parameters, tuple(reasons))
+        v[np.isnan(q).any(axis=1)] = np.nan
+        names = self.batch.system.mechanism.free
+        parameters = {name: self.batch.parameters[:, i].copy() for i, name in enumerate(names)}
+        return States(self.batch.system, q, v, self.batch.t, parameters, tuple(reasons))
 
-    def _alone(self, k: int) -> State:
-        """The state of one row, by `assemble`."""
-        own = dict(zip(self.system.mechanism.free, self.rows[k].tolist(), strict=True))
-        mechanism = self.system.with_parameters(own)._numeric
-        given, rates = (_of_row(columns, k) for columns in (self.held, self.rates))
-        return assemble(mechanism, given, rates, State(mechanism, self.guess[k].copy(), np.zeros(0), self.t), self.t)
+    # --- one by one ---
 
-    def closed(self) -> tuple[Array, Mask]:
-        """The configurations to which steps downhill lead, and whether they are closed."""
-        q = self.guess.copy()
-        found = self.residual(q, np.arange(self.count))
-        damping = np.full(self.count, 1e-3)
-        active = np.flatnonzero(np.sqrt(found.size) > 1e-9 * self.lengths)
-        for _ in range(200):
-            if not len(active):
-                break
-            here, size = found.taken(active), found.size[active]
-            step = self.damped_steps(here, active, damping[active] * size)
-            trial = self._moved(q[active], step)
-            new = self.residual(trial, active)
-            better = new.size < size * (1 - 1e-12)
-            downhill = size - new.size > 1e-6 * size
-            tried = damping[active]
-            damping[active] = np.where(better, np.maximum(tried / 5, 1e-12), np.maximum(tried * 8, 1e-9))
-            q[active] = np.where(better[:, None], trial, q[active])
-            for old, part in zip(found, here.where(better, new), strict=True):
-                old[active] = part
-            go_on = np.where(better, downhill, tried <= 1e8) & (
-                np.sqrt(found.size[active]) > 1e-9 * self.lengths[active]
-            )
-            active = active[go_on]
-        q, gap = self._polished(q, found)
-        q = self._unwound(q)
-        return q, gap <= self.tolerances
+    def _own(self, k: int) -> Mechanism:
+        """The mechanism of one row in floats."""
+        names = self.batch.system.mechanism.free
+        own = dict(zip(names, self.batch.parameters[k].tolist(), strict=True))
+        return self.batch.system.with_parameters(own)._numeric
 
-    def _polished(self, q: Array, found: _Residual) -> tuple[Array, Array]:
-        """Newton steps for as long as the closure error shrinks."""
+    def _said(self, k: int, mechanism: Mechanism) -> tuple[dict[str, Any], Any]:
+        """What is given and guessed for one row, as `assemble` takes it."""
+        if self.near.named:
+            return _of_row(self.held, k), _of_row(self.near.columns, k)
+        return _of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
+
+    def _alone(self, k: int) -> tuple[Array, Array]:
+        mechanism = self._own(k)
+        given, guess = self._said(k, mechanism)
+        state = assemble(mechanism, given, _of_row(self.rates, k), guess, self.batch.t)
+        return state.q, state.v
+
+    def _short(self, k: int, nearest: Array) -> str:
+        """Which loop cannot close, and by how much."""
+        mechanism = self._own(k)
+        given, guess = self._said(k, mechanism)
+        task = _Assembly(mechanism, given, guess, self.batch.t)
+        return f"{task._short(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
+
+    # --- the search ---
+
+    def solved(self) -> tuple[Array, Array]:
+        """The closed configurations nearest to the guesses; where there is none, the least misfit and the place of it.
+
+        Misfits are NaN where a row is closed.
+        """
+        found, best = self.guess.copy(), np.full(self.count, np.inf)  # the nearest that is closed
+        missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # the least that is not
         active = np.arange(self.count)
-        for _ in range(12):
-            here = found.taken(active)
-            step = self.damped_steps(here, active)
-            near = ~(np.abs(step / self.scales[active]).max(axis=1, initial=0.0) > 0.5)
-            trial = self._moved(q[active], step)
-            new = self.residual(trial, active)
-            better = near & (np.sqrt(new.size) < np.sqrt(here.size))
-            q[active] = np.where(better[:, None], trial, q[active])
-            for old, part in zip(found, here.where(better, new), strict=True):
-                old[active] = part
-            active = active[better]
+        for attempt, steps in enumerate(self._starts()):
+            start = self.batch.integrated(self.guess[active], steps * self.batch.columns[active])
+            if self.partly:
+                start = self.towards.close(start, active)[0]
+            q, misfit = self.closing.close(start, active)
+            closed = misfit <= 1
+            q[closed] = self._unwound(q[closed], active[closed])
+            least = ~closed & (misfit < missed[:, active].min(axis=0))
+            near[active[least]] = q[least]
+            missed[attempt, active[~closed]] = np.where(np.isfinite(misfit), misfit, np.inf)[~closed]
+            miss, hinted = self.misses(q, active)
+            nearer = closed & (miss < best[active])
+            found[active[nearer]], best[active[nearer]] = q[nearer], miss[nearer]
+            enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0)
+            enough |= np.isfinite(best[active]) & (attempt >= COMPARED)
+            enough |= ~np.isfinite(best[active]) & (attempt >= 12) & _settled(missed[:, active])
+            active = active[~enough]
             if not len(active):
                 break
-        return q, np.sqrt(found.size)
+        closed = np.isfinite(best)
+        return np.where(closed[:, None], found, near), np.where(closed, np.nan, missed.min(axis=0))
 
-    def damped_steps(self, at: _Residual, rows: Indices, damping: Any = 0.0) -> Array:
-        """-D (J D)'((J D)(J D)' + damping E)^-1 g of each row, solved on the smaller side; at most 0.6 rad long."""
-        scale = self.scales[rows][:, self.moving]
-        Js, step = at.J[:, :, self.moving] * scale[:, None, :], np.zeros((len(rows), self.mechanism.nv))
-        if not Js.size:
-            return step
-        squares = np.square(Js).sum(axis=(1, 2))
-        damping = np.where(squares > 0, np.maximum(damping, NULL * squares / min(Js.shape[1:])), 1.0)
-        turned = np.swapaxes(Js, 1, 2)
-        if Js.shape[1] <= Js.shape[2]:
-            unit = np.eye(Js.shape[1]) * damping[:, None, None]
-            solved = turned @ np.linalg.solve(Js @ turned + unit, at.g[..., None])
-        else:
-            unit = np.eye(Js.shape[2]) * damping[:, None, None]
-            solved = np.linalg.solve(turned @ Js + unit, turned @ at.g[..., None])
-        step[:, self.moving] = -scale * solved[..., 0]
-        largest = np.abs(step / self.scales[rows]).max(axis=1, initial=0.0)
-        return np.asarray(step * np.minimum(1.0, 0.6 / np.where(largest > 0, largest, 1.0))[:, None])
+    def _starts(self) -> Any:
+        """Scaled steps from the guesses to where searches begin: none, then farther and farther, the same for all."""
+        nv, moving = self.mechanism.nv, self.closing.moving
+        yield np.zeros(nv)
+        if self.partly:
+            moving = moving[self.weights[moving] < 1]
+        if not len(moving):
+            return
+        random = np.random.default_rng(20190227)
+        for k in range(1, ATTEMPTS):
+            step = np.zeros(nv)
+            step[moving] = random.uniform(-1, 1, len(moving)) * 0.05 * (math.pi / 0.05) ** min(k / 12, 1.0)
+            yield step
 
-    def _unwound(self, q: Array) -> Array:
-        """The same configurations without full turns away from the guess, where turns do not matter."""
+    def _unwound(self, q: Array, rows: Indices) -> Array:
+        """The same configurations without full turns away from the guesses, where turns do not matter."""
         turns = np.zeros_like(q)
-        for body in self._free_bodies():
-            angles = np.array([unit == "rad" for unit in body.connection.joint.units], dtype=bool)
-            away = np.round((q[:, body.q] - self.guess[:, body.q]) / (2 * np.pi))
-            turns[:, body.q] = np.where(angles, away, 0) if len(angles) == away.shape[1] else 0
-        wound = np.flatnonzero(turns.any(axis=1))
-        if len(wound):
-            back = q[wound] - 2 * np.pi * turns[wound]
-            errors = np.abs(self.residual(back, wound).g).max(axis=1, initial=0.0)
-            still_closed = errors <= self.tolerances[wound]  # not so with gears or screws
-            q[wound] = np.where(still_closed[:, None], back, q[wound])
+        for body in self.batch.bodies:
+            angles = [body.q.start + i for i, unit in enumerate(body.connection.joint.units) if unit == "rad"]
+            turns[:, angles] = np.round((q[:, angles] - self.guess[rows][:, angles]) / (2 * math.pi))
+        wound = turns.any(axis=1)
+        back = q[wound] - 2 * math.pi * turns[wound]
+        closed = self.closing.misfits(back, rows[wound]) <= 1  # not so with gears or screws
+        q[wound] = np.where(closed[:, None], back, q[wound])
         return q
 
-    def _moved(self, q: Array, step: Array) -> Array:
-        """The coordinates after steps along the velocities of the tree."""
-        moved = q.copy()
-        for body in self._free_bodies():
-            new = body.connection.joint.integrate(tuple(q[:, body.q].T), tuple(step[:, body.v].T))
-            for i, column in enumerate(new):
-                moved[:, body.q.start + i] = column
-        return moved
+    def misses(self, q: Array, rows: Indices) -> tuple[Array, Array]:
+        """How far configurations are from the guesses, and from what was guessed by name alone."""
+        step = self.batch.difference(self.guess[rows], q)
+        step[:, self._turns] = np.remainder(step[:, self._turns] + math.pi, 2 * math.pi) - math.pi
+        whole = np.linalg.norm(self.weights * step / self.batch.columns[rows], axis=1)
+        square = np.zeros(len(rows))
+        for column in self.hints:
+            place: Any = column.entry.place
+            miss = q[:, place.q.start + column.entry.index] - np.broadcast_to(column.values, (self.count,))[rows]
+            turned = np.remainder(miss + math.pi, 2 * math.pi) - math.pi
+            square += np.square(turned if column.entry.angle else miss / self.batch.sizes[rows])
+        return np.hypot(whole, np.sqrt(square)), np.sqrt(square)
 
-    def _free_bodies(self) -> list[TreeBody]:
-        return [body for body in self.mechanism.bodies if body.laws is None]
+    @cached_property
+    def _turns(self) -> Mask:
+        units = [unit for body in self.batch.bodies for unit in rate_units(body.connection.joint)]
+        return np.array([unit != "m" for unit in units], dtype=bool)
 
     # --- velocities ---
 
     def velocities(self, q: Array) -> tuple[Array, Mask]:
-        """The velocities nearest to rest that have the given ones and keep loops closed, and whether there are any."""
-        at, nv = self.residual(q, np.arange(self.count)), self.mechanism.nv
-        places = [column.entry.place.v.start + column.entry.index for column in self.rates]  # type: ignore[union-attr]
-        given = np.zeros((self.count, len(places)))
+        """The velocities nearest to rest that have the given ones and keep loops closed, and whether they surely do.
+
+        Near a toggle, where the constraints have a lower rank than elsewhere, they do not surely.
+        """
+        everything, nv = np.arange(self.count), self.mechanism.nv
+        at, columns = self.batch.at(q, everything), self.batch.columns
+        given, rows = np.zeros((self.count, len(self.rates))), np.zeros((self.count, len(self.rates), nv))
         for i, column in enumerate(self.rates):
-            given[:, i] = column.values
-        wanted = np.concatenate([-at.drift, given], axis=1)
-        if not wanted.size or not wanted.any():
+            body: Any = column.entry.place
+            place = body.v.start + column.entry.index
+            slides = rate_units(body.connection.joint)[column.entry.index] == "m"
+            scale = self.batch.sizes if slides else np.ones(self.count)
+            given[:, i], rows[:, i, place] = column.values / scale, columns[:, place] / scale
+        right = np.concatenate([-at.drift, given], axis=1)
+        if not right.any():
             return np.zeros((self.count, nv)), np.ones(self.count, dtype=bool)
-        rows = np.broadcast_to(np.eye(nv)[places], (self.count, len(places), nv))
-        matrix = np.concatenate([at.J, rows], axis=1)
-        sound = np.isfinite(matrix).all(axis=(1, 2))
-        inverse = np.linalg.pinv(np.where(sound[:, None, None], matrix, 0.0), rcond=RANK)
-        v = inverse @ wanted[..., None]
-        v = v + inverse @ (wanted[..., None] - matrix @ v)
-        miss = np.abs(matrix @ v - wanted[..., None]).max(axis=(1, 2), initial=0.0)
-        fits = miss <= 1e-9 * np.maximum(1.0, np.abs(wanted).max(axis=1, initial=0.0))
-        return v[..., 0], sound & fits
+        J = np.concatenate([at.J, rows], axis=1)
+        v = shortest(J, right, CUT_OFF)
+        v = v + shortest(J, right - _times(J, v), CUT_OFF)
+        size = np.maximum(np.abs(right).max(axis=1, initial=0.0), np.abs(v).max(axis=1, initial=0.0))
+        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(self.rates)])
+        fits = (np.abs(right - _times(J, v)) <= limit * size[:, None]).all(axis=1)
+        return v * columns, (fits & self._regular(q, at.J)) | ~right.any(axis=1)
 
-    # --- what rows are measured by ---
-
-    @cached_property
-    def lengths(self) -> Array:
-        """The characteristic length of each row (assemble.py)."""
-        evaluated = self.system.mechanism.evaluated(self.system._free.names_of(self.rows))
-        longest = offset_lengths(evaluated, self.count).max(axis=0, initial=0.0)
-        return np.where(longest > 0, longest, 1.0)
-
-    @cached_property
-    def tolerances(self) -> Array:
-        return CLOSED * np.maximum(1.0, self.lengths)
-
-    @cached_property
-    def scales(self) -> Array:
-        """How far each velocity may carry: k x nv."""
-        units = [unit for body in self._free_bodies() for unit in rate_units(body.connection.joint)]
-        slides = np.array([unit == "m" for unit in units], dtype=bool)
-        return np.where(slides[None, :], self.lengths[:, None], 1.0)
-
-    # --- closure errors and Jacobians ---
-
-    def residual(self, q: Array, rows: Indices) -> _Residual:
-        """Of some rows, at configurations q."""
-        flat, nv = self._measure(q, rows), self.mechanism.nv
-        table = flat.reshape(len(q), flat.shape[1] // (nv + 2), nv + 2)
-        return _Residual(table[..., 0].copy(), table[..., 1].copy(), table[..., 2:].copy())
-
-    @cached_property
-    def _measure(self) -> Callable[[Array, Indices], Array]:
-        """Rows of `constraint_rows` one after the other, by machine code or, where that would be long, by NumPy."""
-        if not self.mechanism.loops:
-            return lambda q, rows: np.zeros((len(q), 0))
-        system = self.system
-        kernel = kept(system, "constraint rows", lambda: kernel_of_configuration(system.mechanism, _flat))
-        if kernel is None:
-            return self._by_numpy
-        t = np.array([self.t])
-
-        def measured(q: Array, rows: Indices) -> Array:
-            constants = [np.ascontiguousarray(self.rows[rows])] if system.mechanism.free else []
-            return np.asarray(kernel([np.ascontiguousarray(q), t, *constants]))
-
-        return measured
-
-    def _by_numpy(self, q: Array, rows: Indices) -> Array:
-        names = self.system._free.names_of(self.rows[rows])
-        found = _flat(self.system.mechanism.evaluated(names), [*q.T], self.t, names)
-        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in found], axis=1)
+    def _regular(self, q: Array, J: Array) -> Mask:
+        """Rows whose constraints have the rank that they have where they are not singular."""
+        sound = finite(J)
+        if not J.size or not sound.any():
+            return sound
+        sizes = np.linalg.svd(np.where(sound[:, None, None], J, 0.0), compute_uv=False)
+        ranks = (sizes > CUT_OFF).sum(axis=1)
+        one = int(np.flatnonzero(sound & (ranks == ranks[sound].max()))[0])
+        regular = regular_rank(self._own(one), q[one], self.batch.t)
+        return np.asarray(sound & (ranks == regular))
 
 
-def offset_lengths(mechanism: Mechanism, count: int) -> Array:
-    """n x count: how far each frame of a joint is from the frame of its body (m), of a mechanism in batches."""
-    places = [body.mount for body in mechanism.bodies]
-    places += [end.placement for loop in mechanism.loops for end in (loop.first, loop.second)]
-    found = [np.sqrt(sum(np.square(x, dtype=float) for x in X.offset)) for X in places]
-    return np.array([np.broadcast_to(length, count) for length in found]).reshape(-1, count)
+def _times(J: Array, v: Array) -> Array:
+    return np.asarray((J @ v[..., None])[..., 0])
 
 
-def _flat(
-    told: Mechanism, q: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner | None = None
-) -> list[Scalar]:
-    """Error, drift and Jacobian of each row."""
-    return [x for row in constraint_rows(told, q, t, parameters) for x in (row.error, row.drift, *row.J)]
+def _settled(missed: Array) -> Mask:
+    """Rows whose searches came so often to the same least misfit that no more need be tried."""
+    least = missed.min(axis=0)
+    return np.asarray((missed <= least * (1 + 1e-3)).sum(axis=0) >= SETTLED) & np.isfinite(least)
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
     """What a row says by name, as `assemble` takes it."""
     found: dict[str, list[float]] = {}
     for column in columns:
-        values = np.broadcast_to(column.values, (max(k + 1, column.values.size),))
-        found.setdefault(column.key, []).append(float(values[k]))
+        value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
+        found.setdefault(column.key, []).append(float(value))
     return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in found.items()}

@@ -34,8 +34,13 @@ class Entry:
     held: tuple[int, ...] = ()
 
     @property
+    def unit(self) -> str:
+        """Of a coordinate."""
+        return self.place.connection.joint.units[self.index]  # type: ignore[union-attr]
+
+    @property
     def angle(self) -> bool:
-        return self.place.connection.joint.units[self.index] == "rad"  # type: ignore[union-attr]
+        return self.unit == "rad"
 
 
 def coordinates_given(mechanism: Mechanism, given: Mapping[str, Any], what: str) -> Iterator[Entry]:

@@ -14,7 +14,8 @@ from momentree.compile.machine_code import Target
 from momentree.equations.batches import coordinate_array, coordinates, scalars
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
-from momentree.simulate.batch_assembly import States, offset_lengths
+from momentree.simulate.batch_assembly import States
+from momentree.simulate.batch_closing import BatchOfRows
 from momentree.simulate.dense import sampled
 from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import Status
@@ -29,7 +30,7 @@ from momentree.simulate.state import State
 if TYPE_CHECKING:
     from momentree.system import System
 
-SURE = 1e-10  # of the shortest offset of a mechanism: closure errors up to which a start is surely closed
+SURE = 1e-10  # scaled: closure errors, and velocities of constraints, up to which a start is surely closed
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +173,9 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
     """Each start must be within limits and close all loops with its own parameters, or it is refused by its index."""
     doubtful = [np.zeros(0, dtype=bool)]
     for part in in_batches(len(q)):
-        names = system._free.names_of(parameters[part])
-        mechanism = system.mechanism.evaluated(names) if names else system.mechanism
-        doubtful.append(_doubtful(Samples(mechanism, q[part], v[part], np.full(len(q[part]), t), names)))
+        names, batch = system._free.names_of(parameters[part]), BatchOfRows(system, parameters[part], t)
+        at = Samples(batch.told, q[part], v[part], np.full(len(q[part]), t), names)
+        doubtful.append(_doubtful(at, batch))
     for k in np.flatnonzero(np.concatenate(doubtful)).tolist():
         own = dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True))
         numeric = system.with_parameters(own)._numeric
@@ -185,19 +186,17 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
             raise MomentreeError(f"motion {k}: {error}" if len(q) > 1 else str(error)) from None
 
 
-def _doubtful(at: Samples) -> Array:
+def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
     """Which samples are not surely closed and within limits: these are looked at one by one."""
-    lengths = offset_lengths(at.mechanism, len(at.t))
-    sure = SURE * np.where(lengths > 0, lengths, np.inf).min(axis=0, initial=1.0)
-    speed = np.maximum(1.0, np.abs(at.v).max(axis=0, initial=0.0))
-    closed = np.abs(at.gaps()).max(axis=1, initial=0.0) <= sure
-    closed &= np.abs(at.velocities()).max(axis=1, initial=0.0) <= sure * speed
+    speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
+    sure = (np.abs(at.gaps() / batch.row_scales) <= SURE).all(axis=1)
+    sure &= (np.abs(at.velocities() / batch.row_scales) <= SURE * speed).all(axis=1)
     for name, place in at.mechanism.by_joint.items():
         assert place.connection is not None  # by_joint holds only loops that a joint closes
         limits = place.connection.joint.limits or ()
         for column, (low, high) in zip(at.coordinates_of(name).T if limits else (), limits, strict=False):
-            closed &= (low <= column) & (column <= high)
-    return ~closed
+            sure &= (low <= column) & (column <= high)
+    return ~sure
 
 
 class _Plan:

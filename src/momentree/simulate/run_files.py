@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.equations.scaled_rows import rate_units
 from momentree.errors import MomentreeError
-from momentree.simulate.assemble import rate_units
 from momentree.simulate.blocks import Block, End, Meter, Statistics
 from momentree.simulate.parts import folder_of, read_parts, reason_of, write_whole
 from momentree.simulate.run import Run, RunError

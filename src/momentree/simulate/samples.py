@@ -5,7 +5,7 @@ Gaps and velocities of the rows are in the order of `row_names` (equations/closu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -14,11 +14,12 @@ from momentree.equations.balance import Energy, energy_of
 from momentree.equations.closure import Array
 from momentree.equations.contact import press
 from momentree.equations.joint_reactions import joint_reactions
-from momentree.equations.kinematics import frame_placement, records, seen_at
-from momentree.equations.sweeps import Record
+from momentree.equations.kinematics import frame_placement, records
+from momentree.equations.loops import _opening, _second_in_first, joints_of_loops
+from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.values import TIME
-from momentree.spatial import ZERO, Motion, Rotation, Scalar
+from momentree.spatial import ZERO, Rotation, Scalar
 from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, Touch, TreeBody
 
 
@@ -32,13 +33,14 @@ class Samples:
         self.q, self.v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)
 
     @cached_property
-    def bodies(self) -> Sequence[Record]:
+    def bodies(self) -> Records:
         """The ground and the bodies, placed and moving; each number of theirs is a batch."""
         return records(self.mechanism, self.q, self.v, t=self.t, parameters=self.parameters)
 
     @cached_property
     def joints(self) -> list[ClosingJoints]:
-        return [ClosingJoints(self, loop) for loop in self.mechanism.loops]
+        faced = joints_of_loops(self.mechanism, self.bodies)[1:] if self.mechanism.loops else []
+        return [ClosingJoints(self, *each) for each in zip(self.mechanism.loops, faced, strict=True)]
 
     def energy(self) -> Energy:
         """Kinetic and potential (J)."""
@@ -92,7 +94,7 @@ class Samples:
 
     def _place(self, joint: str) -> TreeBody | ClosingJoints:
         place = self.mechanism.by_joint[joint]
-        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loops.index(place)]
+        return place if isinstance(place, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
     # --- constraints ---
 
@@ -140,10 +142,9 @@ class Samples:
 class ClosingJoints:
     """A closing joint at k moments; 6-vectors are (linear, angular) in axes of F, for the origin of M."""
 
-    def __init__(self, samples: Samples, loop: Loop):
-        self.samples, self.loop = samples, loop
-        self.X_F, self.X_M = (frame_placement(samples.bodies, end) for end in (loop.first, loop.second))
-        self.X_FM = self.X_F.inverse() @ self.X_M
+    def __init__(self, samples: Samples, loop: Loop, faced: Record):
+        self.samples, self.loop, self.faced = samples, loop, faced
+        self.X_FM = _second_in_first(faced)
         self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
 
     def gap(self) -> Array:
@@ -155,9 +156,8 @@ class ClosingJoints:
     @cached_property
     def velocity(self) -> Array:
         """k x 6: how the second frame moves as seen from the first."""
-        v = self._velocity(self.loop.second) - self._velocity(self.loop.first)
-        R = self.X_F.rotation.T
-        return self.samples.table([*(R @ v.linear), *(R @ v.angular)])
+        R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
+        return -self.samples.table([*(R @ v.linear), *(R @ v.angular)])
 
     def along_rows(self, six: Array) -> list[Array]:
         """The part of 6-vectors along each row of the joint."""
@@ -177,10 +177,6 @@ class ClosingJoints:
         rates = np.full((len(axes), len(columns)), np.nan)
         rates[known] = (np.linalg.pinv(axes[known]) @ self.velocity[known, :, None])[..., 0]
         return rates
-
-    def _velocity(self, end: Attached) -> Motion:
-        record = self.samples.bodies[end.body]
-        return seen_at(self.X_M.offset, record, record.v)
 
     def _matrices(self, R: Rotation) -> Array:
         return self.samples.table(entry for row in R.rows for entry in row).reshape(-1, 3, 3)

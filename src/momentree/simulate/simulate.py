@@ -19,8 +19,9 @@ from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
 from momentree.model.joint import Joint
 from momentree.model.values import TIME
-from momentree.simulate.assemble import _characteristic_length, integrate
 from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.closed_starts import opened
+from momentree.simulate.closing_search import integrate
 from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
 from momentree.simulate.integrators.choice import FIXED
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 ROOM = 512  # records of one call of the integrator
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-CLOSED = 1e-8  # of the size of the mechanism: gaps of a start up to which its loops count as closed
 FIRST = 1e-6  # of the duration: the first step, from which the length is adapted
 
 
@@ -303,7 +303,7 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     if not is_number(start.t):
         raise MomentreeError(f"the start has t = {start.t}; give a finite time.")
     q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
-    check_closed(mechanism, q[None], v[None], np.array([t]))
+    check_closed(mechanism.with_tolerance(start.mechanism.set_tolerance), q[None], v[None], np.array([t]))
     return State(start.mechanism, q, v, t)
 
 
@@ -318,19 +318,14 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
     """Starts (k, n) must close all loops and keep them closed."""
     if not row_names(mechanism) or not len(t):
         return
-    at, rows, size = Samples(mechanism, q, v, t), row_names(mechanism), max(1.0, _characteristic_length(mechanism))
-    speed = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
-    for what, unit, found, limit in (
-        ("gap", "m or rad", np.abs(at.gaps()), CLOSED * size),
-        ("velocity", "m/s or rad/s", np.abs(at.velocities()) / speed, CLOSED * size),
-    ):
-        k, worst = np.unravel_index(int(found.argmax()), found.shape)
-        if not found[k, worst] <= limit:
-            value = float(found[k, worst] * (speed[k, 0] if what == "velocity" else 1.0))
-            message = f"the start does not close '{rows[int(worst)]}': {what} {value:.3g} {unit}"
-            raise MomentreeError(
-                f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
-            )
+    at = Samples(mechanism, q, v, t)
+    worst = opened(mechanism, at)
+    if worst is not None:
+        name = row_names(mechanism)[worst.row]
+        message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
+        raise MomentreeError(
+            f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
+        )
     for loop in mechanism.loops:
         if loop.connection is not None and loop.joint.limits:
             _check_limits(loop.name, loop.joint, at.coordinates_of(loop.name).T)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from momentree.equations.closure import Array, row_names
-from momentree.simulate.assemble import _characteristic_length
 from momentree.simulate.samples import Samples
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def _opened(run: Run) -> Iterator[str]:
     if not len(run.t) or not (run.mechanism.loops or run.mechanism.closures):
         return
     limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run))
-    size, speed = _characteristic_length(run.mechanism), max(1.0, float(np.abs(run.v).max(initial=0.0)))
+    size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
     gaps, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
     for what, unit, relative, measure in (
         ("gap", "m or rad", gaps, run.closure),

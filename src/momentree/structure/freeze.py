@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,11 @@ from momentree.structure.mechanism import (
     Touch,
     TreeBody,
 )
+from momentree.structure.size import LARGEST_TOLERANCE
 
 
-def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
-    """The mechanism of a model, or one error with every problem."""
+def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> Mechanism:
+    """The mechanism of a model, or one error with every problem; a tolerance (m) replaces the model's."""
     if isinstance(free, str):
         raise ModelError([Problem("free", f"is the text {free!r}; a list of names is expected: free=[{free!r}].")])
     problems = model.check()
@@ -46,11 +48,27 @@ def freeze(model: Model, free: Collection[str] = ()) -> Mechanism:
     if problems:
         raise ModelError(problems)
     try:
-        return _Freezer(model, free).mechanism()
+        frozen = _Freezer(model, free).mechanism()
+        said = model.tolerance if tolerance is None else tolerance
+        return frozen.with_tolerance(checked_tolerance(frozen, said))
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free
         raise ModelError([Problem("free", str(mistake))]) from None
+
+
+def checked_tolerance(mechanism: Mechanism, raw: Any) -> float | None:
+    """A length tolerance (m) as a number, which must be positive and small by the size of the mechanism."""
+    if raw is None:
+        return None
+    try:
+        length = mechanism.values.length(raw, "tolerance")
+    except Mistake as mistake:
+        raise ModelError([Problem("tolerance", str(mistake), ("tolerance",))]) from None
+    if not length <= LARGEST_TOLERANCE * mechanism.size:
+        part = f"it may be at most {LARGEST_TOLERANCE:g} of the size of the mechanism, which is {mechanism.size:.3g} m"
+        raise ModelError([Problem("tolerance", f"tolerance is {length:g} m; {part}.", ("tolerance",))])
+    return length
 
 
 class _Freezer:

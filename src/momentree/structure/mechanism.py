@@ -17,6 +17,7 @@ from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
+from momentree.structure.size import RELATIVE_TOLERANCE, loop_sizes, loop_tolerances, mechanism_size
 
 
 class Reversed:
@@ -204,6 +205,7 @@ class Mechanism:
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
     values: Values = field(repr=False)
+    set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
     parameters: tuple[tuple[str, float], ...] = ()  # in floats: those that were left open, and their values
 
     @cached_property
@@ -237,6 +239,35 @@ class Mechanism:
         found: dict[str, TreeBody | Loop] = {body.connection.name: body for body in self.bodies}
         found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
         return found
+
+    @cached_property
+    def loop_numbers(self) -> dict[str, int]:
+        """The name of each joint that closes a loop -> where the loop stands in `loops`."""
+        return {loop.name: i for i, loop in enumerate(self.loops) if loop.connection is not None}
+
+    @cached_property
+    def size(self) -> float:
+        """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        return mechanism_size(self.at_defaults())
+
+    @cached_property
+    def loop_sizes(self) -> tuple[float, ...]:
+        """The size of each loop (m): half its perimeter."""
+        return loop_sizes(self.at_defaults())
+
+    @cached_property
+    def loop_tolerances(self) -> tuple[float, ...]:
+        """By how much each loop may stay open (m) where its constraints are redundant."""
+        return loop_tolerances(self)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
+
+    def with_tolerance(self, tolerance: float | None) -> Mechanism:
+        """The same mechanism with another length tolerance (m), if one is given."""
+        return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
 
     def ways(self, loop: Loop) -> tuple[list[int], list[int], int]:
         """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""
@@ -279,6 +310,12 @@ class Mechanism:
     def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
         """The same with scalars of any kind, batches too, for its free parameters; laws stay expressions in them."""
         return self.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+
+    def in_batches(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
+        """The same with arrays of values for its free parameters, and sizes by these."""
+        found = self.evaluated(parameters)
+        vars(found).update(size=mechanism_size(found), loop_sizes=loop_sizes(found))
+        return found
 
     def with_values(self, values: Values) -> Mechanism:
         """The same with other values of its parameters, of which only those of free ones may differ."""

@@ -1,0 +1,94 @@
+"""Size of a mechanism and of its loops: the lengths by which closure errors and slides are measured.
+
+The size of a loop is half its perimeter, the distances between its joints within the bodies around it: two joints of a
+closed polygon are never farther apart. Where the mechanism stands does not matter, and neither does its unit: sizes
+scale with the mechanism. Slides add nothing, for their lengths change with the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from momentree.spatial import ZERO, Scalar, Vector
+from momentree.spatial.scalar import maximum, minimum, select, sqrt
+
+if TYPE_CHECKING:
+    from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+
+RELATIVE_TOLERANCE = 1e-6  # of the size of a loop: the length tolerance where none is set
+LARGEST_TOLERANCE = 1e-2  # of the size of a loop: a larger one would tell nothing apart
+ROUND_OFF = 1e-9  # of the extent of bodies: axes that should meet in a point miss it by less
+
+
+def mechanism_size(mechanism: Mechanism) -> Scalar:
+    """The largest loop or distance between two joints of one body (m); by the bodies themselves if there is none.
+
+    On any scalar: of a mechanism in batches, one size for each of them.
+    """
+    lengths = [*loop_sizes(mechanism), *(_distance(body.mount.offset, ZERO) for body in _carried(mechanism))]
+    return _first(_largest(lengths), _largest([_extent(body) for body in mechanism.bodies]), 1.0)
+
+
+def loop_sizes(mechanism: Mechanism) -> tuple[Scalar, ...]:
+    """The size of each loop (m). Where all joints meet in a point, the extent of the bodies around it, else 1 m."""
+    found = []
+    for loop in mechanism.loops:
+        half = sum(_link_lengths(mechanism, loop)) / 2
+        extent = _largest([_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)])
+        found.append(select(half - ROUND_OFF * extent, half, extent))
+    return tuple(_first(size, _largest(found), 1.0) for size in found)
+
+
+def _largest(lengths: list[Scalar]) -> Scalar:
+    return reduce(maximum, lengths, 0.0)
+
+
+def _first(*lengths: Scalar) -> Scalar:
+    """The first that is more than nothing; the last in any case."""
+    *others, found = lengths
+    for length in reversed(others):
+        found = select(length, length, found)
+    return found
+
+
+def loop_tolerances(mechanism: Mechanism) -> tuple[Scalar, ...]:
+    """The length tolerance of each loop (m): as set, but at most 1e-2 of its size; 1e-6 of its size if none is set."""
+    said, sizes = mechanism.set_tolerance, mechanism.loop_sizes
+    if said is None:
+        return tuple(RELATIVE_TOLERANCE * size for size in sizes)
+    return tuple(minimum(float(said), LARGEST_TOLERANCE * size) for size in sizes)
+
+
+def _around(mechanism: Mechanism, loop: Loop) -> list[int]:
+    first, second, _ = mechanism.ways(loop)
+    return [*first, *second]
+
+
+def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
+    """Bodies that stand on others than the ground."""
+    return (body for body in mechanism.bodies if body.parent)
+
+
+def _link_lengths(mechanism: Mechanism, loop: Loop) -> Iterator[Scalar]:
+    """Within each body around the loop, the distance between the two joints of the loop there."""
+    first, second, _ = mechanism.ways(loop)
+    ends: list[Vector] = []
+    for path, end in ((first, loop.first), (second, loop.second)):
+        at = end.placement.offset
+        for number in path:
+            yield _distance(at, ZERO)  # a body's frame stands at the joint before it
+            at = mechanism.bodies[number - 1].mount.offset
+        ends.append(at)
+    yield _distance(*ends)
+
+
+def _extent(body: TreeBody) -> Scalar:
+    """How far the mass of a body reaches from its joint: the radius of gyration about it (m); 0 without mass."""
+    mass, moments = body.inertia.mass, sum(body.inertia.J[:3])
+    return select(mass, sqrt(maximum(moments, 0.0) / (2 * maximum(mass, 1e-300))), 0.0)
+
+
+def _distance(a: Vector, b: Vector) -> Scalar:
+    return sqrt((a - b) @ (a - b))
