@@ -97,13 +97,14 @@ def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
 
 
 def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: Array) -> int:
-    shapes = {column.entry.label: column.values.shape for column in (*held, *rates, *near.columns)}
+    told = {"given": held, "velocities": rates, "guess": near.columns}
+    shapes = {f"{what} {c.entry.label}": c.values.shape for what, columns in told.items() for c in columns}
     shapes |= {"guess": near.q.shape[:-1], "parameters": rows.shape[:-1]}
     try:
         (count,) = np.broadcast_shapes(*shapes.values(), (1,))
     except ValueError:
-        told = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
-        raise MomentreeError(f"assemble_many: rows do not fit together: {told}. Give one or as many of each.") from None
+        many = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise MomentreeError(f"assemble_many: rows do not fit together: {many}. Give one or as many of each.") from None
     return 0 if any(0 in shape for shape in shapes.values()) else int(count)
 
 
@@ -202,7 +203,9 @@ class _Assemblies:
         missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # the least that is not
         active = np.arange(self.count)
         for attempt, steps in enumerate(self._starts()):
-            start = self.batch.integrated(self.guess[active], steps * self.batch.columns[active])
+            start = self.guess[active]
+            if attempt:
+                start = self.batch.integrated(start, steps * self.batch.columns[active])
             if self.partly:
                 start = self.towards.close(start, active)[0]
             q, misfit = self.closing.close(start, active)

@@ -188,19 +188,21 @@ class BatchClosing:
     def close(self, q: Array, rows: Indices) -> tuple[Array, Array]:
         """The configurations that steps downhill lead to, and their misfits (closed up to 1)."""
         q, at = q.copy(), self._at(q, rows)
-        damping, active = np.full(len(rows), 1e-3), np.arange(len(rows))
+        damping, square = np.full(len(rows), 1e-3), at.size**2
+        active = np.flatnonzero((at.size > 1e-9) & ~at.closed_exactly)
         for _ in range(200):
-            size, open_yet = at.size[active], (at.size > 1e-9) & ~at.closed_exactly
-            active, size = active[open_yet[active]], size[open_yet[active]]
             if not len(active):
                 break
-            trial, there = self._tried(q, at, rows, active, damping[active] * size**2 + CUT_OFF**2)
-            better = there.size**2 < size**2 * (1 - 1e-12)
-            downhill, tried = size**2 - there.size**2 > 1e-6 * size**2, damping[active]
+            here, tried = square[active], damping[active]
+            trial, there = self._tried(q, at, rows, active, tried * here + CUT_OFF**2)
+            size = there.size
+            better, downhill = size**2 < here * (1 - 1e-12), here - size**2 > 1e-6 * here
             damping[active] = np.where(better, np.maximum(tried / 5, 1e-12), np.maximum(tried * 8, 1e-9))
-            q[active[better]] = trial[better]
-            at.put(active[better], there.of(better))
-            active = active[np.where(better, downhill, tried <= 1e8)]
+            gone = active[better]
+            q[gone], square[gone] = trial[better], size[better] ** 2
+            at.put(gone, there.of(better))
+            arrived = better & ((size <= 1e-9) | there.closed_exactly)
+            active = active[np.where(better, downhill, tried <= 1e8) & ~arrived]
         q, at = self._polished(q, at, rows, CUT_OFF)
         q, at = self._strictly(q, at, rows)
         return q, self._misfits(at, rows)
@@ -229,9 +231,8 @@ class BatchClosing:
 
     def _polished(self, q: Array, at: Scaled, rows: Indices, cut: float) -> tuple[Array, Scaled]:
         """Newton steps for as long as the closure errors shrink."""
-        active = np.arange(len(rows))
+        active = np.flatnonzero(~at.closed_exactly)
         for _ in range(16):
-            active = active[~at.closed_exactly[active]]
             if not len(active):
                 break
             step = shortest(at.J[active], at.g[active], cut)
@@ -239,10 +240,11 @@ class BatchClosing:
             active, step = active[near], step[near]
             trial = self._moved(q[active], -step, rows[active])
             there = self._at(trial, rows[active])
-            better = there.size < at.size[active]
+            better = there.size < np.linalg.norm(at.g[active], axis=1)
             active = active[better]
             q[active] = trial[better]
             at.put(active, there.of(better))
+            active = active[~there.closed_exactly[better]]
         return q, at
 
     def _strictly(self, q: Array, at: Scaled, rows: Indices) -> tuple[Array, Scaled]:
