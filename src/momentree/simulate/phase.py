@@ -79,7 +79,9 @@ class Phase:
         self.stepper = self._kept(what, lambda: self._stepper(dense))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        return kept(self._system, f"{what} {sorted(self.held.items())}", make)
+        # which bodies a formulation tells anew may depend on the values of free parameters
+        anew = [body.connection.name for body in self._symbolic.bodies] if self._formulation.anew else ""
+        return kept(self._system, f"{what} {anew} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
         settings, closing = self._settings, (self._settings.held, self._settings.closure == "project")
