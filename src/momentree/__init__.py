@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, MomentreeError
+from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, ModelWarning, MomentreeError
 from momentree.files import load, loads
 from momentree.model import (
     Cylindrical,
@@ -65,6 +65,7 @@ __all__ = [
     "GraphError",
     "Model",
     "ModelError",
+    "ModelWarning",
     "MomentreeError",
     "PinSlot",
     "Planar",

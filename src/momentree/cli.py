@@ -302,7 +302,8 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
     for name in parameters or {}:
         if name not in known:
             raise MomentreeError(f"{file}: there is no parameter '{name}'.{suggestion(name, known)}")
-    system = model.build(free=[*(parameters or {})]).with_parameters(parameters)
+    with _told_plainly():
+        system = model.build(free=[*(parameters or {})]).with_parameters(parameters)
     try:
         _ = system.mobility_report
     except AssemblyError as error:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+MOST_NAMES = 1000  # among which the one that was meant is looked for
 
 
 class MomentreeError(Exception):
-    """The base of every error that a mistake in a model, a file or a call can cause."""
+    """The base of every error that a mistake in a model, a file or a call can cause.
+
+    All of them pass whole through pickle and copy, as pools of processes need it, whatever arguments they are made of.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, dict(vars(self)))
+
+
+def _restored(cls: type[MomentreeError], args: tuple[Any, ...], fields: dict[str, Any]) -> MomentreeError:
+    error = cls.__new__(cls, *args)  # the message is known already, so nothing is to be made of the fields
+    vars(error).update(fields)
+    return error
 
 
 @dataclass(frozen=True)
@@ -35,11 +51,15 @@ class Problem:
 
 
 class ModelError(MomentreeError):
-    """Every problem of a model at once."""
+    """Every problem of a model at once; of thousands, the first thousand."""
 
     def __init__(self, problems: Sequence[Problem]):
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ModelWarning(UserWarning):
+    """A model that can be computed, but not as it is in nature: bodies with inertias that no body has."""
 
 
 class ExpressionError(MomentreeError):
@@ -76,7 +96,7 @@ class AssemblyError(MomentreeError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The way out of a misspelt name: " Did you mean 'coupler'?", or the list of what there is."""
-    known = list(known)
+    known = list(itertools.islice(known, MOST_NAMES))
     folded = {str(other).casefold(): other for other in known}
     near = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
     if near:

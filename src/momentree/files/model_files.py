@@ -13,6 +13,7 @@ from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
+from momentree.model.check import problems_of
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joints import JOINTS
@@ -80,6 +81,8 @@ def to_document(model: Model) -> dict[str, Any]:
     document: dict[str, Any] = {"momentree": FORMAT, "name": model.name, "gravity": _out(model.gravity)}
     if model.tolerance is not None:
         document["tolerance"] = model.tolerance
+    if model.inertia_check != "error":
+        document["inertia_check"] = model.inertia_check
     if model.parameters:
         document["parameters"] = dict(model.parameters)
     ground = {key: _out(value) for key, value in vars(model.ground).items() if value is not None}
@@ -153,7 +156,7 @@ def _checked(document: Document, name: str) -> Model:
 
     model.source = place
     problems = [model.placed(problem) for problem in reader.problems]
-    problems += [problem for problem in model.check() if not reader.told(problem)]
+    problems += [model.placed(problem) for problem in problems_of(model) if not reader.told(problem)]
     if problems:
         raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
     return model
@@ -189,13 +192,25 @@ class _Reader:
 
     def model(self) -> Model:
         kinds = ("body", "joint", *ELEMENTS)
-        known = ("momentree", "name", "gravity", "tolerance", "parameters", "ground", "structure", "start", *kinds)
+        own = (
+            "momentree",
+            "name",
+            "gravity",
+            "tolerance",
+            "inertia_check",
+            "parameters",
+            "ground",
+            "structure",
+            "start",
+        )
+        known = (*own, *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))
         if "gravity" in data:
             model.gravity = plain(data["gravity"])
         model.tolerance = plain(data.get("tolerance"))
+        model.inertia_check = data.get("inertia_check", "error")
         model.parameters = [(name, plain(value)) for name, value in self.table("parameters").items()]
         ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))

@@ -77,13 +77,13 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
         for image, pre_image in graph.images:
             names[image] = f"image of {pre_image}"
     elif graph.n <= MOST_NAMED and isinstance(structure, Structure):
-        names = [_short(name) for name in structure.bodies]
+        names = [short(name) for name in structure.bodies]
         for image, pre_image in graph.images:
             names[image] = f"{names[pre_image]} (image)"
         for body in structure.mechanism.bodies:
-            joints[body.number] = f"{_short(body.connection.name)}\n({body.connection.joint.kind})"
+            joints[body.number] = f"{short(body.connection.name)}\n({body.connection.joint.kind})"
         for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops, strict=True)):
-            joint = f"{_short(opened.name)} ({loop.kind}), " if opened.connection else ""
+            joint = f"{short(opened.name)} ({loop.kind}), " if opened.connection else ""
             closing[i] = f"{joint}{loop.rows} row{'s' * (loop.rows != 1)}"
     chords = [
         Chord(first, second, label, LOOPS[i % len(LOOPS)], split=i < len(graph.images))
@@ -92,14 +92,14 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
     return names, joints, chords
 
 
-def _short(name: str) -> str:
+def short(name: str, longest: int = LONGEST_NAME) -> str:
     """The name as far as the font has its letters, an ellipsis for what is left out."""
     from matplotlib.font_manager import findfont, get_font
 
     font = get_font(findfont(FONT[0]))
     letters = [c if c.isprintable() and font.get_char_index(ord(c)) else "…" for c in " ".join(name.split())]
     text = "".join(c for c, after in itertools.pairwise([*letters, ""]) if not c == after == "…")
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1].rstrip("… ") + "…"
+    return text if len(text) <= longest else text[: longest - 1].rstrip("… ") + "…"
 
 
 # below the ground

@@ -12,7 +12,7 @@ import numpy as np
 
 from momentree.errors import MomentreeError
 from momentree.look.graph_layout import GREY, INK
-from momentree.look.graph_picture import LOOPS, METADATA
+from momentree.look.graph_picture import LOOPS, METADATA, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from momentree.simulate.run import Run
 
 MOST_JOINTS, MOST_METERS = 8, 6  # that are drawn unless named
+LONGEST = 60  # letters of a name in a title or a legend
 FINEST = 2000  # columns into which a long run is drawn
 COLOURS = LOOPS
+PLAIN: Any = {"parse_math": False}  # names are names, whatever signs they are made of
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -49,7 +51,7 @@ def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Seque
     _draw_joints(run, halves[0], shown)
     _draw_energy(run, halves[1])
     more = f"; {len(shown)} of {len(named)} joints" if len(named) > len(shown) else ""
-    figure.suptitle(f"{run.mechanism.name}{more}", color=INK, fontsize=11)
+    figure.suptitle(f"{short(run.mechanism.name, LONGEST)}{more}", color=INK, fontsize=11, **PLAIN)
     if path is not None:
         _save(figure, Path(path))
     return figure
@@ -71,7 +73,8 @@ def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
         for i in range(values.shape[1]):
             label = f"{kinds[i]}, {units[i]}" if units[i] != "1" else kinds[i]
             _line(axes, run.t, values[:, i], COLOURS[i % len(COLOURS)], label)
-        _dress(axes, f"{name}, {units[0]}" if values.shape[1] == 1 else name, legend=values.shape[1] > 1)
+        title = f"{short(name)}, {units[0]}" if values.shape[1] == 1 else short(name)
+        _dress(axes, title, legend=values.shape[1] > 1)
     axes.set_xlabel("t, s")
 
 
@@ -82,7 +85,7 @@ def _draw_energy(run: Run, figure: Any) -> None:
     largest = sorted(energy.work, key=lambda name: -float(np.abs(energy.work[name]).max(initial=0.0)))
     drawn.update({f"work of {name}": energy.work[name] for name in largest[:MOST_METERS]})
     for i, (name, values) in enumerate(drawn.items()):
-        _line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], name)
+        _line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], short(name, LONGEST))
     _dress(account, "energy, J", legend=True)
     _line(balance, run.t, energy.balance, COLOURS[1], "")
     _dress(balance, "balance, J")
@@ -94,14 +97,16 @@ def _line(axes: Axes, t: NDArray[np.float64], values: NDArray[np.float64], colou
 
 
 def _dress(axes: Axes, name: str, legend: bool = False) -> None:
-    axes.set_ylabel(name, color=INK)
+    axes.set_ylabel(name, color=INK, **PLAIN)
     axes.grid(color=GREY, alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)
     if legend:
         # as many columns as the longest name leaves room for
         longest = max((len(text) for text in axes.get_legend_handles_labels()[1]), default=1)
         columns = max(1, min(4, 90 // (longest + 6)))
-        axes.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0, ncols=columns)
+        how: Any = {"fontsize": 7, "frameon": False, "loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0}
+        for text in axes.legend(ncols=columns, **how).get_texts():
+            text.set(**PLAIN)
 
 
 def thinned(t: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

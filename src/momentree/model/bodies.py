@@ -16,6 +16,29 @@ from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
 INERTIA_TOLERANCE = 1e-9  # of the largest moment: round-off in published inertias is not a mistake
+INERTIA_CHECKS = ("error", "warn")
+MOVED = " (moved from the origin to the centre of mass)"
+
+
+class Impossible(Mistake):
+    """An inertia that no body has.
+
+    | field    | meaning                                |
+    |----------|----------------------------------------|
+    | fault    | what is wrong with it, without way out |
+    | negative | it is less than zero about some axis   |
+    """
+
+    def __init__(self, fault: str, negative: bool):
+        self.fault, self.negative = fault, negative
+        way_out = 'set inertia_check = "warn" of the body, of the model or of build'
+        super().__init__(f"{fault} Correct it or, to compute with it all the same, {way_out}.", "inertia")
+
+
+def check_choice(choice: Any) -> None:
+    """What is to be done about inertias that no body has."""
+    if choice not in INERTIA_CHECKS:
+        raise Mistake(f"inertia_check is {choice!r}; use 'error' or 'warn'.", "inertia_check")
 
 
 @dataclass(frozen=True)
@@ -133,6 +156,7 @@ class Body:
     | inertia  | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
     | about    | "com" or "origin": the point that the inertia is about                               |
     | massless | True for a carrier without inertia, between two joints                               |
+    | inertia_check | of an inertia that no body has: "error" or "warn"; None: what build or the model says |
     """
 
     name: str
@@ -142,6 +166,7 @@ class Body:
     inertia: Raw = None
     about: str = "com"
     massless: bool = False
+    inertia_check: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("mass", "com", "inertia"):
@@ -151,9 +176,14 @@ class Body:
         """A frame fixed in this body."""
         return Frame(self.name, position, rotation)
 
-    def rigid_inertia(self, values: Values) -> RigidInertia:
-        """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist."""
+    def rigid_inertia(self, values: Values, inertia_check: str = "error") -> RigidInertia:
+        """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist.
+
+        With `inertia_check` "warn", the body's own or else as given, an impossible inertia is taken as it is.
+        """
         self.check_sources()
+        if (self.inertia_check or inertia_check) == "error" and (mistake := self.impossible(values)):
+            raise mistake
         if self.massless:
             return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
         return self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
@@ -163,6 +193,8 @@ class Body:
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
         if self.shape is not None and self.about != "com":
             raise Mistake(f"about is {self.about!r}, but a shape knows its inertia. Leave about out.", "about")
+        if self.inertia_check is not None:
+            check_choice(self.inertia_check)
         if self.about not in ("com", "origin"):
             raise Mistake(f"about is {self.about!r}; use 'com' or 'origin'.", "about")
         if self.massless and (self.shape is not None or numbers):
@@ -173,15 +205,24 @@ class Body:
             message = "has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier."
             raise Mistake(message, "mass")
 
+    def impossible(self, values: Values) -> Impossible | None:
+        """What makes the inertia one that no body has; None where it is possible, or not known yet."""
+        if self.massless or self.shape is not None or self.inertia is None:
+            return None
+        M, J = self._from_numbers(values), _symmetric(self.inertia, values)
+        if self.about == "com":
+            return _impossible(J, J)
+        com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
+        return _impossible(M.shifted(-com).J, J, MOVED)
+
     def _from_numbers(self, values: Values) -> RigidInertia:
         m = positive(values.scalar(self.mass, "mass"), "mass", "kg")
         com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
         J = (0,) * 6 if self.inertia is None else _symmetric(self.inertia, values)
         if self.about == "com" or self.inertia is None:
-            _check_moments(J, J)
             return RigidInertia.about_centre(m, com, J)
         M = RigidInertia(m, com * m, J)
-        _check_moments(M.shifted(-com).J, J, " (moved from the origin to the centre of mass)")
+        _check_finite(M.shifted(-com).J, MOVED)
         return M
 
 
@@ -201,16 +242,25 @@ def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
     raise Mistake(message, "inertia")
 
 
-def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> None:
+def _check_finite(J: tuple[Scalar, ...], note: str = "") -> None:
+    if not all(isinstance(entry, Expression) or math.isfinite(entry) for entry in J):
+        raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
+
+
+def _refuse_impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str) -> None:
+    mistake = _impossible(J, given, note)
+    if mistake:
+        raise mistake
+
+
+def _impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> Impossible | None:
     """Principal moments of a body are not negative, and none exceeds the sum of the two others.
 
     What counts as round-off is measured by the numbers that were given, before they were moved.
     """
     if any(isinstance(entry, Expression) for entry in (*J, *given)):
-        check_later(lambda *numbers: _check_moments(numbers[:6], numbers[6:], note), *J, *given)
-        return
-    if not all(math.isfinite(entry) for entry in J):
-        raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
+        check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *given)
+        return None
     xx, yy, zz, xy, xz, yz = J
     if xy == xz == yz == 0:
         a, b, c = sorted((xx, yy, zz))
@@ -218,14 +268,11 @@ def _check_moments(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str =
         a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     slack = INERTIA_TOLERANCE * max(abs(entry) for entry in given)
     if a < -slack:
-        message = f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2."
-        raise Mistake(message, "inertia")
+        return Impossible(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.", True)
     if a + b < c - slack:
-        raise Mistake(
-            f"inertia breaks the triangle inequality{note}: principal moments {a:.4g} + {b:.4g} < {c:.4g} kg m2, "
-            "which no body has.",
-            "inertia",
-        )
+        moments = f"principal moments {a:.4g} + {b:.4g} < {c:.4g} kg m2"
+        return Impossible(f"inertia breaks the triangle inequality{note}: {moments}, which no body has.", False)
+    return None
 
 
 def _cylinder(m: Scalar, length: Scalar, r: Scalar, n: Vector, centre: Scalar) -> RigidInertia:

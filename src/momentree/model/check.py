@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape
+from momentree.model.bodies import Body, Shape, check_choice
 from momentree.model.elements import Connection, Split, Spring
 from momentree.model.expressions import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -21,6 +22,7 @@ from momentree.spatial.scalar import FUNCTIONS
 if TYPE_CHECKING:
     from momentree.model.model import Model
 
+MOST = 1000  # problems that are told of one model
 RESERVED = {"t": "time", "pi": "a constant", "deg": "a constant", **dict.fromkeys(FUNCTIONS, "a function")}
 # what is put in for a field that was wrong, if its default does not do, to look for the next mistake; a mass that is
 # next to nothing fits every inertia, and the axes are parallel to no other
@@ -31,14 +33,17 @@ SOUND |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
-    check.parameters()
-    check.surroundings()
-    check.bodies()
-    check.joints()
-    check.elements()
-    check.loops()
-    check.start()
+    parts = (check.parameters, check.surroundings, check.bodies, check.joints, check.elements, check.loops, check.start)
+    try:
+        for part in parts:
+            part()
+    except _Enough:
+        check.problems.append(Problem("", f"there may be more: only the first {MOST} problems are told."))
     return check.problems
+
+
+class _Enough(Exception):
+    """There are so many problems that nobody reads them."""
 
 
 def known_references(joints: Iterable[Connection]) -> dict[Reference, str]:
@@ -66,9 +71,15 @@ class _Check:
         try:
             yield
         except Mistake as mistake:
-            self.problems.append(Problem(where, str(mistake), path, missing=mistake.missing))
+            self.tell(Problem(where, str(mistake), path, missing=mistake.missing))
         except ExpressionError as error:
-            self.problems.append(Problem(where, str(error), path))
+            self.tell(Problem(where, str(error), path))
+
+    def tell(self, problem: Problem) -> None:
+        """Keep a problem, unless there are too many."""
+        self.problems.append(problem)
+        if len(self.problems) >= MOST:
+            raise _Enough
 
     def thoroughly(self, where: str, thing: Any, check: Callable[[Any], object], *path: str | int) -> None:
         """Check a thing, and again with the field that was wrong put right, so that no mistake hides the next."""
@@ -94,7 +105,7 @@ class _Check:
 
     def parameters(self) -> None:
         self._names("parameter", [name for name, _ in self.model.parameters], "parameters")
-        told = [problem.path for problem in self.problems]
+        told = {problem.path for problem in self.problems}
         for name, _ in self.model.parameters:
             if ("parameters", name) in told:
                 continue
@@ -111,6 +122,8 @@ class _Check:
         with self.at("", "name"):
             if not isinstance(model.name, str) or not model.name.isprintable():
                 raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
+        with self.at("", "inertia_check"):
+            check_choice(model.inertia_check)
         with self.at("", "gravity"):
             self.values.vector(model.gravity, "gravity")
         with self.at("", "tolerance"):
@@ -146,7 +159,7 @@ class _Check:
     def _body(self, body: Body) -> None:
         body.check_sources()
         if body.shape is None:  # a shape is looked at on its own
-            body.rigid_inertia(self.values)
+            body.rigid_inertia(self.values, self.model.inertia_check)
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")
@@ -164,12 +177,14 @@ class _Check:
 
     def elements(self) -> None:
         model = self.model
+        latched: set[Any] = set()
         for i, latch in enumerate(model.latches):
             where, connection = f"latch of {latch.joint!r}", None
             with self.at(where, "latch", i, "joint"):
                 connection = self._connection(latch.joint)
-                if [other.joint for other in model.latches].index(latch.joint) < i:
+                if latch.joint in latched:
                     raise Mistake(f"joint '{latch.joint}' has a latch already. Leave one of them out.")
+            latched.add(str(latch.joint))
             with self.at(where, "latch", i, "at"):
                 if connection is not None:
                     latch.place(connection, self.values)
@@ -209,14 +224,16 @@ class _Check:
         element.numbers(self.values)
 
     def loops(self) -> None:
+        seen: set[Any] = set()
         for i, name in enumerate(self.model.cuts):
             with self.at("cut", "structure", "cut", i):
                 connection = self._connection(name)
                 if connection is not None and connection.joint.motion is not None:
                     raise Mistake(f"joint '{name}' moves as prescribed. Cut another joint of its loop.")
-                if name in self.model.cuts[:i]:
+                if name in seen:
                     raise Mistake(f"joint '{name}' is cut twice; once is enough.")
-        opened = [(split.body, split.joint) for split in self.model.splits]
+                seen.add(name)
+        cut, opened = set(filter(_is_name, self.model.cuts)), set[Any]()
         for i, split in enumerate(self.model.splits):
             where, path = f"split of {split.body!r}", ("structure", "split", i)
             with self.at(where, *path, "share"):
@@ -226,17 +243,18 @@ class _Check:
                     raise Mistake("the ground has no inertia to share. Split a body that moves.")
                 self._body_exists(split.body)
             with self.at(where, *path, "joint"):
-                self._split_joint(split, self._connection(split.joint))
-                if opened[i] in opened[:i]:
+                self._split_joint(split, self._connection(split.joint), cut)
+                if (split.body, split.joint) in opened:
                     raise Mistake(f"joint '{split.joint}' is named twice; one opening is enough.")
+                opened.add((split.body, split.joint))
 
-    def _split_joint(self, split: Split, connection: Connection | None) -> None:
-        if connection is None or split.body not in list(self.body_names):
+    def _split_joint(self, split: Split, connection: Connection | None, cut: Collection[str]) -> None:
+        if connection is None or split.body not in self.body_names:
             return
         ends = (connection.first.body, connection.second.body)
         if split.body not in ends:
             raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
-        if split.joint in self.model.cuts:
+        if split.joint in cut:
             raise Mistake(f"joint '{split.joint}' is cut already; one opening is enough.")
 
     def start(self) -> None:
@@ -292,7 +310,7 @@ class _Check:
 
     def _body_exists(self, name: Any, *others: str) -> None:
         if not isinstance(name, str) or name not in self.body_names:
-            near = suggestion(str(name), [*others, *filter(_is_name, self.body_names)])
+            near = suggestion(str(name), itertools.chain(others, filter(_is_name, self.body_names)))
             raise Mistake(f"there is no body {name!r}.{near}", missing=("body", str(name)))
 
     def _connection(self, name: Any) -> Connection | None:

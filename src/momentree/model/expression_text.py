@@ -24,10 +24,10 @@ from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 
 from momentree.errors import ExpressionError, suggestion
-from momentree.model.expressions import APOSTROPHES, CONSTANTS, Expression, Reference, continues_name, digits
+from momentree.model.expressions import APOSTROPHES, CONSTANTS, LONGEST, Expression, Reference, continues_name, digits
 from momentree.spatial.scalar import FUNCTIONS
 
-MAX_LENGTH = 10_000
+MAX_LENGTH = LONGEST
 MAX_DEPTH = 100
 _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # -x*y is (-x)*y, but -x^y is -(x^y)
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")

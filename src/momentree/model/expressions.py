@@ -41,6 +41,8 @@ ARITY = {
 }
 APOSTROPHES = "'′’"
 _BRIEF = 200  # parts of an expression that a message still shows
+LONGEST = 10_000  # characters of a text that is parsed
+_WRITTEN = 100_000  # parts of an expression that is still written out: shared parts are written again and again
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -287,7 +289,12 @@ class Expression:
     def __str__(self) -> str:
         from momentree.model.expression_text import written
 
-        return written(self)
+        return written(self) if self._size <= _WRITTEN else self._brief()
+
+    @property
+    def size(self) -> int:
+        """How many parts it has, each counted as often as it would be written; 10^9 where there are more."""
+        return self._size
 
     def __repr__(self) -> str:
         return f"Expression({self._brief()!r})"

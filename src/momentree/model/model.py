@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,7 @@ class Model:
     name: str = "model"
     gravity: Raw = (0, 0, -9.81)
     tolerance: Raw = None  # m: within which constraints of loops count as redundant; None: 1e-6 of the loop's size
+    inertia_check: str = "error"  # of inertias that no body has, or "warn"
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
@@ -92,9 +94,10 @@ class Model:
         inertia: Any = None,
         about: str = "com",
         massless: bool = False,
+        inertia_check: str | None = None,
     ) -> Body:
         """A rigid body, by a shape or by numbers (see `Body`)."""
-        self.bodies.append(Body(name, shape, mass, com, inertia, about, massless))
+        self.bodies.append(Body(name, shape, mass, com, inertia, about, massless, inertia_check))
         return self.bodies[-1]
 
     def joint(self, name: str, joint: Joint, first: Any, second: Any) -> Connection:
@@ -171,9 +174,11 @@ class Model:
 
     def check(self) -> list[Problem]:
         """Every problem of the model, none if it can be built."""
-        from momentree.model.check import problems_of
-
-        return [self.placed(problem) for problem in problems_of(self)]
+        try:
+            self.build()
+        except ModelError as error:
+            return list(error.problems)
+        return []
 
     def placed(self, problem: Problem) -> Problem:
         """The problem with its file and line, if the model came from a file (`source` knows the lines)."""
@@ -185,18 +190,27 @@ class Model:
         names = [thing.name for thing in things[kind]]
         return self.source((kind, names.index(name))) if self.source and name in names else ""
 
-    def build(self, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
+    def build(
+        self,
+        free: Collection[str] = (),
+        code: str | None = None,
+        tolerance: Any = None,
+        inertia_check: str | None = None,
+    ) -> System:
         """The frozen system, or one error with every problem.
 
-        | argument  | meaning                                                                                         |
-        |-----------|-------------------------------------------------------------------------------------------------|
-        | free      | parameters that stay open until run time                                                        |
-        | code      | machine code: "straight-line" (fast), "rolled" (made quickly for many bodies); None: what suits |
-        | tolerance | m: within which constraints of loops count as redundant; None: the model's own                   |
+        | argument      | meaning                                                                                     |
+        |---------------|---------------------------------------------------------------------------------------------|
+        | free          | parameters that stay open until run time                                                    |
+        | code          | "straight-line" (fast) or "rolled" (made quickly for many bodies); None: what suits         |
+        | tolerance     | m: within which constraints of loops count as redundant; None: the model's own              |
+        | inertia_check | "warn": compute with inertias that no body has, whatever the model says of them             |
         """
         from momentree.system import System
 
-        return System.of(self, free, code, tolerance)
+        chosen = copy.copy(self)
+        chosen.inertia_check = inertia_check or self.inertia_check
+        return System.of(chosen, free, code, tolerance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a TOML file that loads equal."""

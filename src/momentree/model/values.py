@@ -5,15 +5,16 @@ A model keeps numbers and texts as they were written; `Values` turns them into s
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from momentree.errors import ExpressionError, MomentreeError, suggestion
+from momentree.errors import MOST_NAMES, ExpressionError, MomentreeError, suggestion
 from momentree.model.expression_function import expression_of_function
-from momentree.model.expressions import Expression, Reference, parse
+from momentree.model.expressions import LONGEST, Expression, Reference, parse
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these
@@ -40,6 +41,9 @@ def plain(value: Any, depth: int = 0) -> Raw:
     if depth > 10:
         raise Mistake("is a list of lists of lists without end; numbers, texts and short lists are expected.")
     if isinstance(value, Expression):
+        if value.value is None and value.size > LONGEST:
+            message = f"is an expression of {value.size} parts, and a model keeps expressions as texts of {LONGEST} "
+            raise Mistake(f"{message}at most. Make parameters of the parts that it is made of.")
         return value.value if value.value is not None else str(value)
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
@@ -94,6 +98,7 @@ class Values:
 
     def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = ()):
         self.names, self._raw = tuple(parameters), dict(parameters)
+        self._parameters = frozenset(map(Reference, self.names))
         self.mistakes: dict[str, Mistake] = {}
         self._known: dict[Reference, Scalar] = {}
         self._resolve(parameters, free)
@@ -108,7 +113,7 @@ class Values:
             return _finite(raw, what)
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number or an expression of parameters is expected.", what)
-        expression = self._parsed(raw, {Reference(name) for name in self.names}, what, "parameters")
+        expression = self._parsed(raw, (), what, "parameters")
         if expression.value is not None:
             return _finite(expression.value, what)
         check_later(lambda value: _finite(value, what), expression)
@@ -151,50 +156,57 @@ class Values:
             return Expression("number", (_finite(raw, what),))
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.", what)
-        allowed = {Reference(name) for name in self.names} | {TIME} | set(known)
         kinds = "t, parameters and joint coordinates" if known else "t and parameters"
-        law = self._parsed(raw, allowed, what, kinds)
+        law = self._parsed(raw, {TIME: "time", **known}, what, kinds)
         for part in _of_parameters(law, {TIME, *known}):
             check_later(lambda value: _finite(value, what), part)
         return law
 
-    def _parsed(self, text: str, allowed: set[Reference], what: str, kinds: str) -> Expression:
-        """The expression that a text means, of allowed names only, with the fixed parameters put in."""
+    def _parsed(self, text: str, others: Collection[Reference], what: str, kinds: str) -> Expression:
+        """The expression that a text means, of parameters and others only, with the fixed parameters put in."""
         try:
             expression = parse(text)
         except ExpressionError as error:
             raise Mistake(f"{what}: {error}", what) from None
-        for reference in sorted(expression.references() - allowed, key=lambda r: text.find(r.name)):
+        used = expression.references()
+        unknown = [r for r in used if r not in self._parameters and r not in others]
+        for reference in sorted(unknown, key=lambda r: text.find(r.name)):
             if reference == TIME:
                 reason = f"'t' stands in {what}, which may not change with time."
             else:
-                near = suggestion(str(reference), sorted(str(one) for one in allowed))
+                near = self._near(reference, others)
                 reason = f"unknown name '{reference}' in {what} (only {kinds} may stand here).{near}"
             pointed = str(ExpressionError(reason, text, max(text.find(reference.name), 0)))
             raise Mistake(pointed, what, ("name", reference.name))
         try:
-            return expression.substitute(self._known)
+            return expression.substitute({r: self._known[r] for r in used if r in self._known})
         except ExpressionError as error:
             raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
+
+    def _near(self, reference: Reference, others: Collection[Reference]) -> str:
+        """The way out of an unknown name; looked for only as long as mistakes are few enough to be read."""
+        if len(self.mistakes) > MOST_NAMES:
+            return ""
+        allowed = itertools.islice(itertools.chain(map(Reference, self.names), others), MOST_NAMES)
+        return suggestion(str(reference), sorted(str(one) for one in allowed))
 
     def _resolve(self, parameters: Mapping[str, Raw], free: Collection[str]) -> None:
         # a parameter may use others, in any order: resolve what it uses first
         done: set[str] = set()
         for name in parameters:
-            trail, stack = [name], [iter(self._uses(name, parameters))]
+            trail, stack = {name: None}, [iter(self._uses(name, parameters))]
             while stack:
                 used = next(stack[-1], None)
                 if used is None:
                     stack.pop()
-                    last = trail.pop()
+                    last, _ = trail.popitem()
                     if last not in done:
                         self._settle(last, parameters[last], last in free)
                         done.add(last)
                 elif used in trail:
-                    circle = " -> ".join([*trail[trail.index(used) :], used])
-                    self.mistakes[trail[-1]] = Mistake(f"is defined by itself: {circle}. Give one of them a number.")
+                    self.mistakes[next(reversed(trail))] = _circular([*trail], used)
                 elif used not in done:
-                    trail.append(used)
+                    trail[used] = None
                     stack.append(iter(self._uses(used, parameters)))
 
     def _uses(self, name: str, parameters: Mapping[str, Raw]) -> list[str]:
@@ -216,6 +228,13 @@ class Values:
             self._known[reference] = Expression("reference", (reference,)) if free else value
         except Mistake as error:
             self.mistakes[name] = error
+
+
+def _circular(trail: list[str], used: str) -> Mistake:
+    """A parameter that is used by those that it uses."""
+    around = [*trail[trail.index(used) :], used]
+    shown = around if len(around) <= 12 else [*around[:5], "...", *around[-5:]]
+    return Mistake(f"is defined by itself: {' -> '.join(shown)}. Give one of them a number.")
 
 
 def checked(value: Scalar, right: Callable[[float], bool], what: str, unit: str, rule: str) -> Scalar:

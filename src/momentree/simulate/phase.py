@@ -127,7 +127,9 @@ class Phase:
         assert self._formulation.anew is not None
         with np.errstate(all="ignore"):
             found = self._formulation.anew.left(self.mechanism, self.told, [*q.T], [*u.T], t)
-        at, rates = (np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(-1, len(t)).T for part in found)
+        at, rates = (
+            np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in found
+        )
         turns = np.round((y[:, y.shape[1] - len(self.counted) :] - at[:, self._turning]) / (2 * np.pi))
         self._refuse_turns(t, turns)
         at[:, self._turning] += 2 * np.pi * turns

@@ -37,7 +37,7 @@ def apart(mechanism: Mechanism) -> Mechanism:
     staying = {body.number for body in mechanism.bodies if body.laws or _stands_apart(body)}
     while True:
         told = _told(mechanism, staying)
-        weak = {body.number for body, _ in undetermined(told.at_defaults().bodies)}
+        weak = {each.body.number for each in undetermined(told.at_defaults().bodies)}
         carried = {body.number for body in mechanism.bodies if body.parent in weak & staying}
         if not (weak | carried) - staying:
             return told

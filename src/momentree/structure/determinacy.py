@@ -1,67 +1,236 @@
-"""Whether the motion is determined: every freedom of every joint must move some inertia."""
+"""Whether the motion is determined: every freedom of every joint must move some inertia.
+
+Going inward, D = A' M* A of each joint (articulated inertias, equations/articulated.py) must be positive definite:
+only then does an acceleration follow from the forces. It is decided in pure numbers at random coordinates: each motion
+along a joint is measured by the inertia that it could move at most, the joint itself and those next to it being held.
+So millimetres and grams, kilometres and tons are treated alike.
+
+Most bodies have inertia enough of their own, and M* is never less than that: only those that have not, and what they
+carry, are looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentree.model.expressions import Expression
-from momentree.model.joint import Coordinates
-from momentree.spatial import RigidInertia
+from momentree.spatial import Axes, Motion, Path, Vector
+from momentree.spatial.articulated import ArticulatedInertia
 from momentree.structure.mechanism import TreeBody
 
-SINGULAR = 1e-12  # least inertia along a freedom, as a part of the body's largest
+Matrix = NDArray[np.float64]
+SINGULAR = 1e-12  # least inertia along a motion, as a part of what it could be at most
+LIGHT = 1e-9  # of what it carries: a body with less mass counts as one without
+TRIES = 8  # random coordinates, where the inertia of a body is negative along some axis
+_FAR = 1e-3  # of the inertia about a distant point of an axis: round-off of it is felt at the nearest point too
 
 
-def undetermined(bodies: Sequence[TreeBody]) -> Iterator[tuple[TreeBody, str]]:
-    """Each body that its joint can move without moving inertia (A' M_c A singular), and what to say of it.
+@dataclass(frozen=True)
+class Undetermined:
+    """A body that its joint can move without moving inertia.
 
-    M_c is the inertia of the body and of all that hangs on it, the joints further out locked somewhere. A' M_c A is the
-    diagonal block of the mass matrix; where it is singular, no acceleration follows from the forces.
+    | field    | meaning                                                                            |
+    |----------|------------------------------------------------------------------------------------|
+    | rate     | the velocity of the joint along which that is so, or mostly                        |
+    | negative | the inertia along it is less than zero, as only bodies that cannot exist have it    |
     """
-    moving = [body for body in bodies if body.v.stop > body.v.start]
-    weak = [body for body in moving if _weak_rate(body, body.inertia, body.connection.joint.reference())]
+
+    body: TreeBody
+    rate: str
+    negative: bool = False
+
+    def __str__(self) -> str:
+        name, kind = self.body.connection.name, self.body.connection.joint.kind
+        if self.negative:
+            return (
+                f"joint '{name}' moves a negative inertia along {self.rate}: an impossible inertia, here or further "
+                "out, has made the mass matrix indefinite. Give the bodies inertias that bodies can have."
+            )
+        spins = " (a rod between two ball joints spins about itself: make one of them universal)"
+        spins = spins if kind == "Spherical" else ""
+        if self.body.inertia.mass == 0:
+            return (
+                f"has no mass, and nothing that hangs on it has inertia that joint '{name}' would move along "
+                f"{self.rate}, so that its motion is not determined. Give it a mass, "
+                f"or a joint with less freedom{spins}."
+            )
+        return (
+            f"joint '{name}' can move it along {self.rate} without moving any inertia, so that its motion is "
+            "not determined. Give it inertia there (a slender rod has none about itself: give it a radius; nor has a "
+            f"point mass about its own place) or a joint with less freedom{spins}."
+        )
+
+
+def undetermined(bodies: Sequence[TreeBody], negative: Collection[int] = ()) -> Iterator[Undetermined]:
+    """Each body whose joint moves no inertia along some velocity (D = A' M* A is not positive definite).
+
+    Numbers of bodies whose inertia is `negative` about some axis make all that carry them doubtful.
+    """
+    weak = _weak(bodies)
+    if negative:
+        weak |= _carriers(bodies, negative)
     if not weak:
         return
+    carried = _carried(bodies, weak)
     random = np.random.default_rng(1)
-    somewhere = {body.number: _somewhere(body, random) for body in bodies}
-    composite = {body.number: body.inertia for body in bodies}
+    found: dict[int, Undetermined] = {}
+    for _ in range(TRIES if negative else 1):
+        for each in _singular(carried, _somewhere(carried, random)):
+            found.setdefault(each.body.number, each)
+    yield from (found[number] for number in sorted(found))
+
+
+# --- which bodies to look at ---
+
+
+def _weak(bodies: Sequence[TreeBody]) -> set[int]:
+    """Bodies that move and have, along their joints, no inertia of their own, or next to none of what they carry."""
+    masses = [0.0] * (len(bodies) + 1)
+    found = set()
     for body in reversed(bodies):
-        if body.parent:
-            X = body.mount @ body.joint.placement(somewhere[body.number])
-            composite[body.parent] = composite[body.parent] + X.inertia_to_parent(composite[body.number])
-    for body in weak:
-        rate = _weak_rate(body, composite[body.number], somewhere[body.number])
-        if rate:
-            yield body, _complaint(body, rate)
+        own = body.inertia.mass
+        own = 0.0 if isinstance(own, Expression) else float(own)
+        if body.v.stop > body.v.start and (own < LIGHT * masses[body.number] or _has_weak_direction(body)):
+            found.add(body.number)
+        masses[body.parent] += masses[body.number] + own
+    return found
 
 
-def _weak_rate(body: TreeBody, M: RigidInertia, q: Coordinates) -> str:
-    """The rate along which there is no inertia; none if all is well, or known only once free parameters are."""
-    columns = body.joint.axes(q).columns
-    block = [[a @ (M @ b) for b in columns] for a in columns]
-    if any(isinstance(entry, Expression) for row in block for entry in row):
-        return ""
-    size = max(abs(float(x)) for x in (M.mass, *M.h, *M.J))
-    if len(block) == 1:
-        return "" if block[0][0] > SINGULAR * size else body.connection.joint.rates[0]
-    values, vectors = np.linalg.eigh(np.array(block, dtype=float))
-    return "" if values[0] > SINGULAR * size else body.connection.joint.rates[int(np.abs(vectors[:, 0]).argmax())]
+def _has_weak_direction(body: TreeBody) -> bool:
+    """Whether the body's own inertia leaves a direction of its joint without any; False where it is not known yet."""
+    M = body.inertia
+    if any(isinstance(x, Expression) for x in (M.mass, *M.h, *M.J)):
+        return False
+    A = body.joint.axes(body.connection.joint.reference())
+    if any(isinstance(x, Expression) for column in A.columns for x in column):
+        return False
+    whole = ArticulatedInertia.of(M)
+    if len(A.columns) == 1:  # most bodies of large systems
+        column = A.columns[0]
+        return bool(column @ (M @ column) <= SINGULAR * _size(column, whole))
+    return _Spectrum(A, whole, whole).least <= SINGULAR
 
 
-def _somewhere(body: TreeBody, random: np.random.Generator) -> tuple[float, ...]:
-    joint = body.connection.joint
-    return joint.integrate(joint.reference(), tuple(random.uniform(0.3, 1.2, len(joint.rates))))
+def _carried(bodies: Sequence[TreeBody], weak: Collection[int]) -> list[TreeBody]:
+    """These bodies and all that they carry."""
+    inside = [False] * (len(bodies) + 1)
+    for body in bodies:
+        inside[body.number] = body.number in weak or inside[body.parent]
+    return [body for body in bodies if inside[body.number]]
 
 
-def _complaint(body: TreeBody, rate: str) -> str:
-    name = body.connection.name
-    if body.inertia.mass == 0:
-        return (
-            f"has no mass, and nothing that hangs on it has inertia, so joint '{name}' moves nothing. Give it a mass."
-        )
-    return (
-        f"joint '{name}' can move it along {rate} without moving any inertia, so that its motion is not determined. "
-        "Give it inertia there (a slender rod has none about itself: give it a radius) or a joint with less freedom."
-    )
+def _carriers(bodies: Sequence[TreeBody], numbers: Collection[int]) -> set[int]:
+    """These bodies and all that carry them."""
+    found = set()
+    for number in numbers:
+        while number and number not in found:
+            found.add(number)
+            number = bodies[number - 1].parent
+    return found
+
+
+# --- articulated inertias ---
+
+
+def _singular(bodies: Sequence[TreeBody], somewhere: Mapping[int, tuple[float, ...]]) -> Iterator[Undetermined]:
+    """Inward: M*, and beside it the inertia with the joints of the next bodies held, by which M* is measured."""
+    M = {body.number: ArticulatedInertia.of(body.inertia) for body in bodies}
+    held = dict(M)
+    for body in reversed(bodies):
+        mine, q = M[body.number], somewhere[body.number]
+        if any(isinstance(x, Expression) for x in (*mine.K, *mine.J)):
+            continue  # a free parameter: known at run time only
+        X, left = Path(body.mount, body.joint.placement(q)), mine
+        if body.v.stop > body.v.start:
+            A = body.joint.axes(q)
+            found = _Spectrum(A, mine, held[body.number])
+            if found.least <= SINGULAR:
+                yield Undetermined(body, body.connection.joint.rates[found.direction], found.least < -SINGULAR)
+            left = mine.less(A, [mine @ column for column in A.columns], found.inverse())
+        if body.parent in M:
+            M[body.parent] = M[body.parent] + left.to_parent(X)
+            held[body.parent] = held[body.parent] + mine.to_parent(X)
+
+
+class _Spectrum:
+    """Eigenvalues of D = A' M A in pure numbers: each velocity measured by the largest inertia that it could move."""
+
+    def __init__(self, A: Axes, M: ArticulatedInertia, held: ArticulatedInertia):
+        W = [M @ column for column in A.columns]
+        D = np.array([[float(column @ w) for w in W] for column in A.columns])
+        sizes = np.array([_size(column, held) for column in A.columns])
+        self._scales = np.where(sizes > 0, 1 / np.sqrt(np.where(sizes > 0, sizes, 1)), 0)
+        self._values, self._vectors = np.linalg.eigh(D * np.outer(self._scales, self._scales))
+
+    @property
+    def least(self) -> float:
+        """The least eigenvalue."""
+        return float(self._values[0])
+
+    @property
+    def direction(self) -> int:
+        """The velocity that has most of the eigenvector of the least."""
+        return int(np.abs(self._vectors[:, 0]).argmax())
+
+    def inverse(self) -> list[list[float]]:
+        """Of D, but for directions in which it is singular."""
+        reciprocals = [1 / value if abs(value) > SINGULAR else 0.0 for value in self._values]
+        scaled: Matrix = (self._vectors * reciprocals) @ self._vectors.T
+        return (scaled * np.outer(self._scales, self._scales)).tolist()
+
+
+def _size(column: Motion, M: ArticulatedInertia) -> float:
+    """|v|^2 tr K + |w|^2 tr J, the largest inertia of a motion turned in any way, J about the axis where it is least.
+
+    About a point x further along the axis n it is tr J + b x + c x^2.
+    """
+    linear, angular = (float(part @ part) for part in (column.linear, column.angular))
+    K, J = (sum(abs(float(x)) for x in block[:3]) for block in (M.K, M.J))
+    if angular == 0:
+        return linear * K
+    b, c = _along(M, column.angular / math.sqrt(angular))
+    least = J - b * b / (4 * c) if c > 0 else J
+    return linear * K + angular * max(least, _FAR * J)
+
+
+def _along(M: ArticulatedInertia, n: Vector) -> tuple[float, float]:
+    """b and c: tr J changes by b x + c x^2 where the origin stands x n from the point that it is about."""
+    (hx, hy, hz), K = M.H, M.K
+    b = 2 * (n.x * (hy.z - hz.y) + n.y * (hz.x - hx.z) + n.z * (hx.y - hy.x))
+    c = sum(K[:3]) - (K[0] * n.x * n.x + K[1] * n.y * n.y + K[2] * n.z * n.z)
+    return float(b), float(c - 2 * (K[3] * n.x * n.y + K[4] * n.x * n.z + K[5] * n.y * n.z))
+
+
+# --- random coordinates ---
+
+
+def _somewhere(bodies: Sequence[TreeBody], random: np.random.Generator) -> dict[int, tuple[float, ...]]:
+    """Coordinates of each joint, turned by about a right angle at most, slid by about the size of the bodies."""
+    length = _length(bodies)
+    found = {}
+    for body in bodies:
+        joint = body.connection.joint
+        turns = [float(column.angular @ column.angular) > 0 for column in joint.axes(joint.reference()).columns]
+        step = [random.uniform(0.3, 1.2) * (1 if turning else length) for turning in turns]
+        found[body.number] = joint.integrate(joint.reference(), step)
+    return found
+
+
+def _length(bodies: Sequence[TreeBody]) -> float:
+    """How far apart joints and masses are, at most; 1 m where they all stand in one point."""
+    found = [0.0]
+    for body in bodies:
+        M = body.inertia
+        numbers = [*body.mount.offset, M.mass, *M.h, *M.J[:3]]
+        if any(isinstance(x, Expression) for x in numbers):
+            continue
+        if body.parent:  # how far the whole is from the origin does not matter
+            found.append(max(abs(float(x)) for x in body.mount.offset))
+        if M.mass > 0:
+            found.append(max(float(M.h.norm / M.mass), math.sqrt(max(abs(float(x)) for x in M.J[:3]) / M.mass)))
+    return max(found) or 1.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import reprlib
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import ModelError, MomentreeError, Problem, suggestion
+from momentree.errors import ModelError, ModelWarning, MomentreeError, Problem, suggestion
 from momentree.model import Model
 from momentree.model.expressions import Expression, Reference
 from momentree.model.values import Mistake, Pending, Values, pending_checks
@@ -140,7 +141,8 @@ class FreeParameters:
 
     @cached_property
     def _pending(self) -> list[Pending]:
-        with pending_checks() as found:
+        with pending_checks() as found, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # it was told when the system was built
             freeze(self.model, self.names)
         return found
 
@@ -152,7 +154,9 @@ class FreeParameters:
         other = [(name, x) for name, x in zip(self.names, row.tolist(), strict=True) if x != self._own[name]]
         told = ", ".join(f"{name} = {x:g}" for name, x in other) or "its own parameters"
         try:
-            freeze(self.model_with(row.tolist()))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)
+                freeze(self.model_with(row.tolist()))
         except ModelError as error:
             where = f"with {told}" if k is None else f"row {k} of the parameters, {told}"
             raise ModelError([_within(problem, where) for problem in error.problems]) from None

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.errors import GraphError, ModelError, Problem, suggestion
+from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion
 from momentree.model import Model
-from momentree.model.check import known_references
-from momentree.model.elements import Connection
+from momentree.model.check import known_references, problems_of
+from momentree.model.elements import Connection, Split
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Fixed, Free
 from momentree.model.values import TIME, Mistake, Values, check_later
-from momentree.spatial import RigidInertia, Transform
-from momentree.structure.determinacy import undetermined
+from momentree.spatial import RigidInertia, Scalar, Transform
+from momentree.structure.determinacy import Undetermined, undetermined
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import (
     Attached,
@@ -32,6 +33,7 @@ from momentree.structure.mechanism import (
     Push,
     Touch,
     TreeBody,
+    with_numbers,
 )
 from momentree.structure.size import LARGEST_TOLERANCE
 
@@ -40,7 +42,7 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
     """The mechanism of a model, or one error with every problem; a tolerance (m) replaces the model's."""
     if isinstance(free, str):
         raise ModelError([Problem("free", f"is the text {free!r}; a list of names is expected: free=[{free!r}].")])
-    problems = model.check()
+    problems = [model.placed(problem) for problem in problems_of(model)]
     names = [name for name, _ in model.parameters]
     for name in free:
         if name not in names:
@@ -48,13 +50,25 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
     if problems:
         raise ModelError(problems)
     try:
-        frozen = _Freezer(model, free).mechanism()
-        said = model.tolerance if tolerance is None else tolerance
-        return frozen.with_tolerance(checked_tolerance(frozen, said))
+        freezer = _Freezer(model, free)
+        frozen = freezer.mechanism()
+        found = frozen.with_tolerance(checked_tolerance(frozen, model.tolerance if tolerance is None else tolerance))
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free
         raise ModelError([Problem("free", str(mistake))]) from None
+    if freezer.impossible:
+        said = [*freezer.faults(), 'The motion is computed with that all the same, as inertia_check = "warn" says.']
+        warnings.warn("\n".join(said), ModelWarning, stacklevel=4)  # where build was called
+    return found
+
+
+class Numbered(NamedTuple):
+    """The graph with its loops opened, properly numbered; the joint of each arc; the bodies on their joints."""
+
+    graph: Graph
+    of_arc: dict[int, Connection]
+    bodies: tuple[TreeBody, ...]
 
 
 def checked_tolerance(mechanism: Mechanism, raw: Any) -> float | None:
@@ -77,21 +91,21 @@ class _Freezer:
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
         self.values = Values(dict(model.parameters), free)
+        self.defaults = Values(dict(model.parameters)) if free else self.values
+        doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
+        found = ((body.name, body.impossible(self.defaults)) for body in doubtful)
+        self.impossible = {name: mistake for name, mistake in found if mistake}  # inertias that no body has
+        self.negative = {name for name, mistake in self.impossible.items() if mistake.negative}
         self.given = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
         self.connections = [
             dataclasses.replace(connection, joint=connection.joint.resolved(self.values)) for connection in model.joints
         ]
         self.added: list[str] = []
+        self.cuts = frozenset(model.cuts)
+        self.splits = list(model.splits)
 
     def mechanism(self) -> Mechanism:
-        primary = self.connected(self.graph())
-        secondary = self.opened(primary)
-        graph = secondary.renumbered()
-        body_map, arc_map = secondary.numbering
-        of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
-        old_of = np.argsort(body_map).tolist()
-        bodies = self.tree(graph, of_arc, old_of)
-        self.check_determined(bodies)
+        graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
         known = known_references(self.connections)
         return Mechanism(
@@ -113,8 +127,15 @@ class _Freezer:
             graph=graph,
             added=tuple(self.added),
             free=self.free,
-            values=Values(dict(self.model.parameters)),
+            values=self.defaults,
         )
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with each impossible inertia, and where."""
+        for i, body in enumerate(self.model.bodies):
+            if body.name in self.impossible:
+                fault = self.impossible[body.name].fault
+                yield str(self.model.placed(Problem(f"body '{body.name}'", fault, ("body", i, "inertia"))))
 
     # --- the graph -------------------------------------------------------------------------------------------------
 
@@ -122,8 +143,8 @@ class _Freezer:
         """Bodies and joints as given; the freedom of a joint is its weight, so that the freest are cut."""
         arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.connections]
         weights = [c.joint.freedom for c in self.connections]
-        order = [c.name for c in self.connections]
-        cut = [order.index(name) + 1 for name in self.model.cuts]
+        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        cut = [numbers[name] for name in self.model.cuts]
         try:
             return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
         except GraphError:
@@ -135,35 +156,141 @@ class _Freezer:
         """Every part that floats gets a Free joint from the ground to its first body."""
         if not graph.floating:
             return graph
-        loose = Graph(graph.arcs, n=graph.n, weights=graph.weights)
         names = {c.name for c in self.connections}
-        while loose.floating:
-            body = self.model.bodies[loose.floating[0] - 1].name
+        insisted = [arc for arc in graph.cut if self._insisted(arc)]
+        arcs = graph.arcs.tolist()
+        for number in graph.first_floating:
+            body = self.model.bodies[number - 1].name
             name = f"free {body}"
             while name in names:
                 name += "*"
             self.connections.append(Connection(name, Free(), Frame(GROUND), Frame(body)))
             self.added.append(body)
-            arcs = [*loose.arcs.tolist(), (0, self.given[body])]
-            loose = Graph(arcs, n=loose.n, weights=[*loose.weights, 6])
-        return Graph(loose.arcs, n=loose.n, weights=loose.weights, cut=[a for a in graph.cut if self._insisted(a)])
+            arcs.append([0, number])
+        weights = [*graph.weights, *[6] * (len(arcs) - graph.m)]
+        return Graph(arcs, n=graph.n, weights=weights, cut=insisted)
 
     def _insisted(self, arc: int) -> bool:
-        return self.connections[arc - 1].name in self.model.cuts
+        return self.connections[arc - 1].name in self.cuts
 
     def opened(self, graph: Graph) -> Graph:
         """The secondary graph, in which each split body has an image (Ivanov 2022, section 1)."""
-        if not self.model.splits:
+        if not self.splits:
             return graph
-        order = [c.name for c in self.connections]
-        for i, split in enumerate(self.model.splits):
+        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        pairs = [(self.given[split.body], numbers[split.joint]) for split in self.splits]
+        try:
+            return graph.split(pairs)
+        except GraphError:
+            self._refuse_split(graph, pairs)
+            raise
+
+    def _refuse_split(self, graph: Graph, pairs: Sequence[tuple[int, int]]) -> None:
+        """One by one, to find the one that opens no loop."""
+        for i, (split, pair) in enumerate(zip(self.splits, pairs, strict=True)):
             try:
-                graph = graph.split([(self.given[split.body], order.index(split.joint) + 1)])
+                graph = graph.split([pair])
             except GraphError:
                 message = f"joint '{split.joint}' is in no loop, so nothing would hold the other half. "
                 where, path = f"split of '{split.body}'", ("structure", "split", i, "joint")
                 raise ModelError([Problem(where, message + "Split a body at a joint of a loop.", path)]) from None
-        return graph
+
+    # --- which tree ------------------------------------------------------------------------------------------------
+
+    def determined(self, primary: Graph) -> Numbered:
+        """The tree, in which every freedom must move some inertia.
+
+        A body without inertia enough, such as a massless coupler, would move nothing as the end of a chain. So where
+        there are loops, the joints of such bodies enter the tree and others are cut; where that is not enough, loops
+        are opened inside bodies that have inertia, half of which goes to either side.
+        """
+        first = found = self.numbered(primary)
+        problems = fewest = self.undetermined(found.bodies)
+        kept: set[int] = set()
+        while problems and found.graph.cut:
+            more = self._joints_of(primary, problems, found) - kept
+            if not more:
+                break
+            kept |= more
+            found = self.numbered(self.keeping(primary, kept))
+            problems = self.undetermined(found.bodies)
+            fewest = min(fewest, problems, key=len)
+        if problems and first.graph.cut:
+            self.splits += self.openings(first, self.in_numbers(first.bodies))
+            found = self.numbered(primary)
+            problems = self.undetermined(found.bodies)
+            fewest = min(fewest, problems, key=len)
+        if problems:
+            raise ModelError([self._undetermined_problem(each, first) for each in fewest])
+        return found
+
+    def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], found: Numbered) -> set[int]:
+        """The arcs at the bodies that have too little inertia."""
+        weak = {self.given[self._source(each.body, found.bodies)] for each in problems}
+        return {arc for arc, pair in enumerate(primary.arcs.tolist(), 1) if weak & {*pair}}
+
+    def openings(self, found: Numbered, bodies: Sequence[TreeBody]) -> list[Split]:
+        """Loops with bodies of too little inertia, each to be opened inside a body that has enough."""
+        weak = {each.body.number for each in self.undetermined(found.bodies)}
+        said = {split.body for split in self.model.splits}
+        places: dict[int, set[int]] = {}  # arcs by the body that is to have images there
+        for cycle in found.graph.cycles:
+            if found.of_arc[cycle.cut].name in self.cuts:
+                continue
+            heavy = [number for number in cycle.bodies if number and number not in weak]
+            heavy = [k for k in heavy if bodies[k - 1].inertia.mass > 0 and bodies[k - 1].name not in said]
+            if heavy and weak & {*cycle.bodies}:
+                body = max(heavy, key=lambda number: bodies[number - 1].inertia.mass)
+                arcs = [arc for arc in cycle.arcs if body in found.graph.arcs[arc - 1]]
+                places.setdefault(body, set()).add(cycle.cut if cycle.cut in arcs else arcs[0])
+        return [
+            Split(bodies[body - 1].name, found.of_arc[arc].name, 1 / (len(arcs) + 1))
+            for body, arcs in places.items()
+            for arc in sorted(arcs)
+        ]
+
+    def keeping(self, graph: Graph, kept: Collection[int]) -> Graph:
+        """The same graph with other joints cut: those that are kept enter the tree before all that move freely."""
+        latched = {latch.joint for latch in self.model.latches}
+        ranks = []
+        for arc, c in enumerate(self.connections, 1):
+            first = 0 if c.joint.motion is not None else 1 if arc in kept or c.name in latched else 2
+            ranks.append(10 * first + c.joint.freedom)
+        return Graph(graph.arcs, n=graph.n, weights=ranks, cut=[arc for arc in graph.cut if self._insisted(arc)])
+
+    def numbered(self, primary: Graph) -> Numbered:
+        """Loops opened, bodies and joints numbered properly, bodies on their joints."""
+        secondary = self.opened(primary)
+        body_map, arc_map = secondary.numbering
+        of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
+        graph = secondary.renumbered()
+        return Numbered(graph, of_arc, self.tree(graph, of_arc, np.argsort(body_map).tolist()))
+
+    def undetermined(self, bodies: Sequence[TreeBody]) -> list[Undetermined]:
+        """What moves no inertia, free parameters being at the values that the model gives them."""
+        bodies = self.in_numbers(bodies)
+        negative = [body.number for body in bodies if self._source(body, bodies) in self.negative]
+        return list(undetermined(bodies, negative))
+
+    def in_numbers(self, bodies: Sequence[TreeBody]) -> Sequence[TreeBody]:
+        """The bodies in floats."""
+        if not self.free:
+            return bodies
+        known = {Reference(name): self.defaults.scalar(name) for name in self.free}
+        return [_at(body, known) for body in bodies]
+
+    def _source(self, body: TreeBody, bodies: Sequence[TreeBody]) -> str:
+        """The name of the body that the user speaks of."""
+        return bodies[body.image_of - 1].name if body.image_of else body.name
+
+    def _undetermined_problem(self, each: Undetermined, found: Numbered) -> Problem:
+        name = self._source(each.body, found.bodies)
+        message = str(each)
+        beside = [found.of_arc[arc].name for arc in found.graph.cut if each.body.number in found.graph.arcs[arc - 1]]
+        insisted = [joint for joint in beside if joint in self.cuts]
+        if insisted:
+            message += f" Or cut another joint of its loop than '{insisted[0]}', so that it carries what has inertia."
+        return Problem(f"body '{each.body.name}'", message, ("body", self.given[name] - 1))
 
     # --- the tree --------------------------------------------------------------------------------------------------
 
@@ -207,10 +334,11 @@ class _Freezer:
 
     def inertias(self) -> dict[int, RigidInertia]:
         """By given number, in the frames that the user calls the bodies' own; split bodies share theirs."""
-        whole = {i: body.rigid_inertia(self.values) for i, body in enumerate(self.model.bodies, 1)}
+        choice = self.model.inertia_check
+        whole = {i: body.rigid_inertia(self.values, choice) for i, body in enumerate(self.model.bodies, 1)}
         taken: defaultdict[int, float] = defaultdict(float)
         shared = dict(whole)
-        for image, split in enumerate(self.model.splits, len(whole) + 1):
+        for image, split in enumerate(self.splits, len(whole) + 1):
             share = split.portion(self.values)
             body = self.given[split.body]
             taken[body] += share
@@ -222,15 +350,6 @@ class _Freezer:
         for body, share in taken.items():
             shared[body] = whole[body] * (1 - share)
         return shared
-
-    def check_determined(self, bodies: Sequence[TreeBody]) -> None:
-        """Every freedom must move some inertia."""
-        problems = []
-        for body, message in undetermined(bodies):
-            name = body.name if not body.image_of else bodies[body.image_of - 1].name
-            problems.append(Problem(f"body '{body.name}'", message, ("body", self.given[name] - 1)))
-        if problems:
-            raise ModelError(problems)
 
     # --- the loops -------------------------------------------------------------------------------------------------
 
@@ -319,3 +438,10 @@ def _check_taken(share: float, body: str) -> None:
 def _laws(values: Sequence[Expression]) -> Laws:
     rates = tuple(law.derivative(TIME) for law in values)
     return Laws(tuple(values), rates, tuple(rate.derivative(TIME) for rate in rates))
+
+
+def _at(body: TreeBody, known: Mapping[Reference, Scalar]) -> TreeBody:
+    """The body in floats, at known values of free parameters."""
+    number = with_numbers(body, lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
+    found: TreeBody = number
+    return found

@@ -151,6 +151,13 @@ class Graph:
         component = self._forest[1]
         return tuple(np.flatnonzero(component != component[0]).tolist())
 
+    @cached_property
+    def first_floating(self) -> tuple[int, ...]:
+        """The first body of each part that no path joins with the external body."""
+        component = self._forest[1]
+        _, first = np.unique(component, return_index=True)
+        return tuple(sorted(int(body) for body in first if component[body] != component[0]))
+
     def _check_cut_separates_nothing(self) -> None:
         needed = {*self.tree} & {*self._insisted}
         if needed:

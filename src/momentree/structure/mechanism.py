@@ -60,7 +60,7 @@ class Attached(NamedTuple):
 
     def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Attached:
         """The same with scalars of any kind for free parameters."""
-        found: Attached = _mapped(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+        found: Attached = with_numbers(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
         return found
 
 
@@ -289,13 +289,13 @@ class Mechanism:
         """
         return dataclasses.replace(
             self,
-            gravity=_mapped(self.gravity, f),
-            bodies=tuple(_mapped(body, f) for body in self.bodies),
-            loops=tuple(_mapped(loop, f) for loop in self.loops),
-            latches=tuple(_mapped(latch, f) for latch in self.latches),
-            pushes=tuple(dataclasses.replace(push, frame=_mapped(push.frame, f)) for push in self.pushes),
-            links=tuple(_mapped(link, f) for link in self.links),
-            contacts=tuple(_mapped(touch, f) for touch in self.contacts),
+            gravity=with_numbers(self.gravity, f),
+            bodies=tuple(with_numbers(body, f) for body in self.bodies),
+            loops=tuple(with_numbers(loop, f) for loop in self.loops),
+            latches=tuple(with_numbers(latch, f) for latch in self.latches),
+            pushes=tuple(dataclasses.replace(push, frame=with_numbers(push.frame, f)) for push in self.pushes),
+            links=tuple(with_numbers(link, f) for link in self.links),
+            contacts=tuple(with_numbers(touch, f) for touch in self.contacts),
         )
 
     def at_defaults(self) -> Mechanism:
@@ -350,7 +350,7 @@ class Mechanism:
         return Attached(number, self.bodies[number - 1].own @ placement if number else placement)
 
 
-def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
+def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
     """A thing made of numbers, with f of each number; zeros and ones that carry structure stay."""
     match thing:
         case bool() | int() | str() | None | slice() | Laws():
@@ -358,23 +358,23 @@ def _mapped(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
         case float() | Expression():
             return f(thing)
         case Vector():
-            return thing if thing is ZERO else Vector(*(_mapped(component, f) for component in thing))
+            return thing if thing is ZERO else Vector(*(with_numbers(component, f) for component in thing))
         case Turn():
-            return Turn(thing.axis, _mapped(thing.c, f), _mapped(thing.s, f))
+            return Turn(thing.axis, with_numbers(thing.c, f), with_numbers(thing.s, f))
         case Rotation():
-            return thing if thing is IDENTITY else Rotation(*(_mapped(row, f) for row in thing.rows))
+            return thing if thing is IDENTITY else Rotation(*(with_numbers(row, f) for row in thing.rows))
         case Transform():
-            return Transform(_mapped(thing.rotation, f), _mapped(thing.offset, f))
+            return Transform(with_numbers(thing.rotation, f), with_numbers(thing.offset, f))
         case RigidInertia():
-            return RigidInertia(_mapped(thing.mass, f), _mapped(thing.h, f), _mapped(thing.J, f))
+            return RigidInertia(with_numbers(thing.mass, f), with_numbers(thing.h, f), with_numbers(thing.J, f))
         case Attached():
-            return Attached(thing.body, _mapped(thing.placement, f))
+            return Attached(thing.body, with_numbers(thing.placement, f))
         case tuple():
-            return tuple(_mapped(entry, f) for entry in thing)
+            return tuple(with_numbers(entry, f) for entry in thing)
         case Joint():
             names = [field.name for field in dataclasses.fields(thing) if field.name != "motion"]
-            return thing.with_fields(**{name: _mapped(getattr(thing, name), f) for name in names})
+            return thing.with_fields(**{name: with_numbers(getattr(thing, name), f) for name in names})
         case Connection():
-            return dataclasses.replace(thing, joint=_mapped(thing.joint, f))
+            return dataclasses.replace(thing, joint=with_numbers(thing.joint, f))
     fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
-    return dataclasses.replace(thing, **{name: _mapped(value, f) for name, value in fields.items()})
+    return dataclasses.replace(thing, **{name: with_numbers(value, f) for name, value in fields.items()})

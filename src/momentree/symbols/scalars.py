@@ -79,6 +79,10 @@ class ExactLaw:
         """The law at given scalars; free parameters are symbols."""
         return self.law.evaluate({**self.parameters, **names}, {**FUNCTIONS, "number": exact})
 
+    def references(self) -> frozenset[Reference]:
+        """Everything that the law depends on."""
+        return self.law.references()
+
 
 def exact(value: float) -> sp.Expr:
     """The number that a float stands for: a short decimal, a fraction, a root or a part of pi; else the float itself.

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 import momentree as mt
 from momentree.errors import GraphError, MomentreeError
 from momentree.look.graph_layout import NAMED, NUMBERED, Chord, lay_out
-from momentree.look.graph_picture import LONGEST_NAME, _short, draw_graph
+from momentree.look.graph_picture import LONGEST_NAME, draw_graph, short
 from momentree.structure.graph import Graph
 
 PIN = mt.Revolute("y")
@@ -188,7 +188,7 @@ def test_names_are_drawn_as_they_are(tmp_path):
     ],
 )
 def test_names_are_shortened(name, drawn):
-    assert _short(name) == drawn
+    assert short(name) == drawn
     assert len(drawn) <= LONGEST_NAME
 
 
@@ -243,7 +243,7 @@ def test_arrows_run_as_the_arcs_do():
     assert second.points[-1, 1] == pytest.approx(low[3])
 
 
-def test_children_stand_where_chords_are_short():
+def test_children_stand_where_chords_areshort():
     """Bodies 2 and 5 are joined over 3 and 4: they come to stand side by side."""
     graph = Graph([(0, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 5)])
     sheet = lay_out(graph, NAMED, [""] * 6, {}, [Chord(2, 5, "", "black", False)])

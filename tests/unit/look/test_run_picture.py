@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import xml.dom.minidom
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import momentree as mt
 from momentree.errors import MomentreeError
 from momentree.look import progress
+from momentree.look.graph_picture import draw_graph
 from momentree.look.run_picture import thinned
 from momentree.simulate.recorder import record
 from slider import falling
@@ -96,3 +98,41 @@ def test_no_bar_where_nobody_looks_or_waits(monkeypatch):
     assert shown(monkeypatch, io.StringIO(), 0.0) == ""
     assert shown(monkeypatch, Terminal(), 100.0) == ""
     assert shown(monkeypatch, Terminal(), 0.0, wanted=False) == ""
+
+
+NAMES = [
+    r"$\undefinedmacro$",
+    "a$b",
+    "$",
+    "{",
+    "100%",
+    "\\",
+    "*/",
+    "</svg>&amp;]]>",
+    "_x",
+    "日本語 🙂",
+    "e\u0301",
+    "x" * 300,
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_any_name_can_be_drawn_and_exported(name, tmp_path):
+    """Names are only names: no sign in them means anything to what draws and writes them."""
+    m = mt.Model(name)
+    bob = m.body(name, mt.rod(mass=1.0, length=1.0))
+    m.joint(name, mt.Revolute("y", damping=0.1), "ground", bob)
+    m.torque(name, "0.1*sin(t)")
+    assert m.check() == []
+    system = m.build()
+    run = system.simulate(system.assemble({name: 0.3}), t_end=0.1)
+    run.plot(tmp_path / "run.svg")
+    draw_graph(system.structure, tmp_path / "graph.svg")
+    for picture in ("run.svg", "graph.svg"):
+        xml.dom.minidom.parse(str(tmp_path / picture))
+    assert name in str(system)
+    assert len(system.equations().latex(tmp_path / "equations.tex")) > 0
+    system.export_c(tmp_path / "code.c", "bias")
+    m.save(tmp_path / "model.toml")
+    assert mt.load(tmp_path / "model.toml") == m

@@ -8,7 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as ScipyRotation
 
+import momentree as mt
 from momentree.errors import ExpressionError
+from momentree.files.model_files import dumps
 from momentree.model.bodies import SHAPES, Body, box, cylinder, rod, sphere
 from momentree.model.expressions import Reference, as_expression
 from momentree.model.frames import Frame
@@ -401,3 +403,60 @@ def test_what_breaks_the_triangle_inequality_is_no_body_in_any_axes(solid, exces
 
 def test_a_vector_is_as_good_as_three_numbers():
     assert Body("b", mass=1, com=Vector(1, 2, 3)) == Body("b", mass=1, com=(1, 2, 3))
+
+
+# --- inertias of published files that no body has ---
+
+PUBLISHED = {"triangle": (1.0, 1.0, 3.0), "negative": (-0.1, 1.0, 1.0)}
+
+
+def with_published(inertia, axis="z", body=None, model="error"):
+    m = mt.Model("published", inertia_check=model)
+    m.body("link", mass=1.0, com=(0.1, 0, 0), inertia=inertia, inertia_check=body)
+    m.joint("A", mt.Revolute(axis), "ground", "link")
+    return m
+
+
+@pytest.mark.parametrize("inertia", PUBLISHED.values(), ids=PUBLISHED)
+def test_an_impossible_inertia_is_an_error_that_names_the_way_out(inertia):
+    (problem,) = with_published(inertia).check()
+    assert 'inertia_check = "warn" of the body, of the model or of build' in problem.message
+    assert with_published(inertia, body="error", model="warn").check()
+
+
+@pytest.mark.parametrize("inertia", PUBLISHED.values(), ids=PUBLISHED)
+@pytest.mark.parametrize("where", ["body", "model", "build"])
+def test_an_impossible_inertia_is_used_as_it_is_where_asked_for(inertia, where):
+    m = with_published(inertia, **({where: "warn"} if where != "build" else {}))
+    with pytest.warns(mt.ModelWarning, match="body 'link': inertia .*\n.*computed with that all the same"):
+        system = m.build(inertia_check="warn" if where == "build" else None)
+    assert system.mass_matrix([0.0])[0, 0] == pytest.approx(inertia[2] + 0.01)
+    if where != "build":
+        assert mt.loads(dumps(m)) == m
+
+
+def test_an_inertia_that_makes_the_mass_matrix_indefinite_is_always_an_error():
+    m = with_published(PUBLISHED["negative"], axis="x", model="warn")
+    with pytest.raises(mt.ModelError, match=r"joint 'A' moves a negative inertia .* mass matrix indefinite"):
+        m.build()
+    m = with_published((-0.5, 1, 1), model="warn")  # about z it is fine, but the carrier turns it about x
+    m.joints.clear()
+    m.body("carrier", massless=True)
+    m.joint("A", mt.Revolute("x"), "ground", "carrier")
+    m.joint("B", mt.Revolute("z"), "carrier", "link")
+    with pytest.raises(mt.ModelError, match="joint 'A' moves a negative inertia"):
+        m.build()
+
+
+@pytest.mark.parametrize("mass", [-1.0, 0.0, float("nan")])
+def test_impossible_masses_stay_errors(mass):
+    m = mt.Model("negative", inertia_check="warn")
+    m.body("link", mass=mass, inertia=(1, 1, 1))
+    m.joint("A", mt.Revolute("z"), "ground", "link")
+    (problem,) = m.check()
+    assert "mass is" in problem.message
+
+
+def test_a_possible_inertia_gives_no_warning(recwarn):
+    with_published((1.0, 1.0, 1.0), model="warn").build()
+    assert not recwarn.list

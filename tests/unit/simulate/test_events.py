@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from mechanisms import four_bar
 from momentree.errors import ModelError, MomentreeError
 from momentree.simulate.events import Event
 from momentree.simulate.simulate import simulation
@@ -209,3 +210,17 @@ def test_a_start_of_another_system_is_refused():
     other.joint("B", mt.Revolute("z"), other.ground, other.body("bob", mass=1.0, com=(-1, 0, 0)))
     with pytest.raises(MomentreeError, match="the start is one of another system"):
         system.simulate(other.build().assemble({"B": 0.0}), 1.0)
+
+
+def test_an_event_between_samples_far_apart_in_any_formulation():
+    """A stretch of the motion between two events may hold no sample at all."""
+    found = []
+    for formulation in ("hamiltonian", "absolute"):
+        system = four_bar().build()
+        start = system.assemble({"A": 1.0})
+        given = {"every": 2.0, "integrator": "rk4", "step": 1e-3, "formulation": formulation}
+        run = system.simulate(start, t_end=4.0, events={"up": "A - 1.2"}, **given)
+        assert run.t.tolist() == [0, 2, 4]
+        found.append([t for _, t in run.end.events])
+    assert len(found[0]) > 0
+    assert found[1] == pytest.approx(found[0], abs=1e-9)

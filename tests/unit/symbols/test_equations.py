@@ -162,9 +162,23 @@ def reversed_chain():
     return m
 
 
+def driven_loop():
+    """Laws in a loop, on the joint that closes it and of its coordinate; in its tree, and from outside."""
+    m = parametrised("driven loop", (0, 0, "-g"), g=9.81, a=1.0, k=2.5, c=0.3)
+    rods = [m.body(name, mt.rod(mass=1.0, length=length)) for name, length in (("r", "a"), ("s", 2), ("u", 2))]
+    m.joint("A", mt.Revolute("y"), m.ground, rods[0])
+    m.joint("B", mt.Revolute("y"), rods[0].at(("a", 0, 0)), rods[1])
+    m.joint("D", mt.Revolute("y"), m.ground.at((2.5, 0, 0)), rods[2])
+    m.joint("C", mt.Revolute("y"), rods[1].at((2, 0, 0)), rods[2].at((2, 0, 0)))
+    m.torque("A", "-c*A' + k*sin(C)*t")
+    m.torque("C", "-k*C - c*C'")
+    m.force(rods[1].at((1, 0, 0)), ("k*t", 0, 0))
+    return m
+
+
 MODELS = [
     *(pendulum, lambda: chain(2), lambda: chain(3), slider, arm, planar, universal, driven, thread, prescribed),
-    *(free_body, screw, reversed_chain, odd_laws, on_a_floating_base),
+    *(free_body, screw, reversed_chain, odd_laws, on_a_floating_base, driven_loop),
 ]
 NAMES = [model().name for model in MODELS]
 
