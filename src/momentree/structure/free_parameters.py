@@ -22,12 +22,14 @@ from momentree.errors import ModelError, ModelWarning, MomentreeError, Problem, 
 from momentree.model import Model
 from momentree.model.expressions import Expression, Reference
 from momentree.model.values import Mistake, Pending, Values, pending_checks
+from momentree.spatial import Motion, RigidInertia, Vector
 from momentree.structure.freeze import freeze
-from momentree.structure.mechanism import Mechanism
+from momentree.structure.mechanism import Mechanism, TreeBody, with_numbers
 
 Array = NDArray[np.float64]
 FEW = 64  # rows: so many distinct ones are built one by one
 KEPT = 10_000  # rows that are known to be sound, at most
+WEAK = 1e-8  # of the inertia along a joint: with less, the judge looks at it
 
 
 class FreeParameters:
@@ -131,7 +133,14 @@ class FreeParameters:
             for check, numbers in self._pending:
                 columns = [np.broadcast_to(_at(number, names), len(rows)).tolist() for number in numbers]
                 doubtful |= [not _passes(check, each) for each in zip(*columns, strict=True)]
+            for body in self._frozen.bodies:
+                if _depends(body.inertia) and (_strengths(body, self._own_names) > WEAK).all():
+                    doubtful |= ~(_strengths(body, names) > WEAK)
         return np.flatnonzero(doubtful)
+
+    @property
+    def _own_names(self) -> dict[Reference, Array]:
+        return self.names_of(np.array([[self._own[name] for name in self.names]]))
 
     @cached_property
     def _own(self) -> dict[str, float]:
@@ -140,11 +149,19 @@ class FreeParameters:
         return {name: float(values.scalar(name)) for name in self.names}
 
     @cached_property
-    def _pending(self) -> list[Pending]:
+    def _checked(self) -> tuple[Mechanism, list[Pending]]:
         with pending_checks() as found, warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)  # it was told when the system was built
-            freeze(self.model, self.names)
-        return found
+            return freeze(self.model, self.names), found
+
+    @property
+    def _frozen(self) -> Mechanism:
+        return self._checked[0]
+
+    @property
+    def _pending(self) -> list[Pending]:
+        """The checks that were left open when the model was frozen."""
+        return self._checked[1]
 
     def _judge(self, row: Array, k: int | None = None) -> None:
         """Whether the model can be built with these numbers; the same texts as if they stood in it."""
@@ -204,6 +221,27 @@ def _finite(name: Any, value: Any) -> Array:
 
 def _at(number: Any, names: Mapping[Reference, Array]) -> Any:
     return number.evaluate(names) if isinstance(number, Expression) else number
+
+
+def _depends(inertia: RigidInertia) -> bool:
+    return any(isinstance(x, Expression) for x in (inertia.mass, *inertia.h, *inertia.J))
+
+
+def _strengths(body: TreeBody, names: Mapping[Reference, Array]) -> Array:
+    """k: the least inertia of a body along its joint, by what it could be at most; 0: its motion is undetermined."""
+    columns, count = body.joint.axes(body.connection.joint.reference()).columns, len(next(iter(names.values())))
+    if not columns or body.laws is not None:
+        return np.ones(count)
+    evaluated = with_numbers(body.inertia, lambda x: _at(x, names))
+    axes = with_numbers(tuple(tuple(column) for column in columns), lambda x: _at(x, names))
+    motions = [Motion(Vector(*axis[:3]), Vector(*axis[3:])) for axis in axes]
+    most = [evaluated.mass * (a.linear @ a.linear) + sum(evaluated.J[:3]) * (a.angular @ a.angular) for a in motions]
+    block = [[np.broadcast_to(a @ (evaluated @ b), count) for b in motions] for a in motions]
+    sizes = np.sqrt(np.array([np.broadcast_to(size, count) for size in most]).T)
+    scaled = np.moveaxis(np.array(block, dtype=float), -1, 0) / sizes[:, :, None] / sizes[:, None, :]
+    sound = np.isfinite(scaled).all(axis=(1, 2))
+    least = np.linalg.eigvalsh(np.where(sound[:, None, None], scaled, 0.0))[:, 0]
+    return np.where(sound, least, 0.0)
 
 
 def _passes(check: Any, numbers: Iterable[float]) -> bool:

@@ -78,13 +78,13 @@ def test_one_wrong_row_of_a_large_batch_is_found_without_building_all(system, na
     monkeypatch.setattr(free_parameters, "freeze", lambda *given: built.append(1) or freeze(*given))
     values = np.random.default_rng(0).uniform(1.0, 2.0, (3, 5_000))
     rows = {"m": values[0], "a": values[1], "k": values[2], "far": 1 + values[0]}
-    fresh = free_parameters.FreeParameters(system._model, system.mechanism.free)
-    assert fresh.rows(rows).shape == (5_000, 6)
+    unseen = fresh(system)
+    assert unseen.rows(rows).shape == (5_000, 6)
     fewest = len(built)
     assert fewest < 20
     rows[name][2_345] = -1.0
     with pytest.raises(mt.ModelError, match=rf"row 2345 of the parameters, .*{name} = -1.*: .* is -1|leave no room"):
-        fresh.rows(rows)
+        unseen.rows(rows)
     assert len(built) < 2 * fewest + 5
 
 
@@ -97,6 +97,7 @@ def test_one_wrong_row_of_a_large_batch_is_found_without_building_all(system, na
         ("turned", {"x": 2.0}),  # no rotation
         ("share", {"x": 2.5}),
         ("stops", {"x": -2.0}),
+        ("undetermined", {"x": 0.0}),  # a joint that moves no inertia
     ],
 )
 def test_every_kind_of_check_is_made_in_large_batches(change, wrong):
@@ -111,15 +112,22 @@ def test_every_kind_of_check_is_made_in_large_batches(change, wrong):
     m.joint("B", mt.Revolute("z"), bar.at(end, turned), far)
     m.joint("C", mt.Revolute("z"), m.ground.at((1, 1, 0)), far.at((0, 1, 0)))
     m.torque("A", "t*sqrt(x)" if change == "law" else 0)
+    if change == "undetermined":
+        m.joint("E", mt.Revolute("x"), far, m.body("spinner", mass=1.0, inertia=("x", "x", "x")))
     if change == "share":
         m.split("bar", "B", "x/2")
     system = m.build(free=["x"])
     rows = np.ones(1000)
     rows[:500] = np.linspace(1 - 1e-9, 1, 500)
     assert len(system._free.rows({"x": rows})) == 1000
-    rows[[17, 18]] = [wrong["x"], 2 * wrong["x"]]  # neither the least nor the largest of all alone
+    rows[[17, 18]] = [wrong["x"], 2 * wrong["x"]]
+    assert 17 in fresh(system)._doubtful(rows[:, None])  # it is seen as it is, not only as the least or the largest
     with pytest.raises(mt.ModelError, match="row 17 of the parameters"):
         system._free.rows({"x": rows})
+
+
+def fresh(system):
+    return free_parameters.FreeParameters(system._model, system.mechanism.free)
 
 
 def test_values_are_remembered_and_systems_with_them(system, monkeypatch):
