@@ -27,7 +27,7 @@ def linkage(**values: Any) -> mt.Model:
     m.joint("C", mt.Revolute("y"), coupler.at(("b", 0, 0)), rocker.at(("c", 0, 0)))
     m.torque("A", "k*sin(w*t)")
     m.spring(m.ground.at((0, 0, "d")), coupler.at(("b/2", 0, 0)), stiffness="k", damping=0.2, rest="a/2")
-    m.start_at({"A": "a"}, guess={"D": 0.5}, t_end="w")
+    m.start_at({"A": "a"}, guess={"B": 0.7, "D": 0.5}, t_end="w")
     return m
 
 

@@ -252,14 +252,14 @@ def test_loops_of_many_motions_stay_closed_and_move_as_those_of_one():
 def test_each_start_must_close_with_its_own_parameters():
     system = linkage().build(free=["a", "b", "far"])
     values = np.array([0.9, 1.0, 1.1])
-    mine = system.assemble({"A": 1.0}, guess={"D": 0.5})
+    mine = system.assemble({"A": 1.0}, guess={"B": 0.7, "D": 0.5})
     # starts of other lengths are not moved to where they would close: they are refused
     with pytest.raises(mt.MomentreeError, match=r"motion 0: .*the start does not close 'C: .*': gap 0\.0"):
         system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": values}, every=0.5)
     with pytest.raises(mt.MomentreeError, match=r"motion 1: .*the start does not close 'C: .*': gap 0\.0"):
         system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": [1.0, 1.1, 1.2]}, every=0.5)
     # what was closed with them is taken, and moves from there
-    starts = system.assemble_many({"A": 1.0}, {"A": 0.5}, {"D": 0.5}, parameters={"a": values})
+    starts = system.assemble_many({"A": 1.0}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, parameters={"a": values})
     found = system.simulate_many(starts.q, starts.v, 0.5, parameters={"a": values}, every=0.1)
     np.testing.assert_allclose(found.q[:, 0], starts.q, rtol=0, atol=1e-14)
     np.testing.assert_allclose(found.q[:, 0, 0], 1.0, rtol=0, atol=1e-14)
@@ -271,8 +271,8 @@ def test_each_start_must_close_with_its_own_parameters():
 def test_states_stand_for_starts_with_their_parameters_and_their_time():
     system = linkage().build(free=["a", "b", "far"])
     values = np.array([0.9, 1.0, 1.1])
-    batch = system.assemble_many({"A": 0.7}, {"A": 0.5}, {"D": 0.5}, t=0.3, parameters={"a": values})
-    states = [system.assemble({"A": 0.7}, {"A": 0.5}, {"D": 0.5}, t=0.3, parameters={"a": a}) for a in values]
+    batch = system.assemble_many({"A": 0.7}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, t=0.3, parameters={"a": values})
+    states = [system.assemble({"A": 0.7}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, t=0.3, parameters={"a": a}) for a in values]
     settings = {"t_end": 0.6, "every": 0.1}
     expected = system.simulate_many(batch.q, batch.v, parameters={"a": values}, t=0.3, **settings)
     for starts in (batch, states):
@@ -280,7 +280,7 @@ def test_states_stand_for_starts_with_their_parameters_and_their_time():
         assert found.t[0] == 0.3
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
     with pytest.raises(mt.MomentreeError, match=r"the states are of different times, 0 to 0\.3 s"):
-        system.simulate_many([states[0], system.assemble({"A": 0.7}, guess={"D": 0.5})], **settings)
+        system.simulate_many([states[0], system.assemble({"A": 0.7}, guess={"B": 0.7, "D": 0.5})], **settings)
     with pytest.raises(mt.MomentreeError, match="state 1 is one of another system"):
         system.simulate_many([states[0], pendulum().assemble({"A": 1.0})], **settings)
     with pytest.raises(mt.MomentreeError, match="give v, m x nv, too"):
@@ -289,7 +289,7 @@ def test_states_stand_for_starts_with_their_parameters_and_their_time():
 
 def test_limits_are_those_of_each_motion():
     system = linkage().build(free=["far"])
-    start = system.assemble({"A": 1.5}, guess={"D": 0.5})
+    start = system.assemble({"A": 1.5}, guess={"B": 0.7, "D": 0.5})
     far = np.array([2.0, 1.8, 1.2])
     with pytest.raises(
         mt.MomentreeError, match=r"motion 2: joint 'A': the start has angle = 1\.5, outside its limits \(-1\.2, 1\.2\)"

@@ -147,7 +147,7 @@ def test_views_do_not_pile_up():
 
 
 def test_parameters_in_a_start_are_those_of_the_run(system):
-    start = system.assemble({"A": 0.8}, guess={"D": 0.5}, parameters={"m": 2.0})
+    start = system.assemble({"A": 0.8}, guess={"B": 0.7, "D": 0.5}, parameters={"m": 2.0})
     assert start.parameters["m"] == 2.0
     with pytest.raises(mt.MomentreeError, match=r"the start was made with m = 2, not 1.*parameters=start.parameters"):
         system.simulate(start, 0.1)
