@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint format bench lock clean
+.PHONY: help demo test test-long campaign lint format bench lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -18,6 +18,9 @@ test: lint  ## lint, types and all tests (under 6 minutes on 2 cores)
 
 test-long: $(VENV)/.tools  ## slower proofs
 	$(BIN)/python -m pytest -n 2 -m long
+
+campaign: $(VENV)/.tools  ## random mechanisms against the oracle: make campaign N=1000 SEED=0 JOBS=2
+	PYTHONPATH=tests $(BIN)/python -m campaign --n $(or $(N),1000) --seed $(or $(SEED),0) --jobs $(or $(JOBS),2) --shrink
 
 lint: $(VENV)/.tools  ## ruff and mypy
 	$(BIN)/ruff check .

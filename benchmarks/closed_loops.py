@@ -37,8 +37,8 @@ SECTIONS = ("four-bar", "row", "growth", "walker")
 START = 1.0  # rad, of the crank
 OWN_WALKERS: dict[str, dict[str, Any]] = {  # by their settings
     OURS: {},
-    **{f"{OURS}, rtol {rtol:.0e}": {"rtol": rtol} for rtol in (3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)},
-    f"{OURS}, dop853": {"integrator": "dop853", "rtol": 1e-4},
+    **{f"{OURS}, rtol {rtol:.0e}": {"rtol": rtol} for rtol in (3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-8)},
+    f"{OURS}, dop853": {"integrator": "dop853", "rtol": 1e-6},
 }
 LENGTHS = {"short": 0.5, "long": 4.5}  # s, of runs whose difference tells what an evaluation costs
 QUICK = Effort(1, 2.0, (1, 2), 1, (1.0, 2.0), 0.3, (1, 3), 0.2)

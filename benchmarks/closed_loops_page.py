@@ -269,7 +269,7 @@ def _rows(figures: Figures) -> list[str]:
         f"  faster with the number of loops, and it was asked up to {effort.dense} of them. `lcaba` takes these gains,",
         "  but for closures of three rows they do nothing in this version.",
         "- MuJoCo: RK4 of 1 ms, loops as stiff as above.",
-        "- Momentree: `rtol=1e-6`, all else at its default.",
+        "- Momentree: `rtol=1e-8`, all else at its default.",
         "",
     ]
 
@@ -309,7 +309,7 @@ def _walkers(figures: Figures) -> list[str]:
         f"`examples/13_walking_mechanism` on its periodic gait, {seconds:g} s, {seconds / PERIOD:g} turns of the disc.",
         "",
         *table(head, rows),
-        "- Momentree: `radau`, for the model says that it is stiff, at the default `rtol` of 1e-8 and at others.",
+        "- Momentree: `radau`, for the model says that it is stiff, at the default `rtol` of 1e-9 and at others.",
         "- NumPy: the equations in the coordinates of the same tree, written out by hand in",
         "  `benchmarks/walker_numpy.py` and integrated by LSODA (`odeint` of SciPy). It shares nothing with Momentree.",
         "  The hull at the end is compared with what it gives at a tolerance of 1e-12.",

@@ -63,7 +63,7 @@ def row_start(system: mt.System, rate: float) -> State:
     return State(system.mechanism.at_defaults(), np.zeros(system.nq), v, 0.0)
 
 
-ROW_RTOL = 1e-6  # the rivals' errors are larger by far
+ROW_RTOL = 1e-8  # the rivals' errors are larger by far
 
 
 def row_momentree(n: int) -> Callable[[float, float], mt.Run]:

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 import momentree as mt
 from momentree.equations.closure import Configuration
 from momentree.equations.kinematics import records
+from momentree.equations.scaled_rows import CUT_OFF, Scales
 from momentree.model.joints import JOINTS
 from momentree.simulate.assemble import integrate, reference
 from momentree.simulate.state import State
@@ -96,6 +97,30 @@ def four_bars_in_a_row(n: int) -> mt.Model:
         bar = m.body(f"bar{i}", mt.rod(mass=1.0, length=1.0))
         m.joint(f"L{i}", mt.Revolute("z"), posts[i].at((0, 1, 0)), bar)
         m.joint(f"R{i}", mt.Revolute("z"), bar.at((1, 0, 0)), posts[i + 1].at((0, 1, 0)))
+    return m
+
+
+def bennett_off(length: float = 0.0, axis: float = 0.0, scale: float = 1.0) -> mt.Model:
+    """Bennett's linkage with one bar too long (m) and one axis turned (rad): it should not move, nor close."""
+    beta = math.asin(1.5 * math.sin(0.6))
+    a, b = (scale, 0.6, 0), (1.5 * scale, beta, 0)
+    return single_loop_of_hinges([(scale + length, 0.6 + axis, 0), b, a, b])
+
+
+def delta_robot(base: float = 0.2, plate_radius: float = 0.05, arm: float = 0.3, rod: float = 0.6) -> mt.Model:
+    """Three arms on motors M0, M1, M2, each with two parallel rods to a plate (Clavel 1988)."""
+    m = mt.Model("delta robot")
+    plate = m.body("plate", mt.cylinder(mass=0.3, radius=plate_radius, length=0.01))
+    for i in range(3):
+        c, s = math.cos(2 * math.pi * i / 3), math.sin(2 * math.pi * i / 3)
+        upper = m.body(f"arm{i}", mt.rod(mass=0.4, length=arm, radius=0.01))
+        motor = m.ground.at((base * c, base * s, 0), mt.turn("z", 2 * math.pi * i / 3))
+        m.joint(f"M{i}", mt.Revolute("y"), motor, upper)
+        for side, y in (("l", 0.04), ("r", -0.04)):
+            lower = m.body(f"rod{i}{side}", mt.rod(mass=0.1, length=rod, radius=0.005, along="z"))
+            m.joint(f"U{i}{side}", mt.Universal("x", "y"), upper.at((arm, y, 0), mt.turn("x", math.pi)), lower)
+            corner = plate.at((plate_radius * c - y * s, plate_radius * s + y * c, 0))
+            m.joint(f"S{i}{side}", mt.Spherical(), lower.at((0, 0, rod)), corner)
     return m
 
 
@@ -190,6 +215,32 @@ def random_planar_loops(random: np.random.Generator, bodies: int, closing: int) 
     return m, q
 
 
+def joint_pair(kind: str, random: np.random.Generator, scale: float = 1.0, far: float = 0.0) -> mt.Model:
+    """A body held twice by the same kind of joint, about or along one axis, all frames at random: closed at zero.
+
+    Of prismatic joints the second is beside the first. `far` is the distance from the origin (m).
+    """
+    m = mt.Model(f"two {kind} joints")
+    inertia = tuple(random.uniform(1, 1.9, 3) * max(scale**2, 1e-11))
+    body = m.body("body", mass=1.0, com=tuple(random.uniform(-0.3, 0.3, 3) * scale), inertia=inertia)
+    R_F, R_M, Q = (Rotation.random(random_state=random) for _ in range(3))
+    p_F = far * np.array([0.6, -0.48, 0.64]) + random.uniform(-1, 1, 3) * scale
+    p_M = random.uniform(-1, 1, 3) * scale
+    axis = random.standard_normal(3)
+    shift = axis / np.linalg.norm(axis) * random.uniform(0.2, 1) * scale
+    if kind == "Prismatic":
+        shift = shift + np.cross(axis, random.standard_normal(3)) * 0.5 * scale
+    # where the second pair of frames stands in the first, and so in the ground and in the body
+    on_ground = m.ground.at(tuple(p_F + R_F.apply(shift)), (R_F * Q).as_quat())
+    on_body = body.at(tuple(p_M + R_M.apply(shift)), (R_M * Q).as_quat())
+    pitch = {"pitch": 0.3 * scale} if kind == "Screw" else {}
+    m.joint(
+        "one", JOINTS[kind](tuple(axis), **pitch), m.ground.at(tuple(p_F), R_F.as_quat()), body.at(p_M, R_M.as_quat())
+    )
+    m.joint("two", JOINTS[kind](tuple(Q.inv().apply(axis)), **pitch), on_ground, on_body)
+    return m
+
+
 def _seen(tree: mt.System, q: np.ndarray, body: Any, point: np.ndarray) -> tuple[float, ...]:
     """A point of space in the axes of a body."""
     own = tree.mechanism.attach(body.at((0, 0, 0)))
@@ -201,4 +252,5 @@ def closed_state(random: np.random.Generator, system: mt.System, q: np.ndarray, 
     """A state at a configuration where all loops are closed, with random rates that keep them so."""
     v = random.standard_normal(system.nv)
     at = Configuration(system.mechanism, q, v, t)
-    return State(system.mechanism, q, v - np.linalg.pinv(at.jacobian(), rcond=1e-9) @ at.velocities(), t)
+    rows = Scales(system.mechanism).scaled(at)
+    return State(system.mechanism, q, v - rows.shortest(rows.scaled(at.velocities()), CUT_OFF), t)

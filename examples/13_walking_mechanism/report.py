@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import momentree as mt
+from momentree.look.picture_files import save_picture
 
 E1, E2, E3 = 1.5, 0.05, 0.3  # m, as in model.toml
 WEIGHT = 25.4 * 9.8  # N
@@ -245,5 +245,4 @@ def dress(axes: Any) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    with rc_context({"svg.hashsalt": "momentree", "svg.fonttype": "none"}):
-        figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
+    save_picture(figure, path, dpi=110)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -124,10 +125,13 @@ def run(
     integrator: Annotated[
         str | None, typer.Option(help="dop853 (default; radau if the model is stiff), dopri5, rk4, verlet(4).")
     ] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-8 if not given.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-12 (dop853) or 1e-9 if not given.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
     every: Annotated[float | None, typer.Option(help="Seconds between samples; each step is one if not given.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Estimate the error by a second, more accurate simulation.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the run to this NetCDF file.")] = None,
     resume: Annotated[
         bool,
@@ -143,7 +147,7 @@ def run(
     """
     chosen: dict[str, Any] = {
         **{"t_end": t_end, "formulation": formulation, "closure": closure, "integrator": integrator},
-        **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every},
+        **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None},
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
     start = (_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
@@ -153,7 +157,7 @@ def run(
     if file is None and not resume:
         raise typer.BadParameter("give a model file, or --resume and --out.")
     if plot is not None:
-        from momentree.look.run_picture import check_picture
+        from momentree.look.picture_files import check_picture
 
         check_picture(plot)
     with _told_plainly():
@@ -324,13 +328,27 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 def main() -> None:
     """Exit status: 0 done, 1 the model is bad (message on stderr), 2 the command line is wrong."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except MomentreeError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # the reader went away, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # of standard output: files have errors of their own
+        _refuse_to_print(error)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _refuse_to_print(error: OSError) -> None:
+    """Say why nothing can be printed, and end; what is still to be printed is given up."""
+    with contextlib.suppress(OSError):
+        reason = f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
+        print(f"{reason}. Choose another file.", file=sys.stderr, flush=True)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(1)

@@ -371,11 +371,12 @@ class System:
         formulation: str = "hamiltonian",
         closure: str = "project",
         integrator: str | None = None,
-        rtol: float = 1e-8,
+        rtol: float | None = None,
         atol: float | None = None,
         step: float | None = None,
         every: float | None = None,
         gain: float = 5.0,
+        verify: bool = False,
         events: Mapping[str, Any] | None = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
@@ -386,6 +387,7 @@ class System:
 
         The integrator is "dop853" unless given, "radau" where the model says that its motion is stiff.
         `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
+        With `verify`, the error is estimated by a second, more accurate simulation: `run.error`.
         With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
@@ -397,7 +399,7 @@ class System:
         said = at._model.start
         suits = "radau" if said is not None and said.stiff else "dop853"
         chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator or suits}
-        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every}
+        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")

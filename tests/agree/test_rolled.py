@@ -188,3 +188,16 @@ def test_planes_of_all_directions_share_one_group():
     assert len(code.passes[0].groups) <= 3
     found = kernel_of(system.mechanism, "forward_dynamics", "rolled")([*given.values(), np.zeros(1)])
     same(found, np.array(articulated.forward_dynamics(system.mechanism, *given.values())), 1e-12)
+
+
+def test_a_massless_carrier_has_no_inertia_of_its_own_in_rolled_code_either():
+    m = mt.Model("carrier on a slider")
+    before = m.ground
+    for i in range(10):
+        body = m.body(f"b{i}", massless=True) if i == 4 else m.body(f"b{i}", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        joint = mt.Prismatic((1, 2, 3)) if i == 4 else mt.Revolute("xyz"[i % 3])
+        m.joint(f"j{i}", joint, before.at((0.3, 0.1 * i, 0)), body)
+        before = body
+    q, v = np.random.default_rng(4).standard_normal((2, 10))
+    straight, rolled = (m.build(code=code).forward_dynamics(q, v) for code in ("straight-line", "rolled"))
+    same(rolled, straight, 1e-12)

@@ -21,7 +21,7 @@ import numpy as np
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.batches import coordinate_array, coordinates, numbers, scalars
-from momentree.equations.closure import Array, ClosingJoint, Configuration, row_names
+from momentree.equations.closure import Array, Block, ClosingJoint, Configuration, row_names
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
 from momentree.equations.loops import act, hold_accelerations, part_ways, recorded_loops
@@ -268,8 +268,8 @@ class _Row:
         J, known = rows[:, :n] - rows[:, n:], rows[:, n]
         held = [i for joint in given for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
         wanted = np.concatenate([np.zeros(0), *given.values()])
-        everything, columns = np.arange(n), self.scales.columns
-        blocks = [(everything, J), *((everything, row[None]) for row in np.eye(n)[held])]
+        everything, columns = np.arange(n, dtype=np.intp), self.scales.columns
+        blocks: list[Block] = [(everything, J), *((everything, row[None]) for row in np.eye(n)[held])]
         G = ScaledRows(blocks, _closing_scales(mechanism), columns)
         N = self._passing(G)
         if N.shape[1]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from momentree.equations.closure import Array, Configuration, row_names
+from momentree.equations.closure import Configuration, row_names
 from momentree.equations.scaled_rows import CUT_OFF
 from momentree.simulate.assemble import assemble
 from momentree.simulate.nearby import nearby, rows_at
@@ -68,14 +68,16 @@ def gruebler(mechanism: Mechanism) -> int:
 def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
     """Assemble (or take the state given), find the independent rows there and nearby, and name the others."""
     state = state or assemble(mechanism)
-    here, probes = rows_at(mechanism, state.q, state.t), list(nearby(mechanism, state.q, state.t))
-    closed = [q for q, misfit in probes if misfit <= 1]
+    here = Configuration(mechanism, state.q, t=state.t)
+    probes = list(nearby(here))
+    closed = [probe.at for probe in probes if probe.misfit <= 1]
     # a finite way off, constraints that are nearly redundant may open their loop beyond its tolerance
-    cut = CUT_OFF if closed or not probes or not here.dense else STRICT
-    kept = here.independent(cut)
+    rows = rows_at(here)
+    cut = CUT_OFF if closed or not probes or not rows.dense else STRICT
+    kept = rows.independent(cut)
     first = len(kept)
-    for q in closed:
-        more = rows_at(mechanism, q, state.t).independent(cut)
+    for at in closed:
+        more = rows_at(at).independent(cut)
         if len(more) > len(kept):
             kept = more
     names = row_names(mechanism, on_rates=True)
@@ -88,16 +90,15 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
         redundant=tuple(name for i, name in enumerate(names) if i not in independent),
         singular=first < len(kept),
         state=state,
-        give=_give(mechanism, [state.q, *closed], state.t) if len(kept) < len(names) else None,
+        give=_give(mechanism, [here, *closed]) if len(kept) < len(names) else None,
     )
 
 
-def _give(mechanism: Mechanism, configurations: Sequence[Array], t: float) -> Give | None:
+def _give(mechanism: Mechanism, configurations: Sequence[Configuration]) -> Give | None:
     """The loop that stays open the most by its tolerance, unless all close to round-off."""
     most: tuple[float, Give] | None = None
-    for q in configurations:
-        joints = Configuration(mechanism, q, t=t).joints
-        for joint, size, tolerance in zip(joints, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
+    for at in configurations:
+        for joint, size, tolerance in zip(at.joints, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
             gap = joint.directions @ joint.gap()
             lengths = [size if not any(row.direction.linear) else 1.0 for row in joint.rows]
             length = float(np.abs(gap * lengths).max(initial=0.0))

@@ -106,7 +106,7 @@ def singularity(
     | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
     """
     if rank is None:
-        places = np.stack([q, *(near for near, misfit in nearby(mechanism, q, t) if misfit <= 1)])
+        places = np.stack([q, *(near.q for near in nearby(Configuration(mechanism, q, t=t)) if near.misfit <= 1)])
         times = np.full(len(places), t)
         rank = int(_ranks(strengths(mechanism, places, times, driven), _gap(mechanism, places, times)).max(initial=0))
     return float(_ratios(strengths(mechanism, q[None], np.array([t]), driven), rank)[0])

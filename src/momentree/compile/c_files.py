@@ -10,6 +10,7 @@ from momentree.compile.c_code import c_function, c_preamble, c_prototype, identi
 from momentree.compile.tape import Tape
 from momentree.compile.tracing import Arguments, trace
 from momentree.errors import MomentreeError
+from momentree.files.atomic_write import write_files
 from momentree.model.joint import Joint
 from momentree.structure.mechanism import Mechanism
 
@@ -28,7 +29,7 @@ _SIZES = {"mass_matrix": "NV * NV"}
 
 
 def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iterable[str]) -> None:
-    """Write `path`, which ends in .c, and the header beside it; nothing is written unless everything can be traced."""
+    """Write `path`, which ends in .c, and the header beside it; both or none of them are written."""
     target = Path(path)
     if target.suffix != ".c":
         raise MomentreeError(f"'{target}': a file of C ends in .c. Try '{target.with_suffix('.c')}'.")
@@ -39,12 +40,8 @@ def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iter
     if not wanted:
         raise MomentreeError(f"'{target}': what is empty. Name at least one of {', '.join(_MEANINGS)}.")
     traced = {quantity: trace(mechanism, quantity) for quantity in wanted}
-    texts = {target: source(prefix, traced), target.with_suffix(".h"): header(mechanism, prefix, traced)}
-    for file, text in texts.items():
-        try:
-            file.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise MomentreeError(f"'{file}': cannot be written: {error.strerror or error}.") from None
+    texts = {target.with_suffix(".h"): header(mechanism, prefix, traced), target: source(prefix, traced)}
+    write_files({file: (text,) for file, text in texts.items()})
 
 
 def source(prefix: str, traced: Traced) -> str:

@@ -11,7 +11,9 @@ written is never an error: the machine code is then made anew.
 | ~/Library/Caches/momentree              | macOS         |
 | %LOCALAPPDATA%\\momentree               | Windows       |
 
-What is kept will be run: a folder of another user, or one that everybody may write to, is not used.
+What is kept will be run. A folder or a file is used only if it belongs to this user or the administrator and neither
+its group nor everybody may write to it. Both are looked at after they were opened, so that it does not matter who may
+rename the folders above. The folder is made with mode 700, files with 600.
 """
 
 from __future__ import annotations
@@ -61,11 +63,12 @@ def get(key: str) -> bytes | None:
     """What is kept under a key; None where nothing is, or where it is damaged."""
     with contextlib.suppress(OSError):
         where = folder()
-        if where is None or not _trusted(where):
+        if where is None:
             return None
         place = _place(where, key)
-        with open(place, "rb") as file:
-            kept = file.read()
+        kept = _read(where, os.path.basename(place))
+        if kept is None:
+            return None
         content = kept[len(_head(key, b"")) :]
         if kept == _head(key, content) + content:
             with contextlib.suppress(OSError):
@@ -134,7 +137,7 @@ def _write(place: str, content: bytes) -> None:
     """The whole file or none, also when several processes write it at once, or one is killed while it does."""
     unfinished = f"{place.removesuffix('.o')}.{os.urandom(8).hex()}.part"
     try:
-        with open(unfinished, "xb") as file:
+        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
         os.replace(unfinished, place)
     except BaseException:
@@ -147,9 +150,29 @@ def _delete(place: str) -> None:
         os.unlink(place)
 
 
+def _read(where: str, name: str) -> bytes | None:
+    """A file of the folder; None where others may have written it."""
+    if sys.platform == "win32":
+        with open(os.path.join(where, name), "rb") as file:
+            return file.read()
+    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        if not _is_ours(os.fstat(folder)):
+            return None
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    finally:
+        os.close(folder)
+    with open(handle, "rb") as file:
+        return file.read() if _is_ours(os.fstat(handle)) else None
+
+
 def _trusted(where: str) -> bool:
     """Whether none but this user and the administrator may have put there what is to be run."""
+    return sys.platform == "win32" or _is_ours(os.stat(where))
+
+
+def _is_ours(told: os.stat_result) -> bool:
     if sys.platform == "win32":
         return True
-    told = os.stat(where)
-    return told.st_uid in (0, os.geteuid()) and not told.st_mode & stat.S_IWOTH
+    others = told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return told.st_uid in (0, os.geteuid()) and not others

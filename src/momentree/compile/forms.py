@@ -22,6 +22,7 @@ from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import Vector
 from momentree.structure.closing import Arranged
 from momentree.structure.mechanism import Reversed
+from momentree.structure.reach import Reach
 
 Form = Any
 
@@ -138,7 +139,9 @@ def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tupl
         case ArticulatedInertia():
             return ArticulatedInertia, (thing.K, thing.H, thing.J)
         case Bundle():
-            return Bundle, (thing.F, thing.b, thing.Phi, thing.size)
+            return Bundle, (thing.F, thing.b, thing.Phi, thing.scale)
+        case Reach():
+            return Reach, (thing.f, thing.m, thing.d)
         case Axes():
             return Axes, (thing.columns,)
         case Spin():

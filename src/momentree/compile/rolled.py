@@ -274,7 +274,8 @@ class RolledRecords(Records):
         names: set[str] = set()
         for bodies, generally in alike:
             group = Group(0, bodies[:1])
-            record = self._record(group, set(), generally)
+            made_before = set(self._made[bodies[0]])  # as inputs: a body's own inertia may be zero before children add
+            record = self._record(group, made_before, generally)
             for _, step in steps:
                 made, to_parent = step(record)
                 vars(record).update(made)

@@ -18,17 +18,20 @@ from momentree.equations.loops import _opening, _second_in_first, joints_of_loop
 from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions import Expression, Reference
 from momentree.model.joint import Row
+from momentree.model.joints import Universal
 from momentree.model.values import TIME
 from momentree.spatial import Motion, Rotation, Vector
 from momentree.spatial.rotation import rotation_vector
 from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Block = tuple[Places, Array]  # columns, and rows there
 
 
 def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
     """ "C: translation along y", and the names of the constraints; those on rates only if asked for."""
-    rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.joint.rows(loop.joint.reference())]
+    rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.rows]
     return [f"{loop}: {row}" for loop, row in rows] + [c.name for c in mechanism.closures if c.holonomic or on_rates]
 
 
@@ -43,13 +46,19 @@ class Configuration:
         t: float = 0.0,
         parameters: Mapping[Reference, Any] | None = None,
     ):
-        self.mechanism, self.q, self.t, self.parameters = mechanism, q, t, parameters
-        self.u = np.zeros(mechanism.nv) if u is None else u
+        self.mechanism, self.q, self.u, self.t, self.parameters = mechanism, q, u, t, parameters
 
     @cached_property
     def bodies(self) -> Records:
-        """The ground and the bodies, placed and moving."""
+        """The ground and the bodies, placed and, where rates are given, moving."""
         return records(self.mechanism, self.q, self.u, t=self.t, parameters=self.parameters)
+
+    @cached_property
+    def moving(self) -> Configuration:
+        """The same with bodies that move: at rest, but for what is prescribed, where no rates are given."""
+        if self.u is not None:
+            return self
+        return Configuration(self.mechanism, self.q, np.zeros(self.mechanism.nv), self.t, self.parameters)
 
     @cached_property
     def joints(self) -> list[ClosingJoint]:
@@ -64,8 +73,8 @@ class Configuration:
 
     def velocities(self) -> Array:
         """The velocity of each row, constraints on rates included: J u and the part that prescribed motion causes."""
-        found = [joint.directions @ joint.velocity() for joint in self.joints]
-        found += [np.array([self._rate(closure)]) for closure in self.mechanism.closures]
+        found = [joint.directions @ joint.velocity() for joint in self.moving.joints]
+        found += [np.array([self.moving._rate(closure)]) for closure in self.mechanism.closures]
         return np.concatenate([np.zeros(0), *found])
 
     def jacobian(self, on_rates: bool = False) -> Array:
@@ -78,13 +87,13 @@ class Configuration:
             start += len(block)
         return J
 
-    def blocks(self, on_rates: bool = False) -> Iterator[tuple[Array, Array]]:
+    def blocks(self, on_rates: bool = False) -> Iterator[Block]:
         """J in parts: for each loop and constraint, the columns (rates) that it depends on and its rows there."""
         for joint in self.joints:
             yield joint.columns, joint.directions @ joint.block
         for closure in self.mechanism.closures:
             if closure.holonomic or on_rates:
-                yield np.arange(self.mechanism.nv), self._slopes(closure)[None]
+                yield np.arange(self.mechanism.nv, dtype=np.intp), self._slopes(closure)[None]
 
     # --- what expressions call by name ------------------------------------------------------------------------------
 
@@ -94,8 +103,8 @@ class Configuration:
         return tuple(self.bodies[place.number].q if isinstance(place, TreeBody) else place.q)
 
     def rates_of(self, joint: str) -> tuple[float, ...]:
-        place = self._place(joint)
-        return tuple(self.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
+        place = self.moving._place(joint)
+        return tuple(self.moving.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
 
     def rate_slopes(self, joint: str) -> Array:
         """How the rates of any joint depend on the rates of the tree: one row for each."""
@@ -177,7 +186,7 @@ class ClosingJoint:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        return self.loop.joint.rows(self.q)
+        return self.loop.joint.rows(self.q) if isinstance(self.loop.joint, Universal) else self.loop.rows
 
     @cached_property
     def directions(self) -> Array:
@@ -224,10 +233,11 @@ class ClosingJoint:
         return J
 
     @cached_property
-    def columns(self) -> Array:
+    def columns(self) -> Places:
         """The rates of the joints on the loop: the only ones that count."""
         bodies = self.configuration.mechanism.bodies
-        return np.array([i for number, _ in self._signed for i in range(*bodies[number - 1].v.indices(1 << 60))], int)
+        slices = [bodies[number - 1].v for number, _ in self._signed]
+        return np.array([i for v in slices for i in range(v.start, v.stop)], dtype=np.intp)
 
     @cached_property
     def block(self) -> Array:

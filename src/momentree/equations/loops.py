@@ -9,6 +9,7 @@ the bodies on their way inward is told in open_rows.py, all of it in docs/theory
 | rows            | in axes of the first body, at O                                                           |
 | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
 | known           | the part of the opening of each row that is known beforehand                              |
+| misfit          | the square of the closure error, of the loop's length: 0 where the loop is closed          |
 | q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
 | pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
 | push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
@@ -20,12 +21,14 @@ from collections.abc import Callable, Sequence
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint import Coordinates, Joint
-from momentree.model.joints import Fixed, Spherical, Universal
+from momentree.model.joints import Fixed, Screw, Spherical, Universal
 from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial.scalar import select
 from momentree.spatial.symmetric import inverse
 from momentree.structure.closing import closing_plan
 from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Loop, Mechanism
+from momentree.structure.reach import loop_lengths, reaches
 
 # --- the records ---
 
@@ -36,16 +39,21 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
     `still`: the ground does not move, or accelerate, in what is to be found.
     """
     rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
+    lengths = loop_lengths(mechanism)
     plan = closing_plan(mechanism, [len(each) for each in rows], still)
+    for record, reach in zip(bodies[1:], reaches(mechanism, plan, rows, lengths)[1:], strict=True):
+        record.reach = reach
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
     _anchor(bodies)
     for record, place in zip(bodies[1:], plan.places[1:], strict=True):
         record.parent, record.arranged = place.parent, place.arranged
     found = run(bodies, plan.order)
-    found.loops = run([Record(number=0), *(_loop(*each) for each in zip(mechanism.loops, rows, strict=True))])
+    loops = zip(mechanism.loops, rows, lengths, strict=True)
+    found.loops = run([Record(number=0), *(_loop(*each) for each in loops)])
     _join(mechanism, found)
     for record, node in zip(found.loops[1:], plan.node_of, strict=True):
         record.node = found[node]
+        found[node].closing = record
     for record, place in zip(found[1:], plan.places[1:], strict=True):
         for i, end in enumerate(place.ends):
             setattr(record, f"end{i}", found.loops[end.loop + 1])
@@ -81,7 +89,7 @@ def _anchors(mechanism: Mechanism) -> list[Vector]:
 def joints_of_loops(mechanism: Mechanism, moving: Records) -> Records:
     """The records of the loops, faced: those that close them or, where loops are left open, without rows."""
     if not hasattr(moving, "loops"):
-        moving.loops = Records([Record(number=0), *(_loop(loop, ()) for loop in mechanism.loops)])
+        moving.loops = Records([Record(number=0), *(_loop(loop, (), 0.0) for loop in mechanism.loops)])
         _anchor(moving)
         _join(mechanism, moving)
         moving.outward(carry_offset)
@@ -97,14 +105,21 @@ def _node(number: int) -> Record:
     return Record(number=number, parent=-1, mount=Transform(), joint=Fixed(), inertia=inertia, **nothing)
 
 
-def _loop(loop: Loop, rows: Sequence[Force]) -> Record:
+def _loop(loop: Loop, rows: Sequence[Force], length: Scalar) -> Record:
     R = loop.first.placement.rotation
     turned = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
     frames = {"first_frame": loop.first.placement, "second_frame": loop.second.placement}
     joint = loop.joint.with_fields(motion=None)
     if isinstance(joint, Universal):  # its last row is across both axes, one in each body
         turned = turned[:3]
-    return Record(joint=joint, rows=turned, **frames)
+    return Record(joint=joint, rows=turned, per_length=_reciprocal(length), **frames)
+
+
+def _reciprocal(length: Scalar) -> Scalar:
+    """1 / length; 0 of a loop without lengths, which has nothing to compare an offset with."""
+    if isinstance(length, (int, float)):
+        return 1 / length if length else 0.0
+    return select(length, 1 / length, 0.0)
 
 
 def carry_offset(body: Record, parent: Record) -> Fields:
@@ -137,7 +152,36 @@ def face(loop: Record) -> Fields:
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
     on_first, on_second = (tuple(pair[end] for pair in pairs) for end in (0, 1))
     faced = {"E": E, "arm": arm, "lines": rows, "on_first": on_first, "on_second": on_second}
-    return {**faced, "known": (0,) * len(rows)}
+    return {**faced, "known": (0,) * len(rows), "misfit": _misfit(loop, E, arm)}
+
+
+def _misfit(loop: Record, E: Rotation, arm: Vector) -> Scalar:
+    """The sum of squared closure errors, offsets by the length of the loop; a thread, or a turn it makes, aside.
+
+    Without the coordinates of the joint, other than `measure`: axes that should be in line are compared.
+    """
+    offset, turned = (arm - loop.first_frame.offset) * loop.per_length, _out_of_line(loop, E)
+    rows = loop.rows[:-1] if isinstance(loop.joint, Screw) else loop.rows
+    total: Scalar = 0
+    for row in rows:
+        total = total + _square(offset @ row.linear) + _square(turned @ row.angular)
+    if isinstance(loop.joint, Universal):
+        a, b = _axes_of(loop, E)
+        total = total + _square(a @ b - loop.joint.first @ loop.joint.second)
+    return total
+
+
+def _out_of_line(loop: Record, E: Rotation) -> Vector:
+    """How far the second frame is turned against what the joint allows, if that is a turn about one axis or none."""
+    axes = [axis.angular for axis in loop.joint.axes(loop.joint.reference()).columns if axis.angular is not ZERO]
+    R_F, R_M = loop.first_frame.rotation, E @ loop.second_frame.rotation
+    if not axes:
+        return _skew_part(R_M @ R_F.T)
+    return (R_F @ axes[0]).cross(R_M @ axes[0])
+
+
+def _square(x: Scalar) -> Scalar:
+    return x * x
 
 
 def measure(loop: Record) -> Fields:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from momentree.equations.closure import Array, Configuration
+from momentree.equations.closure import Array, Block, Configuration, Places
 from momentree.model.joint import Joint
 from momentree.spatial import Force, Scalar
 from momentree.spatial.scalar import maximum, minimum, sqrt
@@ -26,8 +26,10 @@ from momentree.structure.mechanism import Mechanism
 
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
 WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
-LARGEST_DENSE = 60_000  # entries of J: some 200 rows; beyond it is sparse
+LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
+MOST_OFF_CLOSED = 1e-2  # what it becomes at most where loops are open
 TURNS = 3  # of the filtered solve
+SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
 def rate_units(joint: Joint) -> tuple[str, ...]:
@@ -41,7 +43,7 @@ def row_scales(mechanism: Mechanism) -> Array:
     """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
     found = []
     for number, loop in enumerate(mechanism.loops):
-        found += [row_scale(mechanism, number, row.direction) for row in loop.joint.rows(loop.joint.reference())]
+        found += [row_scale(mechanism, number, row.direction) for row in loop.rows]
     return _stacked(found)
 
 
@@ -56,7 +58,7 @@ def row_tolerances(mechanism: Mechanism) -> Array:
     """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
     found = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-        found += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.joint.rows(loop.joint.reference()))
+        found += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
     return _stacked(found)
 
 
@@ -78,9 +80,10 @@ def column_scales(mechanism: Mechanism) -> Array:
 def cut_off(gap: float) -> float:
     """The cut-off at a configuration that is open by `gap` (scaled): redundant rows look independent there by so much.
 
-    Its square is the regularization of the loop solve (docs/theory/loops.md).
+    Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
+    constraints that are independent must still count.
     """
-    return math.hypot(CUT_OFF, 10 * gap)
+    return math.hypot(CUT_OFF, min(10 * gap, MOST_OFF_CLOSED))
 
 
 class Scales:
@@ -92,7 +95,7 @@ class Scales:
 
     def scaled(self, at: Configuration, on_rates: bool = False, more: Sequence[tuple[Array, str]] = ()) -> ScaledRows:
         """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
-        everything = np.arange(self.mechanism.nv)
+        everything: Places = np.arange(self.mechanism.nv, dtype=np.intp)
         blocks = [*at.blocks(on_rates), *((everything, np.asarray(row)[None]) for row, _ in more)]
         return ScaledRows(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
 
@@ -104,7 +107,7 @@ class Scales:
 class ScaledRows:
     """J in scaled rows and columns at one configuration: rows of loops, of constraints, and of joints (the last)."""
 
-    def __init__(self, blocks: Sequence[tuple[Array, Array]], rows: Array, columns: Array, last: Sequence[float] = ()):
+    def __init__(self, blocks: Sequence[Block], rows: Array, columns: Array, last: Sequence[float] = ()):
         others = list(_beyond(blocks, len(rows)))
         norms = [np.linalg.norm(block * columns[places]) for places, block in others[: len(others) - len(last)]]
         self.row_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
@@ -115,7 +118,7 @@ class ScaledRows:
     def dense(self) -> bool:
         return isinstance(self.J, np.ndarray)
 
-    def among(self, columns: Array) -> ScaledRows:
+    def among(self, columns: Places) -> ScaledRows:
         """The same with some of the columns only."""
         found = object.__new__(ScaledRows)
         found.row_scales, found.column_scales, found.J = (
@@ -179,8 +182,7 @@ class ScaledRows:
     def independent(self, cut: float, rank: int | None = None) -> list[int]:
         """Rows that span all the others, the first among equals; as many as `rank` says where it is known."""
         if not self.dense:
-            new = self._pivots(cut * cut)
-            return np.flatnonzero(new > 4 * cut * cut).tolist()
+            return np.flatnonzero(self._new_in_rows() > cut * cut).tolist()
         count = self.rank(cut) if rank is None else rank
         if not count:
             return []
@@ -208,13 +210,20 @@ class ScaledRows:
         shifted = (self._gram + shift * identity(self.J.shape[0])).tocsc()
         return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
-    def _pivots(self, shift: float) -> Array:
-        """shift + what is new in each row, squared, after the rows that were eliminated before it."""
-        factors = self._factors(shift)
-        return np.asarray(factors.U.diagonal()[factors.perm_c])
+    def _new_in_rows(self) -> Array:
+        """What is new in each row, squared, after the rows that were eliminated before it: the pivots of J J'.
+
+        That of a redundant row is proportional to the shift, often many times as large: two shifts tell what it is
+        without one.
+        """
+        pivots = []
+        for shift in SHIFTS:
+            factors = self._factors(shift)
+            pivots.append(np.asarray(factors.U.diagonal()[factors.perm_c]))
+        return np.asarray(pivots[0] - SHIFTS[0] * (pivots[1] - pivots[0]) / (SHIFTS[1] - SHIFTS[0]))
 
 
-def _beyond(blocks: Sequence[tuple[Array, Array]], rows: int) -> Iterable[tuple[Array, Array]]:
+def _beyond(blocks: Sequence[Block], rows: int) -> Iterable[Block]:
     """The blocks, of one row each, below those of loops."""
     start = 0
     for places, block in blocks:
@@ -223,7 +232,7 @@ def _beyond(blocks: Sequence[tuple[Array, Array]], rows: int) -> Iterable[tuple[
         start += len(block)
 
 
-def _assembled(blocks: Sequence[tuple[Array, Array]], rows: Array, columns: Array) -> Any:
+def _assembled(blocks: Sequence[Block], rows: Array, columns: Array) -> Any:
     """One matrix of scaled blocks: an array, or sparse where that would be large."""
     m, n = len(rows), len(columns)
     starts = np.cumsum([0, *(len(block) for _, block in blocks)])

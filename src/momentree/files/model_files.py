@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from momentree.errors import ModelError, Problem, suggestion
+from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
@@ -57,15 +57,10 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise ModelError(
             [Problem(str(path), f"was not written, for a file cannot hold everything: {error}.")]
         ) from None
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(target)
+        write_whole(path, text)
     except OSError as error:
-        raise ModelError([Problem(str(path), f"cannot be written: {error.strerror or error}.")]) from None
-    finally:
-        beside.unlink(missing_ok=True)
+        raise ModelError([Problem(printable(path), reason_and_way_out(path, error))]) from None
 
 
 def dumps(model: Model) -> str:
@@ -192,18 +187,8 @@ class _Reader:
 
     def model(self) -> Model:
         kinds = ("body", "joint", *ELEMENTS)
-        own = (
-            "momentree",
-            "name",
-            "gravity",
-            "tolerance",
-            "inertia_check",
-            "parameters",
-            "ground",
-            "structure",
-            "start",
-        )
-        known = (*own, *kinds)
+        settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
+        known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files import load
+from momentree.files.atomic_write import printable, real_path, reason_of, write_file
 from momentree.look.graph_picture import draw_graph
 from momentree.look.tables import structure_report
 
@@ -75,12 +76,12 @@ def report(example: Example, out: Path) -> Iterator[str]:
     yield text
     folder = out / example.name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "structure.txt").write_text(text + "\n", encoding="utf-8")
+        real_path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MomentreeError(
-            f"{folder}: cannot be written: {error.strerror}. Choose another folder with --out."
+            f"{printable(folder)}: cannot be written: {reason_of(error)}. Choose another folder with --out."
         ) from None
+    write_file(folder / "structure.txt", text, "\n")
     for suffix in ("svg", "png"):
         draw_graph(system.structure, folder / f"graph.{suffix}")
     if system.t_end is not None:
@@ -89,7 +90,7 @@ def report(example: Example, out: Path) -> Iterator[str]:
         for line in _motion(example, system, folder):
             yield line
             told.append(line)
-        (folder / "summary.txt").write_text("\n".join(told) + "\n", encoding="utf-8")
+        write_file(folder / "summary.txt", "\n".join(told), "\n")
     yield ""
     yield f"Report in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}"
 

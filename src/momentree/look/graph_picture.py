@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +26,7 @@ from momentree.look.graph_layout import (
     lay_out,
     text_width,
 )
+from momentree.look.picture_files import check_picture, save_picture
 from momentree.structure.graph import Graph
 from momentree.structure.structure import Structure
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Transform
 
-METADATA: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None}}
 MOST_NAMED, MOST_BODIES, LONGEST_NAME = 150, 2000, 24
 MOST_PIXELS, LONGEST_SIDE = 4e7, 60_000  # of a PNG
 LOOPS = ("#0072b2", "#d55e00", "#009e73", "#b8578b", "#332288", "#8a8a20", "#882255", "#2f8fc4")  # colour-blind safe
@@ -50,8 +48,8 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
     above 2000 the picture is refused.
     """
     graph = structure if isinstance(structure, Graph) else structure.graph
-    if path is not None and Path(path).suffix.lower() not in METADATA:
-        raise MomentreeError(f"{os.fspath(path)}: not a kind of picture. End the name in {', '.join(METADATA)}.")
+    if path is not None:
+        check_picture(path)
     if graph.n > MOST_BODIES:
         message = f"a picture of {graph.n} bodies would not be readable. Draw a part of at most {MOST_BODIES}."
         raise MomentreeError(f"draw_graph: {message}")
@@ -62,7 +60,7 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
     _write_legend(sheet, {chord.split for chord in chords})
     figure = _painted(sheet)
     if path is not None:
-        _save(figure, Path(path))
+        save_picture(figure, path, _resolution(figure))
     return figure
 
 
@@ -204,15 +202,7 @@ def _paint_body(figure: Figure, place: Transform, body: Body, number: int, lette
         _write(figure, place, (left + 2 * radius + 3, y), body.name, letters, color=body.colour, ha="left")
 
 
-def _save(figure: Figure, path: Path) -> None:
-    from matplotlib import rc_context
-
-    suffix, size, sheet = path.suffix.lower(), figure.get_size_inches(), io.BytesIO()
-    dpi = min(200, LONGEST_SIDE / size.max(), (MOST_PIXELS / size.prod()) ** 0.5)
-    fixed: Any = {"svg.hashsalt": "momentree", "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.bbox": None}
-    with rc_context(fixed):
-        figure.savefig(sheet, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
-    try:
-        path.write_bytes(sheet.getvalue())
-    except OSError as error:
-        raise MomentreeError(f"{path}: cannot be written: {error.strerror or error}.") from None
+def _resolution(figure: Figure) -> float:
+    """Dots per inch; fewer of a large picture."""
+    size = figure.get_size_inches()
+    return float(min(200, LONGEST_SIDE / size.max(), (MOST_PIXELS / size.prod()) ** 0.5))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.errors import MomentreeError
 from momentree.look.graph_layout import GREY, INK
-from momentree.look.graph_picture import LOOPS, METADATA, short
+from momentree.look.graph_picture import LOOPS, short
+from momentree.look.picture_files import check_picture, save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +24,6 @@ LONGEST = 60  # letters of a name in a title or a legend
 FINEST = 2000  # columns into which a long run is drawn
 COLOURS = LOOPS
 PLAIN: Any = {"parse_math": False}  # names are names, whatever signs they are made of
-
-
-def check_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse what no picture can be written to, before anything is computed."""
-    if Path(path).suffix.lower() not in METADATA:
-        raise MomentreeError(f"{os.fspath(path)}: not a kind of picture. End the name in {', '.join(METADATA)}.")
 
 
 def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None) -> Figure:
@@ -53,7 +45,7 @@ def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Seque
     more = f"; {len(shown)} of {len(named)} joints" if len(named) > len(shown) else ""
     figure.suptitle(f"{short(run.mechanism.name, LONGEST)}{more}", color=INK, fontsize=11, **PLAIN)
     if path is not None:
-        _save(figure, Path(path))
+        save_picture(figure, path, dpi=150)
     return figure
 
 
@@ -118,16 +110,3 @@ def thinned(t: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArra
         kept |= {int(part[values[part].argmin()]), int(part[values[part].argmax()])}
     places = np.array(sorted(kept))
     return t[places], values[places]
-
-
-def _save(figure: Figure, path: Path) -> None:
-    from matplotlib import rc_context
-
-    sheet = io.BytesIO()
-    fixed: Any = {"svg.hashsalt": "momentree", "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.bbox": None}
-    with rc_context(fixed):
-        figure.savefig(sheet, format=path.suffix.lower()[1:], dpi=150, metadata=METADATA[path.suffix.lower()])
-    try:
-        path.write_bytes(sheet.getvalue())
-    except OSError as error:
-        raise MomentreeError(f"{path}: cannot be written: {error.strerror or error}.") from None

@@ -29,6 +29,7 @@ def run_summary(run: Run) -> str:
         ("largest gap", f"{run.closure.max(initial=0.0):.2e} (m, rad)" if _closes(run) else "no loops, no constraints"),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J went through"),
     ]
+    rows += [("error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
     lines = [f"{run.mechanism.name}: run"] + [f"  {name:<12} {text}" for name, text in rows if text]
     return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
@@ -47,6 +48,7 @@ def run_data(run: Run) -> dict[str, Any]:
             "statistics": dataclasses.asdict(run.statistics),
             "closure": {"largest_gap": run.closure.max(initial=0.0), "largest_rate": run.closure_rate.max(initial=0.0)},
             "energy_J": {"largest_imbalance": account.error, "went_through": account.through},
+            "error": run.error and dataclasses.asdict(run.error),
             "last": _last(run) if len(run.t) else None,
             "warnings": list(run.warnings),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +139,8 @@ def mobility_text(report: Mobility | str) -> str:
         shown = report.redundant[:24]
         lines.append(f"{len(report.redundant)} redundant rows:")
         lines += [f"  {name}" for name in shown] + ["  ..."] * (len(report.redundant) > len(shown))
+        if report.give is not None:
+            lines.append(f"Of these, {report.give}.")
     if report.singular:
         lines.append(
             "The configuration nearest to the reference is singular: there, for a moment, it moves more freely."
@@ -184,6 +187,7 @@ def _mobility_data(report: Mobility) -> dict[str, Any]:
         "rank": report.rank,
         "redundant": list(report.redundant),
         "singular": report.singular,
+        "give": dataclasses.asdict(report.give) if report.give else None,
         "configuration": dict(zip(map(str, state.mechanism.coordinates), state.q.tolist(), strict=True)),
     }
 

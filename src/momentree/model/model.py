@@ -202,7 +202,7 @@ class Model:
         | argument      | meaning                                                                                     |
         |---------------|---------------------------------------------------------------------------------------------|
         | free          | parameters that stay open until run time                                                    |
-        | code          | "straight-line" (fast) or "rolled" (made quickly for many bodies); None: what suits         |
+        | code          | machine code: "straight-line" (fast), "rolled" (made quickly for many bodies); None: suits  |
         | tolerance     | m: within which constraints of loops count as redundant; None: the model's own              |
         | inertia_check | "warn": compute with inertias that no body has, whatever the model says of them             |
         """

@@ -18,12 +18,13 @@ from momentree.errors import AssemblyError, MomentreeError
 from momentree.model import Model
 from momentree.model.start import joint_of
 from momentree.model.values import Values
-from momentree.simulate.closed_velocities import closed_velocities
-from momentree.simulate.closing_search import CLOSED, Closing, difference, integrate, reference
+from momentree.simulate.closed_velocities import closed_velocities, freedoms
+from momentree.simulate.closing_search import CLOSED, Closed, Closing, difference, integrate, reference
 from momentree.simulate.given import Entry, coordinates_given
 from momentree.simulate.state import State
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.structure.size import LARGEST_TOLERANCE
 
 ATTEMPTS = 40  # starts around the guess before an assembly is given up
 COMPARED = 8  # attempts after which the nearest that closed is taken
@@ -31,6 +32,7 @@ BRANCH_STARTS = 80  # starts when all branches are wanted
 UNGUESSED = 1e-3  # what a coordinate that was not guessed weighs by one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is kept
+NEAR_MISS = 1e3  # times the tolerance: gaps of lengths that are rounded rather than wrong
 
 
 def assemble(
@@ -56,8 +58,8 @@ def branches(
     task = _Assembly(mechanism, given or {}, guess, t)
     found: list[Array] = []
     for start in task.starts(BRANCH_STARTS):
-        q, misfit = task.closing.close(start)
-        q = task.unwound(q)
+        at, misfit, _ = task.closing.close(start)
+        q = task.unwound(at.q)
         if misfit <= 1 and all(task.distance(q, other) > 1e-6 for other in found):
             found.append(q)
             loose = task.freedom(q)
@@ -125,27 +127,34 @@ class _Assembly:
 
     def solve(self) -> Array:
         """The closed configuration nearest to the guess, or an error that says how near it came."""
-        closed: list[Array] = []
-        misses: list[tuple[float, Array]] = []
+        closed: list[Closed] = []
+        misses: list[Closed] = []
         for attempt, start in enumerate(self.starts(ATTEMPTS)):
-            q, misfit = self.closing.close(self.towards_guess(start))
-            if misfit <= 1:
-                closed.append(self.unwound(q))
-            else:
-                misses.append((misfit, q))
+            found = self.closing.close(self.towards_guess(start))
+            (closed if found.misfit <= 1 else misses).append(found)
             if closed and self._enough(attempt, closed[-1]):
                 break
-            if not closed and attempt >= 12 and _settled([misfit for misfit, _ in misses]):
+            if not closed and attempt >= 12 and _settled([found.misfit for found in misses]):
                 break
-        if closed:
-            return min(closed, key=self.miss)
-        raise self.failure(min(misses, key=lambda miss: miss[0])[1])
+        if not closed:
+            raise self.failure(min(misses, key=lambda found: found.misfit).q)
+        exactly = [found for found in closed if found.exact]
+        return min((self.unwound(found.q) for found in exactly or closed), key=self.miss)
 
-    def _enough(self, attempt: int, found: Array) -> bool:
-        """From a whole guess the way leads to the nearest branch; from other starts several are compared."""
+    def _enough(self, attempt: int, found: Closed) -> bool:
+        """From a whole guess the way leads to the nearest branch; from other starts several are compared.
+
+        Near a toggle gaps are small far from closed configurations, too: others are tried that may close exactly.
+        """
+        if attempt >= COMPARED:
+            return True
         if self.partly:
-            return attempt >= COMPARED or self.miss_of_hints(found) <= MET
-        return attempt == 0 or attempt >= COMPARED
+            return self.miss_of_hints(found.q) <= MET
+        return attempt == 0 and (found.exact or not self._loose(found))
+
+    def _loose(self, found: Closed) -> bool:
+        """Whether a configuration has more ways to go on with the given held than others have."""
+        return self.freedom(found.q) > max(0, freedoms(found.at) - len(self.given))
 
     def starts(self, count: int) -> Iterable[Array]:
         """The guess, then points around it, farther and farther; always the same ones. What was guessed stays."""
@@ -164,7 +173,7 @@ class _Assembly:
 
     def towards_guess(self, start: Array) -> Array:
         """Where all that was not guessed comes nearest to closing with what was: there the way down begins."""
-        return self.closing.holding(self.hints).close(start)[0] if self.partly else start
+        return self.closing.holding(self.hints).close(start).q if self.partly else start
 
     def placed(self, q: Array) -> bool:
         """Whether the configuration is the one that was asked for, and not one that closing found."""
@@ -223,7 +232,7 @@ class _Assembly:
         """How near it came, what is short, and what would close."""
         culprit, short = self._short(Configuration(self.mechanism, q, t=self.t))
         if not self.given:
-            return AssemblyError(f"{short}. {_advice(culprit)}", culprit)
+            return AssemblyError(f"{short}. {_advice(culprit)}{self._rounded(q)}", culprit)
         told = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
         return AssemblyError(f"{short} ({told}). {self._way_out(q)}", culprit)
 
@@ -251,6 +260,14 @@ class _Assembly:
             return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
         return None, "the coordinates given do not fit together"
 
+    def _rounded(self, q: Array) -> str:
+        """What to do if the lengths are right but rounded: gaps that are small by the size of their loops."""
+        misfit, largest = self.closing.misfit(q), LARGEST_TOLERANCE * self.mechanism.size
+        wide = misfit * self.mechanism.tolerance
+        if misfit >= NEAR_MISS or not self.mechanism.loops or wide >= largest:
+            return ""
+        return f" If they are rounded, set a tolerance above the gap: build(tolerance={1.5 * wide:.1g})."
+
     def _way_out(self, q: Array) -> str:
         """With what was given released to be a mere guess, where does it close?"""
         near_miss = State(self.mechanism, q, np.zeros(self.mechanism.nv), self.t)
@@ -258,7 +275,7 @@ class _Assembly:
         try:
             q = free.solve()
         except AssemblyError as error:
-            return f"It closes nowhere. {_advice(error.culprit)}"
+            return f"It closes nowhere. {_advice(error.culprit)}{self._rounded(q)}"
         at = Configuration(self.mechanism, q, t=self.t)
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
         advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""
@@ -272,5 +289,9 @@ def _advice(culprit: tuple[str, str] | None) -> str:
 
 
 def _settled(misfits: Sequence[float]) -> bool:
-    """Whether so many starts came to the same least misfit that no more need be tried."""
-    return sum(1 for misfit in misfits if misfit <= min(misfits) * (1 + 1e-3)) >= SETTLED
+    """Whether so many starts came to the same least misfit that no more need be tried.
+
+    Lengths that nearly fit leave a long shallow valley, in which starts come to rest here and there.
+    """
+    margin = 0.3 if min(misfits) < NEAR_MISS else 1e-3
+    return sum(1 for misfit in misfits if misfit <= min(misfits) * (1 + margin)) >= SETTLED

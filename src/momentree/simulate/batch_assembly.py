@@ -18,7 +18,7 @@ from momentree.equations.batches import coordinate_array
 from momentree.equations.closure import Array, Configuration
 from momentree.equations.scaled_rows import CUT_OFF, LARGEST_DENSE, rate_units
 from momentree.errors import AssemblyError, MomentreeError
-from momentree.simulate.assemble import ATTEMPTS, COMPARED, MET, SETTLED, UNGUESSED, _Assembly, assemble
+from momentree.simulate.assemble import ATTEMPTS, COMPARED, MET, NEAR_MISS, SETTLED, UNGUESSED, _Assembly, assemble
 from momentree.simulate.batch_closing import BatchClosing, BatchOfRows, Indices, Mask, finite, shortest
 from momentree.simulate.closed_velocities import FITS
 from momentree.simulate.closing_search import reference
@@ -197,34 +197,47 @@ class _Assemblies:
     def solved(self) -> tuple[Array, Array]:
         """The closed configurations nearest to the guesses; where there is none, the least misfit and the place of it.
 
-        Misfits are NaN where a row is closed.
+        Misfits are NaN where a row is closed. Those that are closed exactly go before others.
         """
-        found, best = self.guess.copy(), np.full(self.count, np.inf)  # the nearest that is closed
-        missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # the least that is not
+        found, best = self.guess.copy(), np.full((2, self.count), np.inf)  # how near: closed exactly, and otherwise
+        missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # of those that are not closed
         active = np.arange(self.count)
         for attempt, steps in enumerate(self._starts()):
             start = self.guess[active]
             if attempt:
                 start = self.batch.integrated(start, steps * self.batch.columns[active])
             if self.partly:
-                start = self.towards.close(start, active)[0]
-            q, misfit = self.closing.close(start, active)
+                start = self.towards.close(start, active).q
+            q, misfit, exact = self.closing.close(start, active)
             closed = misfit <= 1
-            q[closed] = self._unwound(q[closed], active[closed])
             least = ~closed & (misfit < missed[:, active].min(axis=0))
             near[active[least]] = q[least]
             missed[attempt, active[~closed]] = np.where(np.isfinite(misfit), misfit, np.inf)[~closed]
+            loose = self._loose(q, active, closed & ~exact) if attempt == 0 and not self.partly else ~closed
+            q[closed] = self._unwound(q[closed], active[closed])
             miss, hinted = self.misses(q, active)
-            nearer = closed & (miss < best[active])
-            found[active[nearer]], best[active[nearer]] = q[nearer], miss[nearer]
-            enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0)
-            enough |= np.isfinite(best[active]) & (attempt >= COMPARED)
-            enough |= ~np.isfinite(best[active]) & (attempt >= 12) & _settled(missed[:, active])
+            exactly, otherwise = best[:, active]
+            nearer = closed & np.where(exact, miss < exactly, np.isinf(exactly) & (miss < otherwise))
+            found[active[nearer]] = q[nearer]
+            best[np.where(exact[nearer], 0, 1), active[nearer]] = miss[nearer]
+            enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0) & ~loose
+            ever = np.isfinite(best[:, active]).any(axis=0)
+            enough |= np.where(ever, attempt >= COMPARED, (attempt >= 12) & _settled(missed[:, active]))
             active = active[~enough]
             if not len(active):
                 break
-        closed = np.isfinite(best)
+        closed = np.isfinite(best).any(axis=0)
         return np.where(closed[:, None], found, near), np.where(closed, np.nan, missed.min(axis=0))
+
+    def _loose(self, q: Array, rows: Indices, among: Mask) -> Mask:
+        """Rows among these that have more ways to go on with the given held than others have."""
+        loose, some = np.zeros(len(q), dtype=bool), np.flatnonzero(among)
+        if len(some):
+            J = self.batch.at(q[some], rows[some]).J
+            ways = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
+            at = Configuration(self._own(int(rows[some[0]])), q[some[0]], t=self.batch.t)
+            loose[some] = ways > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
+        return loose
 
     def _starts(self) -> Any:
         """Scaled steps from the guesses to where searches begin: none, then farther and farther, the same for all."""
@@ -302,10 +315,9 @@ class _Assemblies:
         sound = finite(J)
         if not J.size or not sound.any():
             return sound
-        sizes = np.linalg.svd(np.where(sound[:, None, None], J, 0.0), compute_uv=False)
-        ranks = (sizes > CUT_OFF).sum(axis=1)
+        ranks = _ranks(np.where(sound[:, None, None], J, 0.0))
         one = int(np.flatnonzero(sound & (ranks == ranks[sound].max()))[0])
-        regular = regular_rank(self._own(one), q[one], self.batch.t)
+        regular = regular_rank(Configuration(self._own(one), q[one], t=self.batch.t))
         return np.asarray(sound & (ranks == regular))
 
 
@@ -313,10 +325,18 @@ def _times(J: Array, v: Array) -> Array:
     return np.asarray((J @ v[..., None])[..., 0])
 
 
+def _ranks(J: Array) -> Indices:
+    """k: how many constraints of each are independent."""
+    if not J.size:
+        return np.zeros(len(J), dtype=np.intp)
+    return np.asarray((np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1), dtype=np.intp)
+
+
 def _settled(missed: Array) -> Mask:
     """Rows whose searches came so often to the same least misfit that no more need be tried."""
     least = missed.min(axis=0)
-    return np.asarray((missed <= least * (1 + 1e-3)).sum(axis=0) >= SETTLED) & np.isfinite(least)
+    margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
+    return np.asarray((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least)
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:

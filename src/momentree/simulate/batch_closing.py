@@ -18,7 +18,7 @@ from momentree.equations.closure_rows import constraint_rows
 from momentree.equations.forces import Names
 from momentree.equations.scaled_rows import CUT_OFF, column_scales, row_scales, row_tolerances
 from momentree.equations.sweeps import Runner
-from momentree.simulate.closing_search import EPS, LONGEST, STRICT, STRICT_WAY
+from momentree.simulate.closing_search import CREEPING, EPS, EXACT, LONGEST, STRICT, STRICT_WAY
 from momentree.simulate.integrators.rates import kernel_of_configuration
 from momentree.simulate.phase import kept
 from momentree.spatial import Scalar
@@ -63,6 +63,14 @@ class Scaled(NamedTuple):
         """Others in the place of some rows."""
         for part, new in zip(self, other, strict=True):
             part[rows] = new
+
+
+class Closed(NamedTuple):
+    """Where searches ended: coordinates, largest closure errors by the tolerance (closed up to 1), and by round-off."""
+
+    q: Array
+    misfit: Array
+    exact: Mask
 
 
 class BatchOfRows:
@@ -185,27 +193,39 @@ class BatchClosing:
         self.batch = batch
         self.moving = np.setdiff1d(np.arange(batch.mechanism.nv), np.array(sorted(held), dtype=int))
 
-    def close(self, q: Array, rows: Indices) -> tuple[Array, Array]:
-        """The configurations that steps downhill lead to, and their misfits (closed up to 1)."""
+    def close(self, q: Array, rows: Indices) -> Closed:
+        """The configurations that steps downhill lead to; what is closed exactly does not move."""
         q, at = q.copy(), self._at(q, rows)
-        damping, square = np.full(len(rows), 1e-3), at.size**2
-        active = np.flatnonzero((at.size > 1e-9) & ~at.closed_exactly)
+        left = np.flatnonzero(~at.closed_exactly)
+        if len(left):
+            near, there = self._downhill(q[left], at.of(left), rows[left])
+            near, there = self._polished(near, there, rows[left], CUT_OFF)
+            q[left], there = self._strictly(near, there, rows[left])
+            at.put(left, there)
+        return Closed(q, self._misfits(at, rows), np.asarray((np.abs(at.g) <= EXACT * at.exact).all(axis=1)))
+
+    def _downhill(self, q: Array, at: Scaled, rows: Indices) -> tuple[Array, Scaled]:
+        """Levenberg-Marquardt steps until all closure errors are within tolerance, or no step makes them smaller."""
+        damping, size = np.full(len(rows), 1e-3), at.size
+        earlier, accepted = np.repeat(size[:, None], CREEPING, axis=1), np.ones(len(rows), dtype=int)
+        active = np.flatnonzero(self._misfits(at, rows) > 1)
         for _ in range(200):
             if not len(active):
                 break
-            here, tried = square[active], damping[active]
+            here, tried = size[active] ** 2, damping[active]
             trial, there = self._tried(q, at, rows, active, tried * here + CUT_OFF**2)
-            size = there.size
-            better, downhill = size**2 < here * (1 - 1e-12), here - size**2 > 1e-6 * here
+            new = there.size
+            better, downhill = new**2 < here * (1 - 1e-12), here - new**2 > 1e-6 * here
             damping[active] = np.where(better, np.maximum(tried / 5, 1e-12), np.maximum(tried * 8, 1e-9))
             gone = active[better]
-            q[gone], square[gone] = trial[better], size[better] ** 2
+            q[gone], size[gone] = trial[better], new[better]
             at.put(gone, there.of(better))
-            arrived = better & ((size <= 1e-9) | there.closed_exactly)
-            active = active[np.where(better, downhill, tried <= 1e8) & ~arrived]
-        q, at = self._polished(q, at, rows, CUT_OFF)
-        q, at = self._strictly(q, at, rows)
-        return q, self._misfits(at, rows)
+            earlier[gone] = np.concatenate([earlier[gone, 1:], new[better, None]], axis=1)
+            accepted[gone] += 1
+            creeps = (size[active] > (1 - 1e-5) * earlier[active, 0]) & (accepted[active] > CREEPING)
+            arrived = better & (self._misfits(there, rows[active]) <= 1)
+            active = active[np.where(better, downhill, tried <= 1e8) & ~creeps & ~arrived]
+        return q, at
 
     def misfits(self, q: Array, rows: Indices) -> Array:
         """The largest closure error of each by its tolerance: closed up to 1."""
@@ -231,7 +251,7 @@ class BatchClosing:
 
     def _polished(self, q: Array, at: Scaled, rows: Indices, cut: float) -> tuple[Array, Scaled]:
         """Newton steps for as long as the closure errors shrink."""
-        active = np.flatnonzero(~at.closed_exactly)
+        active = np.flatnonzero(at.size > 0.1 * np.linalg.norm(at.exact, axis=1))
         for _ in range(16):
             if not len(active):
                 break
@@ -244,7 +264,7 @@ class BatchClosing:
             active = active[better]
             q[active] = trial[better]
             at.put(active, there.of(better))
-            active = active[~there.closed_exactly[better]]
+            active = active[(there.size > 0.1 * np.linalg.norm(there.exact, axis=1))[better]]
         return q, at
 
     def _strictly(self, q: Array, at: Scaled, rows: Indices) -> tuple[Array, Scaled]:

@@ -11,7 +11,7 @@ from momentree.equations.closure import Array, Configuration
 from momentree.equations.scaled_rows import CUT_OFF, ScaledRows, Scales, rate_units
 from momentree.errors import AssemblyError
 from momentree.simulate.given import Entry, rates_given
-from momentree.simulate.nearby import regular_rank
+from momentree.simulate.nearby import regular_rank, rows_at
 from momentree.structure.mechanism import Mechanism
 
 FITS = 1e-9  # scaled, by the largest velocity: what may be missing of the given ones
@@ -37,7 +37,7 @@ def closed_velocities(
     slopes = [(at.rate_slopes(e.joint)[e.index], unit) for e, unit in zip(entries, units, strict=True)]
     scales = Scales(mechanism)
     rows = scales.scaled(at, on_rates=True, more=slopes)
-    cut = _cut_off(mechanism, q, t, scales.scaled(at, on_rates=True), rows, placed, entries)
+    cut = _cut_off(at, rows, placed, entries)
     right = rows.scaled(wanted)
     v = rows.shortest(right, cut)
     v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
@@ -46,19 +46,13 @@ def closed_velocities(
     return v
 
 
-def _cut_off(
-    mechanism: Mechanism,
-    q: Array,
-    t: float,
-    closure: ScaledRows,
-    rows: ScaledRows,
-    placed: bool,
-    entries: Sequence[Entry],
-) -> float:
+def _cut_off(at: Configuration, rows: ScaledRows, placed: bool, entries: Sequence[Entry]) -> float:
     """Which directions of the constraints count: near a toggle as many as elsewhere, if they can be told apart."""
+    mechanism, closure = at.mechanism, rows_at(at)
     if not closure.dense or not len(closure.row_scales):
         return CUT_OFF
-    rank, regular = closure.rank(CUT_OFF), _regular_rank(mechanism, q, t)
+    rank = closure.rank(CUT_OFF)
+    regular = _regular_rank(at, rank)
     if rank >= regular:
         return CUT_OFF
     weakest = float(closure.strengths[regular - 1])
@@ -71,15 +65,17 @@ def _cut_off(
     return CUT_OFF
 
 
-def _regular_rank(mechanism: Mechanism, q: Array, t: float) -> int:
+def freedoms(at: Configuration) -> int:
+    """Of the mechanism where its constraints are not singular."""
+    return at.mechanism.nv - _regular_rank(at, rows_at(at).rank(CUT_OFF))
+
+
+def _regular_rank(at: Configuration, rank: int) -> int:
     """The rank where the constraints are not singular: once found, for all configurations that have it too."""
-    known: int | None = vars(mechanism).get("_regular_rank")
-    if (
-        known is None
-        or Scales(mechanism).scaled(Configuration(mechanism, q, t=t), on_rates=True).rank(CUT_OFF) != known
-    ):
-        known = regular_rank(mechanism, q, t)
-        vars(mechanism).setdefault("_regular_rank", known)
+    known: int | None = vars(at.mechanism).get("_regular_rank")
+    if known is None or rank != known:
+        known = regular_rank(at)
+        vars(at.mechanism).setdefault("_regular_rank", known)
     return known
 
 

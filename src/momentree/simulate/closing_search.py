@@ -20,8 +20,10 @@ from momentree.structure.mechanism import Mechanism
 
 EPS = float(np.finfo(float).eps)
 CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
+CREEPING = 12  # steps that together take off less than 1e-5 of the gaps lead nowhere
 STRICT = 1e-10  # cut-off of the steps that may close a loop near a toggle
 STRICT_WAY = 10.0  # such steps may go so many times the root of the closure error
+EXACT = 100.0  # times what round-off leaves of gaps: what is open by more is not closed exactly
 LONGEST = 0.6  # rad, or of the size: a longer step would leave the branch
 
 
@@ -30,11 +32,13 @@ class Open(NamedTuple):
 
     | field | meaning                                                              |
     |-------|----------------------------------------------------------------------|
+    | at    | the configuration                                                    |
     | gaps  | scaled, one a row                                                    |
     | rows  | J there, of the velocities that may change                           |
     | exact | what round-off leaves of the gaps of a closed configuration          |
     """
 
+    at: Configuration
     gaps: Array
     rows: ScaledRows
     exact: Array
@@ -46,6 +50,18 @@ class Open(NamedTuple):
     @property
     def closed_exactly(self) -> bool:
         return bool((np.abs(self.gaps) <= self.exact).all())
+
+
+class Closed(NamedTuple):
+    """Where a search ended: the configuration, its largest gap by the tolerance (closed up to 1), and by round-off."""
+
+    at: Configuration
+    misfit: float
+    exact: bool
+
+    @property
+    def q(self) -> Array:
+        return self.at.q
 
 
 class Closing:
@@ -74,7 +90,7 @@ class Closing:
             slopes.append((at.coordinate_slopes(entry.joint)[entry.index], entry.unit))
         rows = self.scales.scaled(at, more=slopes)
         gaps = rows.scaled(np.concatenate([at.gaps(), misses]))
-        return Open(gaps, rows.among(self.moving), self._exact(at, len(gaps)))
+        return Open(at, gaps, rows.among(self.moving), self._exact(at, len(gaps)))
 
     def _exact(self, at: Configuration, count: int) -> Array:
         """Some units in the last place of the lengths around each loop, slides included."""
@@ -93,60 +109,67 @@ class Closing:
 
     # --- the steps ---
 
-    def close(self, q: Array) -> tuple[Array, float]:
-        """The configuration that steps downhill lead to, and its misfit."""
-        at = self.residual(q)
-        damping = 1e-3
+    def close(self, q: Array) -> Closed:
+        """The configuration that steps downhill lead to."""
+        here = self.residual(q)
+        if here.closed_exactly:
+            return self._closed(here)
+        return self._strictly(self._polished(self._downhill(here), CUT_OFF))
+
+    def _downhill(self, here: Open) -> Open:
+        """Levenberg-Marquardt steps until all gaps are within tolerance, or no step makes them smaller."""
+        damping, sizes = 1e-3, [here.size]
         for _ in range(200):
-            if at.size <= 1e-9 or at.closed_exactly:
+            if self._misfit(here) <= 1 or (sizes[-1] > (1 - 1e-5) * sizes[-CREEPING:][0] and len(sizes) > CREEPING):
                 break
-            step = at.rows.damped(at.gaps, damping * at.size**2 + CUT_OFF**2)
-            trial = self._moved(q, -step)
-            there = self.residual(trial)
-            if there.size**2 < at.size**2 * (1 - 1e-12):
-                downhill = at.size**2 - there.size**2 > 1e-6 * at.size**2
-                q, at, damping = trial, there, max(damping / 5, 1e-12)
+            there = self._stepped(here, here.rows.damped(here.gaps, damping * here.size**2 + CUT_OFF**2))
+            if there.size**2 < here.size**2 * (1 - 1e-12):
+                downhill = here.size**2 - there.size**2 > 1e-6 * here.size**2
+                here, damping = there, max(damping / 5, 1e-12)
+                sizes.append(here.size)
                 if not downhill:
                     break
             elif damping > 1e8:
                 break
             else:
                 damping = max(damping * 8, 1e-9)
-        q, at = self._polished(q, at, CUT_OFF)
-        return self._strictly(q, at)
+        return here
 
-    def _polished(self, q: Array, at: Open, cut: float) -> tuple[Array, Open]:
+    def _polished(self, here: Open, cut: float) -> Open:
         """Newton steps for as long as the gaps shrink."""
         for _ in range(16):
-            if at.closed_exactly:
+            if here.size <= 0.1 * float(np.linalg.norm(here.exact)):
                 break
-            step = at.rows.shortest(at.gaps, cut)
+            step = here.rows.shortest(here.gaps, cut)
             if self._length(step) > 0.5:  # not near a solution: it would leave the branch
                 break
-            trial = self._moved(q, -step)
-            there = self.residual(trial)
-            if not there.size < at.size:
+            there = self._stepped(here, step)
+            if not there.size < here.size:
                 break
-            q, at = trial, there
-        return q, at
+            here = there
+        return here
 
-    def _strictly(self, q: Array, at: Open) -> tuple[Array, float]:
+    def _strictly(self, here: Open) -> Closed:
         """Near a toggle weak directions close the loop too: if they do, to round-off, and not far from here.
 
         There the distance is the root of the gap. Where constraints are redundant within their tolerance it is gap by
         tolerance: these steps would chase along the motion what they cannot close.
         """
-        if not at.closed_exactly and at.rows.dense:
-            near, there = self._polished(q, at, STRICT)
-            way = self._length(difference(self.mechanism, q, near)[self.moving])
-            if there.size <= 2 * float(np.linalg.norm(there.exact)) and way <= STRICT_WAY * math.sqrt(at.size):
-                return near, self._misfit(there)
-        return q, self._misfit(at)
+        if not here.closed_exactly and here.rows.dense:
+            there = self._polished(here, STRICT)
+            way = self._length(difference(self.mechanism, here.at.q, there.at.q)[self.moving])
+            if there.size <= 2 * float(np.linalg.norm(there.exact)) and way <= STRICT_WAY * math.sqrt(here.size):
+                here = there
+        return self._closed(here)
 
-    def _moved(self, q: Array, step: Array) -> Array:
+    def _closed(self, here: Open) -> Closed:
+        return Closed(here.at, self._misfit(here), bool((np.abs(here.gaps) <= EXACT * here.exact).all()))
+
+    def _stepped(self, here: Open, step: Array) -> Open:
+        """A step backwards along what would open it."""
         whole = np.zeros(self.mechanism.nv)
-        whole[self.moving] = step * min(1.0, LONGEST / max(self._length(step), LONGEST))
-        return integrate(self.mechanism, q, whole)
+        whole[self.moving] = -step * min(1.0, LONGEST / max(self._length(step), LONGEST))
+        return self.residual(integrate(self.mechanism, here.at.q, whole))
 
     def _length(self, step: Array) -> float:
         return float(np.abs(step / self.scales.columns[self.moving]).max(initial=0.0))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
+import weakref
 from pathlib import Path
 
 from momentree.errors import MomentreeError
@@ -16,7 +18,8 @@ class Lock:
     """Held from its making until `release`; a folder that another process holds is refused, with that one's number.
 
     The file holds the number of the process for people to read. What counts is the lock of the operating system on
-    it: a file that a dead process left locks nothing.
+    it: a file that a dead process left locks nothing. Nor does a process that was forked from the holder: the lock
+    belongs to the open file, which both share, so that the child closes its own at once.
     """
 
     def __init__(self, folder: Path, what: str):
@@ -25,6 +28,12 @@ class Lock:
             self._handle = self._taken(what)
         os.ftruncate(self._handle, 0)
         os.write(self._handle, f"{os.getpid()}\n".encode())
+        _HELD.add(self)
+
+    def confirm(self) -> None:
+        """Raise OSError unless this process holds the lock: one that was forked from the holder does not."""
+        if self._handle < 0:
+            raise OSError(errno.ENOLCK, "another process, from which this one was forked, is writing it")
 
     def _taken(self, what: str) -> int:
         """The open file, locked; -1 if it was deleted meanwhile by the process that had it before."""
@@ -51,11 +60,30 @@ class Lock:
             return
         if delete and sys.platform != "win32":  # while it is held: nobody else can have it
             self._file.unlink(missing_ok=True)
-        os.close(self._handle)
-        self._handle = -1
+        _HELD.discard(self)
+        self._close()
         if delete and sys.platform == "win32":
             with contextlib.suppress(OSError):
                 self._file.unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        handle, self._handle = self._handle, -1
+        os.close(handle)
+
+
+_HELD: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """In a child: close what is inherited. The parent, which has the same file open, keeps the lock."""
+    for lock in list(_HELD):
+        with contextlib.suppress(OSError):
+            lock._close()
+    _HELD.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _lock(handle: int) -> bool:

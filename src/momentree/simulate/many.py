@@ -19,7 +19,7 @@ from momentree.simulate.batch_closing import BatchOfRows
 from momentree.simulate.dense import sampled
 from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import Status
-from momentree.simulate.integrators.rates import closing_kernel, momentum_kernel, velocity_kernel
+from momentree.simulate.integrators.rates import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array
 from momentree.simulate.phase import closed_states, kept
 from momentree.simulate.samples import Samples, in_batches
@@ -78,6 +78,8 @@ def simulate_many(
     if FORMULATIONS[settings.formulation].anew:
         told = f"many motions cannot be computed together in formulation '{settings.formulation}'"
         raise MomentreeError(f"{told}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
+    if settings.verify:
+        raise MomentreeError("many motions are not verified together. Simulate one by one, or with a smaller rtol.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     y, given = _starts(system, starts, settings)
@@ -226,7 +228,7 @@ class _Plan:
         h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
         each = round(self.every / h) if fixed else 1
         longest = np.inf if fixed or settings.step is None else settings.step
-        tolerances = settings.tolerances(bool(self.system.mechanism.loops))
+        tolerances = settings.tolerances
         motion = stepper.motion(y, self.t_start, h, *tolerances, parameters)
         found = np.full((len(self.t), n, stepper.width), np.nan)
         found[0], done = y, 1
@@ -263,5 +265,10 @@ class _Plan:
             return y
         close = kept(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         parts = error_floor(m)[1]
-        states = [closed_states(close, self._arguments(y[i], given[i]), y[i], m.nq, parts) for i in range(len(y))]
+        formulation, hold = FORMULATIONS[self.settings.formulation], None
+        if not formulation.momenta and m.nv:
+            made = f"held velocities {formulation.name} []"
+            hold = kept(self.system, made, lambda: holding_kernel(m, formulation, self.system.code))
+        given_to = [self._arguments(y[i], given[i]) for i in range(len(y))]
+        states = [closed_states(close, hold, x, y[i], m.nq, parts) for i, x in enumerate(given_to)]
         return np.array(states).reshape(y.shape)

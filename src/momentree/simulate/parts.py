@@ -2,7 +2,7 @@
 
 | file              | holds                                                                                          |
 |-------------------|------------------------------------------------------------------------------------------------|
-| manifest.json     | what the run is of: model, start, settings, meters                                             |
+| manifest.json     | what the run is of: model, start, settings, meters, and a sum (SHA-256)                        |
 | chunk-000001.npz  | samples, the checkpoint after them, statistics, the end if it was reached, and a sum (SHA-256) |
 | lock              | the number of the process that writes here                                                     |
 
@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
+from momentree.files.atomic_write import printable, reason_of, write_whole
 from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
 from momentree.simulate.lock import Lock
 
-FORMAT = 1
+FORMAT, UNCHECKED = 2, 1  # of the manifest; earlier versions gave it no sum
 MANIFEST = "manifest.json"
 WHOLE = "whole.nc"  # the file that is to become run.nc
 _OURS = re.compile(r"(manifest\.json|chunk-\d{6,}\.npz|whole\.nc)(\.part)?")
@@ -66,15 +67,20 @@ class Manifest:
     code: str | None = None
 
     def text(self) -> str:
-        """As JSON, the format first; numbers are read back to the last bit."""
-        return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=1)
+        """As JSON, the format first, the sum of all before it last; numbers are read back to the last bit."""
+        text = json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=1).removesuffix("\n}")
+        return text + _sum_entry(text)
 
     @classmethod
     def of_text(cls, text: str) -> Manifest:
         """From what `text` gave; ValueError, KeyError or TypeError if it is something else."""
         data = json.loads(text)
-        if data.pop("format") != FORMAT:
+        form, total = data.pop("format"), data.pop("sum", None)
+        length = len(_sum_entry(""))
+        if form != (UNCHECKED if total is None else FORMAT):
             raise ValueError("another format")
+        if form == FORMAT and text[-length:] != _sum_entry(text[:-length]):
+            raise ValueError("another sum")
         data["meters"] = tuple(Meter(**meter) for meter in data["meters"])
         return cls(**{**data, **{name: tuple(data[name]) for name in ("free", "q", "v")}})
 
@@ -102,16 +108,16 @@ class Parts:
         """A folder for a new run; what is left of an unfinished one is refused, not overwritten."""
         lock = _entered(path)
         try:
-            found = _leftover(path)
-            if found:
+            reached = _leftover(path)
+            if reached is not None:
                 raise MomentreeError(
-                    f"{folder_of(path)}: holds an unfinished run, computed up to t = {found[-1].block.t[-1]:g} s. "
+                    f"{folder_of(path)}: holds an unfinished run, computed up to t = {reached:g} s. "
                     f'Continue it with momentree.resume_run("{path}") or `momentree run --resume -o {path}`, '
                     "delete the folder, or choose another file."
                 )
             _sweep(folder_of(path))
             text = manifest.text().encode()
-            write_whole(folder_of(path) / MANIFEST, text)
+            _write(folder_of(path) / MANIFEST, text)
         except BaseException as error:
             lock.release()
             if isinstance(error, OSError):
@@ -122,13 +128,13 @@ class Parts:
     @classmethod
     def open(cls, path: Path) -> Parts:
         """The folder of a run that is to go on; chunks that are not whole are deleted."""
-        if not folder_of(path).is_dir():
+        if not os.path.isdir(folder_of(path)):
             raise MomentreeError(f"{path}: there is nothing to continue: no folder {folder_of(path).name} beside it.")
         lock = _entered(path)
         try:
-            manifest, chunks, sums = _read(path)
+            manifest, chunks, sums, damaged = _read(path)
             found = cls(path, manifest, lock, chunks, sums)
-            for file in _chunk_files(folder_of(path))[len(chunks) :]:
+            for file in damaged:
                 file.unlink()
                 found.dropped.append(file.name)
         except BaseException as error:
@@ -141,8 +147,9 @@ class Parts:
     @classmethod
     def discard(cls, path: Path) -> None:
         """Delete what is left of a folder whose run is finished."""
-        if folder_of(path).is_dir():
-            _delete(folder_of(path), _entered(path))
+        if os.path.isdir(folder_of(path)):
+            with contextlib.suppress(MomentreeError):  # another process does so, or the disk is read-only
+                _delete(folder_of(path), _entered(path))
 
     @property
     def folder(self) -> Path:
@@ -152,18 +159,23 @@ class Parts:
     @property
     def reached(self) -> float:
         """The time (s) up to which it is on the disk."""
-        return next((float(c.block.t[-1]) for c in reversed(self.chunks) if len(c.block)), self.manifest.t)
+        return _reached(self.manifest, self.chunks)
 
     def append(self, chunk: Chunk) -> None:
         """Write one more chunk; an OSError leaves those before it as they are."""
+        self.confirm()
         arrays = _arrays(chunk)
         total = _sum(self._sums[-1], arrays)
         file = io.BytesIO()
         named: dict[str, Any] = {"sum": np.frombuffer(total, np.uint8), **arrays}
         np.savez(file, **named)
-        write_whole(self.folder / f"chunk-{len(self.chunks) + 1:06d}.npz", file.getbuffer())
+        _write(self.folder / f"chunk-{len(self.chunks) + 1:06d}.npz", file.getbuffer())
         self.chunks.append(chunk)
         self._sums.append(total)
+
+    def confirm(self) -> None:
+        """Raise OSError unless this process holds it."""
+        self._lock.confirm()
 
     def close(self) -> None:
         """Let another process have it."""
@@ -179,31 +191,10 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.parts")
 
 
-def read_parts(path: Path) -> tuple[Manifest, list[Chunk]]:
-    """What an unfinished run has left so far, also while another process writes it."""
-    manifest, chunks, _ = _read(path)
-    return manifest, chunks
-
-
-def write_whole(target: Path, content: bytes | memoryview, part: Path | None = None) -> None:
-    """Write a file so that it is there whole or not at all, also if the power fails; OSError if that is impossible."""
-    part = part or target.with_name(f"{target.name}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise
-    _force(target.parent)
-
-
-def reason_of(error: OSError) -> str:
-    """What the system says: "No space left on device"."""
-    return error.strerror or str(error) or type(error).__name__
+def read_parts(path: Path) -> tuple[Manifest, list[Chunk], list[str]]:
+    """What an unfinished run has left so far, also while another process writes it, and chunks that are damaged."""
+    manifest, chunks, _, damaged = _read(path)
+    return manifest, chunks, [file.name for file in damaged]
 
 
 # --- inside ----------------------------------------------------------------------------------------------------------
@@ -211,10 +202,6 @@ def reason_of(error: OSError) -> str:
 
 def _entered(path: Path) -> Lock:
     """The lock on the folder, which is made where it is not there yet."""
-    if path.is_dir():
-        raise MomentreeError(f"{path}: is a folder. Name a file in it, such as {path / 'run.nc'}.")
-    if not path.parent.is_dir():
-        raise MomentreeError(f"{path}: there is no folder {path.parent}. Make it, or choose another.")
     for attempt in range(_TRIES):
         try:
             folder_of(path).mkdir(exist_ok=True)
@@ -227,48 +214,62 @@ def _entered(path: Path) -> Lock:
 
 
 def _unwritable(path: Path, error: OSError) -> MomentreeError:
-    return MomentreeError(
-        f"{folder_of(path)}: cannot be written: {reason_of(error)}. Nothing was computed yet. Choose another folder."
-    )
+    reason = f"{printable(folder_of(path))}: cannot be written: {reason_of(error)}"
+    return MomentreeError(f"{reason}. Nothing was computed yet. Choose another folder.")
 
 
-def _leftover(path: Path) -> list[Chunk]:
-    """Chunks of a run that was not finished; a folder without a manifest holds nothing."""
-    if not (folder_of(path) / MANIFEST).exists():
-        return []
-    return [chunk for chunk in _read(path)[1] if len(chunk.block)]
+def _write(file: Path, content: bytes | memoryview) -> None:
+    """Write it atomically, first under a name that `_sweep` knows, should this process be killed."""
+    write_whole(file, content, part=file.with_name(f"{file.name}.part"))
 
 
-def _read(path: Path) -> tuple[Manifest, list[Chunk], list[bytes]]:
+def _leftover(path: Path) -> float | None:
+    """The time (s) reached by a run that was not finished; a folder without a manifest or chunks holds nothing."""
+    if not os.path.exists(folder_of(path) / MANIFEST) or not _chunk_files(folder_of(path)):
+        return None
+    return _reached(*_read(path)[:2])
+
+
+def _reached(manifest: Manifest, chunks: list[Chunk]) -> float:
+    return next((float(chunk.block.t[-1]) for chunk in reversed(chunks) if len(chunk.block)), manifest.t)
+
+
+def _read(path: Path) -> tuple[Manifest, list[Chunk], list[bytes], list[Path]]:
+    """Manifest and whole chunks, the sums of both, and the files of chunks that are damaged or come after such."""
     file = folder_of(path) / MANIFEST
     try:
         text = file.read_bytes()
         manifest = Manifest.of_text(text.decode())
+        files, chunks, sums = _chunk_files(folder_of(path)), list[Chunk](), [hashlib.sha256(text).digest()]
+        while len(chunks) < len(files):
+            file = files[len(chunks)]
+            found = _chunk(file, sums[-1], len(chunks) + 1)
+            if found is None:
+                break
+            chunks.append(found[0])
+            sums.append(found[1])
+        return manifest, chunks, sums, files[len(chunks) :]
     except FileNotFoundError:
         raise MomentreeError(f"{path}: there is nothing to continue: {file} is not there.") from None
     except OSError as error:
         raise MomentreeError(f"{file}: cannot be read: {reason_of(error)}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise MomentreeError(
             f"{file}: is damaged, or of another Momentree: the run cannot be continued. Delete the folder."
         ) from None
-    sums = [hashlib.sha256(text).digest()]
-    chunks: list[Chunk] = []
-    for chunk_file in _chunk_files(folder_of(path)):
-        found = _chunk(chunk_file, sums[-1], len(chunks) + 1)
-        if found is None:
-            break
-        chunks.append(found[0])
-        sums.append(found[1])
-    return manifest, chunks, sums
 
 
 def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None:
     """A chunk and its sum; None if it is not whole, or not the one that comes here."""
     if file.name != f"chunk-{number:06d}.npz":
         return None
+    content = io.BytesIO(file.read_bytes())
     try:
-        with np.load(file, allow_pickle=False) as found:
+        with zipfile.ZipFile(content) as archive:
+            if archive.testzip() is not None:
+                return None
+        content.seek(0)
+        with np.load(content, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
         told = json.loads(arrays["told"].tobytes())
         total = arrays.pop("sum").tobytes()
@@ -278,7 +279,9 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
         state = {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith("checkpoint/")}
         block = Block(*(arrays[name] for name in _SAMPLES))
         return Chunk(block, state, Statistics(**told["statistics"]), end), total
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError):
+    except MemoryError:
+        raise  # of this process: the file is fine so far
+    except Exception:  # whatever a damaged archive makes zipfile, numpy and json raise
         return None
 
 
@@ -287,6 +290,11 @@ def _arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(chunk.block, name) for name in _SAMPLES}
     arrays.update({f"checkpoint/{name}": np.asarray(array) for name, array in chunk.checkpoint.items()})
     return {**arrays, "told": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+
+
+def _sum_entry(text: str) -> str:
+    """The end of a manifest: the sum of what comes before."""
+    return f',\n "sum": "{hashlib.sha256(text.encode()).hexdigest()}"\n}}'
 
 
 def _sum(before: bytes, arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -319,13 +327,3 @@ def _delete(folder: Path, lock: Lock) -> None:
     with contextlib.suppress(OSError):
         lock.release(delete=True)
         folder.rmdir()
-
-
-def _force(folder: Path) -> None:
-    """The new name too must reach the disk, where folders can be forced."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

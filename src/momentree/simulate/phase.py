@@ -12,7 +12,7 @@ from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
 from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import NEAR, NEWTON
-from momentree.simulate.integrators.rates import accounts_of, closing_kernel, velocity_kernel
+from momentree.simulate.integrators.rates import accounts_of, closing_kernel, holding_kernel, velocity_kernel
 from momentree.simulate.integrators.stepping import Array, Motion
 from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings
@@ -32,12 +32,21 @@ def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
 
 
 def closed_states(
-    close: Callable[[list[Array]], Array], arguments: list[Array], y: Array, nq: int, quaternions: Sequence[int]
+    close: Callable[[list[Array]], Array],
+    hold: Callable[[list[Array]], Array] | None,
+    arguments: list[Array],
+    y: Array,
+    nq: int,
+    quaternions: Sequence[int],
 ) -> Array:
-    """States (k, n) with q moved to where loops close; the first of the arguments of `close` is what it may change."""
+    """States (k, n) with q moved to where loops close, and velocities held to where they stay closed.
+
+    The first of the arguments of `close` and `hold` is what they may change. Momenta need no `hold`: the velocities
+    that follow from them keep loops closed.
+    """
     state, found = arguments[0], y.copy()
     for _ in range(NEWTON):
-        new = close(arguments)
+        new = close(arguments)[:, :nq]
         for place in quaternions:
             new[:, place : place + 4] /= np.linalg.norm(new[:, place : place + 4], axis=1, keepdims=True)
         moved = np.abs(new - state[:, :nq]).max(initial=0.0)
@@ -45,6 +54,9 @@ def closed_states(
         if not moved > NEAR:
             break
     found[:, :nq] = state[:, :nq]
+    if hold is not None:
+        held = hold(arguments)
+        found[:, nq : nq + held.shape[1]] = held
     return found
 
 
@@ -98,7 +110,7 @@ class Phase:
         if self._formulation.momenta:
             rates = self._formulation.momenta(self.told, at, rates, t)
         y = np.concatenate([at, rates, np.zeros(len(self.accounts)), turns])
-        tolerances = self._settings.tolerances(bool(self.told.loops))
+        tolerances = self._settings.tolerances
         return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
@@ -157,8 +169,12 @@ class Phase:
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
         close = self._kept(what, lambda: closing_kernel(self._symbolic, self._system.code))
+        formulation, hold = self._formulation, None
+        if not formulation.momenta and self.told.nv:
+            made = f"held velocities {formulation.name}"
+            hold = self._kept(made, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
         arguments = self._arguments(t, y, self.told.nq + self.told.nv)
-        return closed_states(close, arguments, y, self.told.nq, self.quaternions)
+        return closed_states(close, hold, arguments, y, self.told.nq, self.quaternions)
 
     def _arguments(self, t: Array, y: Array, count: int) -> list[Array]:
         constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
 from momentree.files import loads
+from momentree.files.atomic_write import destination, reason_of, source
 from momentree.simulate.blocks import Block, End, Setting, Simulation, Statistics
-from momentree.simulate.parts import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts, reason_of
+from momentree.simulate.parts import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
 from momentree.simulate.run import Run, RunError, RunWarning, load_run, text_of
 from momentree.simulate.run_files import write
 from momentree.simulate.samples import Samples
@@ -51,7 +52,7 @@ def record(simulation: Simulation, path: Where | None = None, progress: Progress
     """
     if path is None:
         return _Recording(simulation, None, progress).run()
-    parts = Parts.begin(Path(path), _manifest(simulation))
+    parts = Parts.begin(destination(path), _manifest(simulation))
     with contextlib.closing(parts):
         return _Recording(simulation, parts, progress).run()
 
@@ -63,8 +64,8 @@ def resume_run(
 
     `make(system, start, **settings)` makes the simulation anew; that of Momentree by default.
     """
-    path = Path(path)
-    if path.exists() and not (folder_of(path) / MANIFEST).exists():
+    path = source(path)
+    if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
         Parts.discard(path)
         return load_run(path)
     parts = Parts.open(path)
@@ -103,10 +104,11 @@ class Begun:
 
 def begun(path: Path) -> Begun | None:
     """What the run at a path was begun with; None if there is no run."""
-    if (folder_of(path) / MANIFEST).exists():
-        told, _ = read_parts(path)
+    path = source(path)
+    if os.path.exists(folder_of(path) / MANIFEST):
+        told = read_parts(path)[0]
         return Begun(told.model, told.settings, told.q, told.v, told.t)
-    if not path.exists():
+    if not os.path.exists(path):
         return None
     run = load_run(path)
     return Begun(run.model, run.settings, run.q[0], run.v[0], float(run.t[0])) if len(run.t) else None
@@ -153,11 +155,20 @@ class _Recording:
         """Compute to the end, keep it, and say what is wrong with it."""
         if self.end is None:
             self._compute()
-        run = self._so_far()
+        run = self._verified(self._so_far())
         if self.parts is not None and self.end is not None and self.end.reason != "interrupted":
             self._finish(run)
         for message in run.warnings:
             warnings.warn(RunWarning(f"{run.mechanism.name}: {message}"), stacklevel=4)
+        return run
+
+    def _verified(self, run: Run) -> Run:
+        """The run with an estimate of its error, where the simulation makes one; without it if that is interrupted."""
+        verified = getattr(self.simulation, "verified", None)
+        if verified is None or run.end.reason == "interrupted":
+            return run
+        with contextlib.suppress(KeyboardInterrupt):
+            return verified(run)
         return run
 
     # --- computing ---
@@ -240,6 +251,7 @@ class _Recording:
         if self.parts.chunks and self.parts.chunks[-1].end is None:
             self._flush()
         try:
+            self.parts.confirm()
             write(run, self.parts.path, self.parts.folder / f"{WHOLE}.part")
         except OSError as error:
             message = f"{self.parts.path}: cannot be written: {reason_of(error)}. {self._kept()}"

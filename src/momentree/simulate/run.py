@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from momentree.simulate.verify import ErrorEstimate
     from momentree.structure.mechanism import Mechanism
     from momentree.system import System
 
@@ -214,6 +215,11 @@ class Run:
     def openings(self) -> Array:
         """The largest gap in m, gap in rad, and velocities of both, of loops and constraints; k x 4."""
         return self._each(lambda samples: samples.openings())
+
+    @cached_property
+    def error(self) -> ErrorEstimate | None:
+        """An estimate of the global error, of a run that was made with `verify=True`; None of others."""
+        return None
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

@@ -13,8 +13,11 @@ from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
 from momentree.simulate.integrators.choice import FIXED, HAMILTONIAN, INTEGRATORS, LEAKING
 
-IN_LOOPS, LEAST = 0.01, 1e-12  # of rtol in closed loops, but not less than this
 CLOSURES = ("none", "baumgarte", "leak", "project")
+RTOL = {"dop853": 1e-12, "dopri5": 1e-9, "radau": 1e-9}  # unless given; of a fixed step it only tells balances from bad
+NO_RTOL = 1e-8
+MOST_SAMPLES = 20_000_000  # at multiples of `every`
+MOST_STEPS = 10_000_000_000  # of a fixed step size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +32,10 @@ class Settings:
     | gain        | 1/s: how quickly "baumgarte" closes gaps, and "leak" forgets impulses                      |
     | integrator  | "dop853", "dopri5" (adaptive), "radau" (for stiff systems), "rk4" (fixed step),           |
     |             | "verlet", "verlet4" (fixed step, structure-preserving: for long runs)                     |
-    | rtol, atol  | tolerances of adaptive integrators; atol is rtol / 100 unless given                       |
+    | rtol, atol  | tolerances of adaptive integrators; without atol, sizes of the mechanism count             |
     | step        | s: the fixed step; of adaptive integrators, the longest                                   |
     | every       | s between samples; None: a sample at every step                                           |
+    | verify      | whether the error is estimated, by a second and more accurate simulation                  |
     """
 
     t_end: float
@@ -39,10 +43,11 @@ class Settings:
     closure: str = "project"
     gain: float = 5.0
     integrator: str = "dop853"
-    rtol: float = 1e-8
+    rtol: float = RTOL["dop853"]
     atol: float | None = None
     step: float | None = None
     every: float | None = None
+    verify: bool = False
 
     def check(self, t_start: float) -> None:
         """One error with everything that is wrong."""
@@ -58,7 +63,7 @@ class Settings:
         if not is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
             problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
         if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
-            problems.append(f"atol is {self.atol}; give a positive number, or None for rtol / 100.")
+            problems.append(f"atol is {self.atol}; give a positive number, or None: then sizes of the mechanism count.")
         if not is_number(self.gain) or self.gain <= 0:
             problems.append(f"gain is {self.gain}; give a positive number, in 1/s.")
         elif not problems and self.closure not in FORMULATIONS[self.formulation].holds:
@@ -68,14 +73,29 @@ class Settings:
             value = getattr(self, name)
             if value is not None and (not is_number(value) or value <= 0):
                 problems.append(f"{name} is {value}; give a positive number of seconds.")
+        if not isinstance(self.verify, bool):
+            problems.append(f"verify is {self.verify}; give True or False.")
         if self.integrator in FIXED and not problems:
             problems += self._fixed_step()
+        if not problems:
+            problems += self._too_many(float(self.t_end) - t_start)
         if self.integrator in HAMILTONIAN and self.formulation != "hamiltonian":
             problems.append(f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'.")
         elif self.integrator in HAMILTONIAN and self.closure != "project":
             problems.append(f"{self.integrator} closes loops within its steps. Leave closure='project'.")
         if problems:
             raise MomentreeError("\n".join(problems))
+
+    def _too_many(self, duration: float) -> list[str]:
+        """What would take forever, or more memory than there is."""
+        if self.every is not None and duration / self.every > MOST_SAMPLES:
+            least = duration / MOST_SAMPLES
+            told = f"every is {self.every:g}: that is {duration / self.every:.2g} samples, of at most {MOST_SAMPLES:,}"
+            return [f"{told}. Give every of at least {least:.2g} s, or an earlier t_end."]
+        if self.integrator in FIXED and self.step is not None and duration / self.step > MOST_STEPS:
+            told = f"step is {self.step:g}: that is {duration / self.step:.2g} steps, of at most {MOST_STEPS:,}"
+            return [f"{told}. Give a longer step, or an earlier t_end."]
+        return []
 
     def _fixed_step(self) -> list[str]:
         if self.step is None:
@@ -97,14 +117,10 @@ class Settings:
         """How loops are kept closed, in words."""
         return f"{self.closure} {self.held}"
 
-    def tolerances(self, loops: bool) -> tuple[float, float]:
-        """rtol and atol of one step.
-
-        Closed loops take a hundredth: momenta and rates of a loop nearly cancel in what it does, so an error that is
-        small beside each of them is not small beside the motion.
-        """
-        rtol = max(IN_LOOPS * self.rtol, min(self.rtol, LEAST)) if loops else self.rtol
-        return rtol, rtol / 100 if self.atol is None else self.atol
+    @property
+    def tolerances(self) -> tuple[float, float | None]:
+        """rtol and atol of one step."""
+        return self.rtol, self.atol
 
 
 def settings_of(**settings: Any) -> Settings:
@@ -113,6 +129,8 @@ def settings_of(**settings: Any) -> Settings:
     for name in settings:
         if name not in names:
             raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
+    if settings.get("rtol") is None:
+        settings["rtol"] = RTOL.get(str(settings.get("integrator", Settings.integrator)), NO_RTOL)
     return Settings(**settings)
 
 

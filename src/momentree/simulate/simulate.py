@@ -25,22 +25,34 @@ from momentree.simulate.closing_search import integrate
 from momentree.simulate.dense import at_part, sampled
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
 from momentree.simulate.integrators.choice import FIXED
-from momentree.simulate.integrators.explicit import Status
+from momentree.simulate.integrators.explicit import CLOSED as CLOSED_AFTER
+from momentree.simulate.integrators.explicit import OPEN, Status
 from momentree.simulate.integrators.preserving import SymplecticMotion
 from momentree.simulate.integrators.rates import accounts_of
-from momentree.simulate.integrators.stepping import Array
+from momentree.simulate.integrators.stepping import Array, Motion
 from momentree.simulate.phase import Phase
+from momentree.simulate.progress import Progress
+from momentree.simulate.reach import beyond_reach
 from momentree.simulate.samples import Samples
 from momentree.simulate.settings import Settings, is_number, settings_of
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from momentree.simulate.run import Run
     from momentree.system import System
 
 ROOM = 512  # records of one call of the integrator
+SLOW = (
+    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
+    "for stiff forces, or allow a larger rtol."
+)
+LITTLE, JUMP, MOST_TRIED = 1e-6, 0.1, 60  # what jumps: changes by so much of itself; how many velocities are tried
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-FIRST = 1e-6  # of the duration: the first step, from which the length is adapted
+CLOSED = 1e-8  # of the size of the mechanism: closure errors up to which the last samples before a failure are kept
+FIRST = 1e-6  # of the duration: the first step, from which its size is adapted
+MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
+OPENED = 0.1  # of the size of the mechanism: closure errors at which loops that are not projected have come apart
 
 
 def simulation(system: System, start: State, events: Mapping[str, Any] | None = None, **settings: Any) -> Simulation:
@@ -51,12 +63,16 @@ def simulation(system: System, start: State, events: Mapping[str, Any] | None = 
 class Simulation:
     """A motion in progress: `advance` gives the next block of samples, None when it has ended."""
 
-    def __init__(self, system: System, start: State, settings: Settings, events: Mapping[str, Any]):
+    def __init__(
+        self, system: System, start: State, settings: Settings, events: Mapping[str, Any], times: Array | None = None
+    ):
+        """`times` are those of the samples, the start first, instead of what the settings say of them."""
         start = checked_start(system._numeric, start)
         self.system, self.start, self._settings, self._asked = system, start, settings, asked(events)
         settings.check(start.t)
         self.t_start, self.t_end = float(start.t), float(settings.t_end)
         self.end: End | None = None
+        self._given_times = times
         self._watched = [*watched(system._numeric, self._asked), *latched(system._numeric)]
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
@@ -64,8 +80,10 @@ class Simulation:
         self._samples, self._due = 0, 1  # given so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked = np.zeros(len(self.meters))
+        self._refuse_many_samples()
         self._phase = self._new_phase({})
-        self._motion = self._phase.motion(self.t_start, start.q, start.v, self._first)
+        self._motion = self._moving(self.t_start, start.q, start.v, self._first)
+        self._progress = Progress(self.t_start)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -92,6 +110,11 @@ class Simulation:
         fixed = self._settings.integrator in FIXED
         return float(self._settings.step or 1) if fixed else FIRST * (self.t_end - self.t_start)
 
+    def _moving(self, t: float, q: Array, v: Array, h: float) -> Motion:
+        motion = self._phase.motion(t, q, v, h)
+        motion.open = CLOSED_AFTER if motion.tableau.adaptive else self._most_open
+        return motion
+
     def _new_phase(self, held: Mapping[int, float]) -> Phase:
         names = [meter.name for meter in self.meters]
         return Phase(self.system, self._settings, held, names, self._dense)
@@ -99,7 +122,8 @@ class Simulation:
     @cached_property
     def _dense(self) -> bool:
         """Whether states within steps are needed."""
-        return bool(self._watched) or (self._settings.every is not None and self._settings.integrator not in FIXED)
+        between = self._settings.every is not None and self._settings.integrator not in FIXED
+        return bool(self._watched) or between or self._given_times is not None
 
     # --- going on ---
 
@@ -114,6 +138,8 @@ class Simulation:
             longest = self._settings.step
         phase, motion, y_before = self._phase, self._motion, self._motion.state
         status, found = motion.advance(self.t_end, ROOM, each, longest)
+        if status == Status.OPEN and self._loosened():
+            status = Status.FULL
         acting = self._look(found, y_before)
         if acting:
             found = found[: acting[-1].step + 1]
@@ -124,11 +150,98 @@ class Simulation:
         block = Block(np.array(t), q, v, phase.work(y, self._worked))
         if acting:
             return self._acted(acting, block)
-        if status in (Status.TOO_SHORT, Status.NOT_FINITE):
+        if status not in (Status.FULL, Status.ARRIVED):
             self._finish("failed", self._why(status), max([motion.t, *map(float, t[-1:])]))
-        elif status == Status.ARRIVED:
+            return self._while_closed(block)
+        if status == Status.ARRIVED:
             self._finish("arrived")
+        stopped = self._come_apart(block) or ("" if self.end else self._stopped())
+        if stopped:
+            self._finish("failed", stopped)
         return block
+
+    def _loosened(self) -> bool:
+        """Let imprecise linkages stay as open as they must: where they close no better, and nothing is beyond reach."""
+        motion, t = self._motion, self._motion.t
+        if not motion.tableau.adaptive or motion.open >= self._most_open:
+            return False
+        q = self._phase.moves(np.array([t]), motion.state[None, :, 0])[0][0]
+        if beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start):
+            return False
+        motion.open, motion.control[1] = self._most_open, self._first
+        return True
+
+    @cached_property
+    def _most_open(self) -> float:
+        """How open loops of imprecise linkages may be, by the size of each: twice their tolerance."""
+        mechanism = self.system._numeric.with_tolerance(self.start.mechanism.set_tolerance)
+        parts = zip(mechanism.loop_tolerances, mechanism.loop_sizes, strict=True)
+        return max([OPEN, *(2 * tolerance / size for tolerance, size in parts)])
+
+    def _while_closed(self, block: Block) -> Block:
+        """The samples of the last block, but for those at its end that are not closed any more."""
+        if not self.system._numeric.loops or self._settings.closure != "project" or not len(block):
+            return block
+        with np.errstate(all="ignore"):
+            gaps = self._closure_errors(block)
+        open_ = ~(gaps <= CLOSED)
+        kept = len(gaps) if not open_[-1] else int(np.flatnonzero(~open_)[-1]) + 1 if not open_.all() else 0
+        if not kept and self._samples == len(block):
+            kept = 1  # the start
+        return Block(*(getattr(block, name)[:kept] for name in ("t", "q", "v", "work")))
+
+    def _closure_errors(self, block: Block) -> Array:
+        """The largest closure error of each sample, by the size of the mechanism."""
+        mechanism = self.system._numeric
+        found = Samples(mechanism, block.q, block.v, block.t).openings()[:, :2]
+        return np.asarray((found / (mechanism.size, 1.0)).max(axis=1))
+
+    def _come_apart(self, block: Block) -> str:
+        """Why loops that are not projected cannot be called loops any more; "" where they can."""
+        if not self.system._numeric.loops or self._settings.closure == "project" or not len(block):
+            return ""
+        last = Block(*(getattr(block, name)[-1:] for name in ("t", "q", "v", "work")))
+        with np.errstate(all="ignore"):
+            gap = float(self._closure_errors(last)[0])
+        if gap <= OPENED:
+            return ""
+        t = float(block.t[-1])
+        reach = beyond_reach(self.system._numeric, block.q[-1], t, self.t_end - self.t_start)
+        told = f"at t = {t:.9g} s loops have come apart: their closure error is {gap:.2g} of the size of the mechanism"
+        return f"{told}. {reach or 'Use closure=' + repr('project') + ', a larger gain or a smaller rtol.'}"
+
+    def _stopped(self) -> str:
+        """Why it does not go on although nothing is wrong; "" where it may."""
+        if self._settings.integrator not in FIXED:
+            counts = self._counts + self._motion.counts[:3]
+            slow, sure = self._progress.checked(self._motion.t, self.t_end, int(counts[0]), int(counts[1]))
+            cause = self._why_slow() if slow else ""
+            if slow and (cause or sure):
+                return f"{slow} {cause or SLOW}"
+        if self._samples * self._numbers > MOST_NUMBERS and self._settings.every is None:
+            told = f"at t = {self._motion.t:.9g} s there are {self._samples:,} samples, which take more than"
+            return f"{told} {8 * MOST_NUMBERS / 1e9:g} GB: every step is one. Give every=, in seconds."
+        return ""
+
+    def _why_slow(self) -> str:
+        """What makes steps so short, and what to use instead; "" where nothing is found."""
+        t = self._motion.t
+        q, v = (x[0] for x in self._phase.moves(np.array([t]), self._motion.state[None, :, 0]))
+        reach = beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start)
+        jumps = jumping_laws(self.system._numeric, q, v, t)
+        steep = steep_laws(self.system._numeric, q, v, t)
+        if reach:
+            return reach
+        if steep:
+            told = "; ".join(steep)
+            return f"{told[0].upper()}{told[1:]}. Allow a larger rtol, or look at the forces of the model."
+        if jumps:
+            told = "; ".join(jumps)
+            return (
+                f"{told[0].upper()}{told[1:]}. Smooth it: tanh(v/v0) instead of sign(v), with v0 a velocity that does "
+                "not matter, or let an event end the motion there."
+            )
+        return ""
 
     def _finish(self, reason: str, message: str = "", t: float | None = None) -> None:
         self.end = End(reason, self._motion.t if t is None else t, message, tuple(self._happened))
@@ -139,7 +252,7 @@ class Simulation:
         if len(t):
             self._shortest, self._longest = min(self._shortest, float(h.min())), max(self._longest, float(h.max()))
         times, states = t, y[..., 0]
-        if self._settings.every is not None:
+        if self._times is not None:
             due = self._times[self._due :]
             states = sampled(self._motion, found, due, y_before, self._phase.quaternions)[..., 0]
             times = due[: len(states)]
@@ -158,9 +271,23 @@ class Simulation:
         return at_part(self._motion, found, y_before, step, x, self._phase.quaternions)[..., 0]
 
     @cached_property
-    def _times(self) -> Array:
-        """When samples are due; none where every step is one."""
-        return np.zeros(0) if self._settings.every is None else sample_times(self.t_start, self._settings)
+    def _times(self) -> Array | None:
+        """When samples are due; None where every step is one."""
+        if self._given_times is not None:
+            return self._given_times
+        return None if self._settings.every is None else sample_times(self.t_start, self._settings)
+
+    @property
+    def _numbers(self) -> int:
+        """Of one sample."""
+        return 1 + self.system.nq + self.system.nv + len(self.meters)
+
+    def _refuse_many_samples(self) -> None:
+        every, duration = self._settings.every, self.t_end - self.t_start
+        if every is not None and duration / every * self._numbers > MOST_NUMBERS:
+            least, most = duration * self._numbers / MOST_NUMBERS, 8 * MOST_NUMBERS / 1e9
+            told = f"every is {every:g}: samples of {self._numbers} numbers would take more than {most:g} GB"
+            raise MomentreeError(f"{told}. Give every of at least {least:.2g} s, or an earlier t_end.")
 
     # --- events ---
 
@@ -221,7 +348,15 @@ class Simulation:
         self._worked = block.work[-1].copy()
         self._phase = self._new_phase({**old.held, **{event.latch: event.at for event in events}})
         h = min(self._first, float(self._motion.control[1]))
-        self._motion = self._phase.motion(t, q, self._phase.rates_from_momenta(q, p, t), h)
+        self._motion = self._moving(t, q, self._phase.rates_from_momenta(q, p, t), h)
+
+    def verified(self, run: Run) -> Run:
+        """The run of this simulation, with an estimate of its error if that was asked for."""
+        if not self._settings.verify or not len(run.t):
+            return run
+        from momentree.simulate.verify import error_of
+
+        return run.known(error=error_of(self, run))
 
     # --- stopping and continuing ---
 
@@ -235,6 +370,8 @@ class Simulation:
             "counted": self._counts.copy(),
             "worked": self._worked.copy(),
             "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
+            "progress": self._progress.numbers(),
+            "open": np.array([motion.open]),
             "held": np.array([[number, value] for number, value in self._phase.held.items()]).reshape(-1, 2),
             "happened": np.array([[names.index(name), t] for name, t in self._happened]).reshape(-1, 2),
         }
@@ -244,12 +381,14 @@ class Simulation:
         held = {int(number): float(value) for number, value in checkpoint["held"]}
         if held != self._phase.held:
             self._phase = self._new_phase(held)
-            self._motion = self._phase.motion(self.t_start, self.start.q, np.zeros_like(self.start.v), self._first)
+            self._motion = self._moving(self.t_start, self.start.q, np.zeros_like(self.start.v), self._first)
         motion = self._motion
         motion.y[:], motion.control[:], motion.counts[:] = (checkpoint[name] for name in ("y", "control", "counts"))
         self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()
         samples, due, self._shortest, self._longest = (float(x) for x in checkpoint["seen"])
         self._samples, self._due, self.end = int(samples), int(due), None
+        self._progress = Progress(*checkpoint.get("progress", (self.t_start,)))
+        motion.open = float(checkpoint["open"][0]) if "open" in checkpoint else motion.open
         self._happened = [(self._watched[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
         if motion.t >= self.t_end:
             self._finish("arrived")
@@ -258,18 +397,26 @@ class Simulation:
         """What went wrong, and the way out."""
         motion, t, tiny = self._motion, self._motion.t, np.finfo(float).eps * max(abs(self._motion.t), 1.0)
         q, v = (x[0] for x in self._phase.moves(np.array([t]), motion.state[None, :, 0]))
+        duration, h = self.t_end - self.t_start, abs(float(motion.control[1]))
+        reach = beyond_reach(self.system._numeric, q, t, duration, () if motion.tableau.adaptive else (h / 2, h, 2 * h))
+        if reach:
+            return reach
+        if status == Status.OPEN:
+            what = "after any step" if motion.tableau.adaptive else f"after a step of {h:g} s"
+            told = f"at t = {t:.9g} s loops cannot be closed {what}"
+            return f"{told}. Take shorter steps (step=), a smaller rtol, or look at the configuration there."
         if isinstance(motion, SymplecticMotion):
             return f"at t = {t:.9g} s: {motion.reason(status)}"
         if status == Status.TOO_SHORT:
-            steep = steep_laws(self.system._numeric, q, v, t)
+            steep = steep_laws(self.system._numeric, q, v, t) or jumping_laws(self.system._numeric, q, v, t)
             return (
-                f"at t = {t:.9g} s the tolerance asks for steps shorter than time can be told apart: "
+                f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: "
                 f"{'; '.join(steep) or 'something changes too quickly there'}. "
                 "Allow a larger rtol, or look at the forces of the model."
             )
         # a step of a fixed length, and what lies between two records, reaches farther than one that was shortened
-        reach = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
-        found = (broken_laws(self.system._numeric, q, v, t, reach * part / 8) for part in range(9))
+        ahead = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
+        found = (broken_laws(self.system._numeric, q, v, t, ahead * part / 8) for part in range(9))
         culprits = next((laws for laws in found if laws), [])
         told = f": {'; '.join(culprits)}" if culprits else ". Look at the forces and the state there"
         return f"at t = {t:.9g} s the derivatives are no longer finite numbers{told}."
@@ -359,10 +506,26 @@ def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float
 
 
 def steep_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
-    """Laws that are many times what they were the billionth part of a second, or of the time, before."""
-    before = _law_values(mechanism, q, v, t - 1e-9 * max(abs(t), 1.0))
-    now = _law_values(mechanism, q, v, t)
-    return [f"{what} grows without bound" for what in now if abs(now[what]) > 10 * (1 + abs(before.get(what, 0.0)))]
+    """Laws that are many times what they were a billionth of a second, or of the time, before, or 100 times that."""
+    now, found = _law_values(mechanism, q, v, t), dict[str, None]()
+    for part in (1e-9, 1e-7):
+        before = _law_values(mechanism, q, v, t - part * max(abs(t), 1.0))
+        found |= dict.fromkeys(what for what in now if abs(now[what]) > 10 * (1 + abs(before.get(what, 0.0))))
+    return [f"{what} grows without bound" for what in found]
+
+
+def jumping_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
+    """Laws that are quite different where velocities or coordinates are a little larger or smaller."""
+    now, found = _law_values(mechanism, q, v, t), dict[str, float]()
+    for i in range(min(mechanism.nv, MOST_TRIED)):
+        little = np.zeros(mechanism.nv)
+        little[i] = LITTLE
+        for side in (-1, 1):
+            moved = _law_values(mechanism, integrate(mechanism, q, side * little), v + side * little, t)
+            for what in now:
+                found[what] = max(found.get(what, 0.0), abs(moved[what] - now[what]))
+    jumps = [what for what, change in found.items() if change > JUMP * max(abs(now[what]), math.sqrt(LITTLE))]
+    return [f"{what} jumps there" for what in jumps]
 
 
 def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:

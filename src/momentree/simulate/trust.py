@@ -4,7 +4,8 @@
 |------------------------------------------------------|-----------------------------------------------|
 | gap, by the size of the mechanism; angles as they are | 1e-6, or 100 rtol where that is more          |
 | velocity of a gap, by size and by the fastest rate    | the same                                      |
-| imbalance of energy, by the energy that went through  | 1e4 rtol, and round-off of the largest energy |
+| imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
+|                                                       | and round-off of the largest energy            |
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from momentree.simulate.run import Run
 
 GAP, GAP_BY_TOLERANCE = 1e-6, 100.0
-IMBALANCE_BY_TOLERANCE = 1e4
+IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
 ROUND_OFF = 1e-12
 RTOL = 1e-8  # of a simulation that has none
 
@@ -76,7 +77,7 @@ def _out_of_balance(run: Run) -> Iterator[str]:
     account = run.energy
     if not len(run.t):
         return
-    part = IMBALANCE_BY_TOLERANCE * tolerance(run)
+    part = max(IMBALANCE_BY_TOLERANCE * tolerance(run), IMBALANCE)
     largest = float(np.abs(account.kinetic).max() + np.abs(account.potential).max())
     if not account.error <= part * account.through + ROUND_OFF * largest:
         worst = _worst(np.abs(account.balance))

@@ -170,6 +170,12 @@ def normalised(q: Quaternion) -> Quaternion:
 
 def rotation_vector(R: Rotation) -> Vector:
     """Axis times angle (0..pi) of a rotation matrix."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
+    trace = xx + yy + zz
+    if isinstance(trace, float) and trace > 2:  # less than pi/3: by sine and cosine, without a quaternion
+        axial = Vector((zy - yz) / 2, (xz - zx) / 2, (yx - xy) / 2)
+        sine = sqrt(axial @ axial)
+        return axial * (atan2(sine, (trace - 1) / 2) / sine) if sine > 0 else axial
     *vector, w = rotation_quaternion(R)
     v = Vector(*vector)
     half_sine = sqrt(maximum(v @ v, TINY))

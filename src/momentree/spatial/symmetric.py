@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
-REGULARISATION = 5e-10  # of the mean diagonal, added to every diagonal entry of a semi-definite matrix
-TURNS = 3  # of the same solve
+REGULARISATION = 5e-10  # of the scale of each row, added to its diagonal entry
 
 
 def inverse(A: Matrix) -> list[list[Scalar]]:
     """The inverse of a positive definite matrix, by A = L D L'."""
-    n = len(A)
-    if n == 1:
-        return [[1 / A[0][0]]]
-    L, reciprocals = _factors(A)
-    # columns of L^-1, then A^-1 = L^-T D^-1 L^-1
-    W: list[list[Scalar]] = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
+    return [[1 / A[0][0]]] if len(A) == 1 else _inverse(*_factors(A))
+
+
+def _inverse(L: Matrix, reciprocals: Sequence[Scalar]) -> list[list[Scalar]]:
+    """(L D L')^-1 = L^-T D^-1 L^-1."""
+    n = len(L)
+    W: list[list[Scalar]] = [[1 if i == j else 0 for j in range(n)] for i in range(n)]  # columns of L^-1
     for j in range(n):
         for i in range(j + 1, n):
             W[i][j] = -_sum(L[i][k] * W[k][j] for k in range(j, i))
@@ -53,36 +52,50 @@ def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
 
 
 def solve_semidefinite(Phi: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
-    """The shortest x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0."""
-    return semidefinite_solver(Phi, [Phi[i][i] for i in range(len(Phi))])(b)
+    """x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0.
+
+    Of all solutions the one with the least sum of Phi_kk x_k^2.
+    """
+    return semidefinite_solver(Phi, [REGULARISATION * Phi[i][i] for i in range(len(Phi))])(b)
 
 
-def semidefinite_solver(Phi: Matrix, size: Sequence[Scalar]) -> Callable[[Sequence[Scalar]], list[Scalar]]:
+def semidefinite_solver(Phi: Matrix, delta: Sequence[Scalar]) -> Callable[[Sequence[Scalar]], list[Scalar]]:
     """Finds the shortest x with Phi x = b for a positive semi-definite Phi of any rank, and any b.
 
-        x <- x + P P S (b - Phi x),  three times from x = 0,   P x = x - delta S x
+        x = Q S b + Q S (b - Phi Q S b) ,   S = (Phi + Delta)^-1 ,   Q = 10 C^2 - 15 C^3 + 6 C^4 ,   C = E - S Delta
 
-    with S = (Phi + delta E)^-1, delta = 5e-10 of the mean `size` of the diagonal (what it was before anything was
-    subtracted). Without pivoting and without a branch. P takes away what lies along null directions, which S makes
-    large: rounding, and what b has outside the range of Phi. Along the eigenvector of another eigenvalue lambda each
-    turn leaves 3 delta / lambda of the error.
+    with Delta = diag(delta); the shortest x is the one with the least x' Delta x. No pivoting, no branch.
+
+    C has the eigenvalues lambda / (1 + lambda), with lambda those of Delta^-1/2 Phi Delta^-1/2. So Q S takes only
+    10 lambda^2 of S along null directions (lambda << 1), where S makes rounding large and what b has outside the range
+    of Phi, and misses only 10 / lambda^3 of the solution along all others (lambda >> 1), twice. A diagonal scaling of
+    Phi and Delta changes nothing but units.
     """
     n = len(Phi)
-    delta = REGULARISATION / max(n, 1) * _sum(size)
-    safe = select(delta, delta, math.inf)  # its reciprocal is 0, and so is x
-    factors = _factors([[Phi[i][j] + safe if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
+    delta = [select(entry, entry, 1.0) for entry in delta]  # where nothing can move a row, x = 0
+    factors = _factors([[Phi[i][j] + delta[i] if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
+    S = _inverse(*factors)
+    C = [[(1 if i == j else 0) - S[i][j] * delta[j] for j in range(n)] for i in range(n)]
+    powers = [C]
+    for _ in range(3):
+        powers.append(_matrix_product(powers[-1], C))
+    Q = [[10 * x - 15 * y + 6 * z for x, y, z in zip(*rows, strict=True)] for rows in zip(*powers[1:], strict=True)]
+
+    def turn(b: Sequence[Scalar]) -> list[Scalar]:
+        return product(Q, _solved(*factors, b))
 
     def solved(b: Sequence[Scalar]) -> list[Scalar]:
-        x: list[Scalar] = [0] * n
-        for turn in range(TURNS):
-            residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)] if turn else b
-            step = _solved(*factors, residual)
-            for _ in range(2):
-                step = [entry - delta * part for entry, part in zip(step, _solved(*factors, step), strict=True)]
-            x = [entry + more for entry, more in zip(x, step, strict=True)]
-        return x
+        x = turn(b)
+        residual = [entry - term for entry, term in zip(b, product(Phi, x), strict=True)]
+        return [entry + more for entry, more in zip(x, turn(residual), strict=True)]
 
     return solved
+
+
+def _matrix_product(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+    """A B."""
+    columns = list(zip(*B, strict=True))
+    return [[_sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in A]
 
 
 def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:

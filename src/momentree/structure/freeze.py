@@ -51,8 +51,9 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
         raise ModelError(problems)
     try:
         freezer = _Freezer(model, free)
-        frozen = freezer.mechanism()
-        found = frozen.with_tolerance(checked_tolerance(frozen, model.tolerance if tolerance is None else tolerance))
+        found = freezer.mechanism()
+        wanted = model.tolerance if tolerance is None else tolerance
+        found = found.with_tolerance(checked_tolerance(found, wanted))
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free

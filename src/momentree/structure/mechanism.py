@@ -12,12 +12,11 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.joint import Coordinates, Joint, Row
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
-from momentree.structure.size import RELATIVE_TOLERANCE, loop_sizes, loop_tolerances, mechanism_size
 
 
 class Reversed:
@@ -114,6 +113,11 @@ class Loop:
     first: Attached
     second: Attached
     connection: Connection | None  # None for a split body
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
+        return self.joint.rows(self.joint.reference())
 
 
 @dataclass(frozen=True)
@@ -248,21 +252,29 @@ class Mechanism:
     @cached_property
     def size(self) -> float:
         """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        from momentree.structure.size import mechanism_size
+
         return mechanism_size(self.at_defaults())
 
     @cached_property
     def loop_sizes(self) -> tuple[float, ...]:
         """The size of each loop (m): half its perimeter."""
+        from momentree.structure.size import loop_sizes
+
         return loop_sizes(self.at_defaults())
 
     @cached_property
     def loop_tolerances(self) -> tuple[float, ...]:
         """By how much each loop may stay open (m) where its constraints are redundant."""
+        from momentree.structure.size import loop_tolerances
+
         return loop_tolerances(self)
 
     @cached_property
     def tolerance(self) -> float:
         """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        from momentree.structure.size import RELATIVE_TOLERANCE
+
         return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
 
     def with_tolerance(self, tolerance: float | None) -> Mechanism:
@@ -313,6 +325,8 @@ class Mechanism:
 
     def in_batches(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
         """The same with arrays of values for its free parameters, and sizes by these."""
+        from momentree.structure.size import loop_sizes, mechanism_size
+
         found = self.evaluated(parameters)
         vars(found).update(size=mechanism_size(found), loop_sizes=loop_sizes(found))
         return found

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from momentree.spatial import ZERO, Scalar, Vector
+from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum, minimum, select, sqrt
-
-if TYPE_CHECKING:
-    from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+from momentree.structure.reach import loop_lengths, norm
 
 RELATIVE_TOLERANCE = 1e-6  # of the size of a loop: the length tolerance where none is set
 LARGEST_TOLERANCE = 1e-2  # of the size of a loop: a larger one would tell nothing apart
@@ -27,15 +25,15 @@ def mechanism_size(mechanism: Mechanism) -> Scalar:
 
     On any scalar: of a mechanism in batches, one size for each of them.
     """
-    lengths = [*loop_sizes(mechanism), *(_distance(body.mount.offset, ZERO) for body in _carried(mechanism))]
+    lengths = [*loop_sizes(mechanism), *(norm(body.mount.offset) for body in _carried(mechanism))]
     return _first(_largest(lengths), _largest([_extent(body) for body in mechanism.bodies]), 1.0)
 
 
 def loop_sizes(mechanism: Mechanism) -> tuple[Scalar, ...]:
     """The size of each loop (m). Where all joints meet in a point, the extent of the bodies around it, else 1 m."""
     found = []
-    for loop in mechanism.loops:
-        half = sum(_link_lengths(mechanism, loop)) / 2
+    for loop, perimeter in zip(mechanism.loops, loop_lengths(mechanism), strict=True):
+        half = perimeter / 2
         extent = _largest([_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)])
         found.append(select(half - ROUND_OFF * extent, half, extent))
     return tuple(_first(size, _largest(found), 1.0) for size in found)
@@ -71,24 +69,7 @@ def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
     return (body for body in mechanism.bodies if body.parent)
 
 
-def _link_lengths(mechanism: Mechanism, loop: Loop) -> Iterator[Scalar]:
-    """Within each body around the loop, the distance between the two joints of the loop there."""
-    first, second, _ = mechanism.ways(loop)
-    ends: list[Vector] = []
-    for path, end in ((first, loop.first), (second, loop.second)):
-        at = end.placement.offset
-        for number in path:
-            yield _distance(at, ZERO)  # a body's frame stands at the joint before it
-            at = mechanism.bodies[number - 1].mount.offset
-        ends.append(at)
-    yield _distance(*ends)
-
-
 def _extent(body: TreeBody) -> Scalar:
     """How far the mass of a body reaches from its joint: the radius of gyration about it (m); 0 without mass."""
     mass, moments = body.inertia.mass, sum(body.inertia.J[:3])
     return select(mass, sqrt(maximum(moments, 0.0) / (2 * maximum(mass, 1e-300))), 0.0)
-
-
-def _distance(a: Vector, b: Vector) -> Scalar:
-    return sqrt((a - b) @ (a - b))

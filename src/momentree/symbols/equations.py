@@ -12,6 +12,7 @@ from typing import Any
 import sympy as sp
 
 from momentree.errors import ModelError, MomentreeError, suggestion
+from momentree.files.atomic_write import write_file
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
 from momentree.symbols.coefficients import named, unused_letters
@@ -93,10 +94,7 @@ class Equations:
         path = Path(path)
         if path.suffix != ".tex":
             raise MomentreeError(f"{path}: LaTeX is written into a .tex file.")
-        try:
-            path.write_text(latex_document(self, fragment), encoding="utf-8")
-        except OSError as error:
-            raise MomentreeError(f"{path}: cannot be written: {error.strerror}.") from None
+        write_file(path, latex_document(self, fragment))
         return fragment
 
     def show(self) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import bennett, four_bar, random_loops, slider_crank
+from mechanisms import MOVING, bennett, bennett_off, closed_state, four_bar, joint_pair, random_loops, slider_crank
 from momentree.equations.closure import Configuration
+from momentree.equations.joint_reactions import joint_reactions
 from momentree.errors import MomentreeError
 
 
@@ -220,3 +221,69 @@ def test_what_is_wrong_is_named():
     m.constrain("A - 1")
     with pytest.raises(MomentreeError, match="under the constraints"):
         m.build().actuation(q, v, zero, ["A"])
+
+
+# --- the same shortest reactions as those of the free motion ---
+
+
+def assert_free_reactions(system, state):
+    """Actuation without torques, of the motion that the mechanism makes by itself, against what passes then."""
+    vdot = system.forward_dynamics(state.q, state.v)
+    found = system.actuation(state.q, state.v, vdot, joints=[])
+    free = joint_reactions(system.mechanism, state.q.tolist(), state.v.tolist())
+    size = max(np.abs([*wrench]).max() for wrench in free.values())
+    for joint, wrench in free.items():
+        np.testing.assert_allclose(found.reactions[joint], [*wrench], rtol=0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("kind", ["Revolute", "Prismatic", "Cylindrical", "Screw"])
+def test_what_two_joints_on_one_axis_share_is_what_they_share_in_free_motion(kind):
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        system = joint_pair(kind, random).build()
+        assert_free_reactions(system, closed_state(random, system, system.assemble().q))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_redundant_loops_share_forces_as_in_free_motion(seed):
+    random = np.random.default_rng(seed)
+    closing = list(random.choice(["Revolute", "Cylindrical", "Fixed", "Universal", "Prismatic"], 2))
+    m, q = random_loops(random, list(random.choice(MOVING, 5)), closing)
+    system = m.build()
+    assert_free_reactions(system, closed_state(random, system, q))
+
+
+def test_a_bennett_linkage_is_borne_as_in_free_motion():
+    system = bennett().build()
+    assert_free_reactions(system, system.assemble({"R1": 0.8}, rates={"R1": 1.3}))
+
+
+@pytest.mark.parametrize("off", [{}, {"axis": 1e-6}, {"length": 1e-6}])
+def test_imprecise_linkages_are_driven_as_exact_ones(off):
+    exact, system = bennett().build(), bennett_off(**off).build()
+    torques = []
+    for one in (exact, system):
+        start = one.assemble({"R1": 0.8}, rates={"R1": 1.0})
+        torques.append(one.actuation(start.q, start.v, {"R1": 2.0}, ["R1"]).torques["R1"])
+    assert torques[1] == pytest.approx(torques[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e5])
+def test_torques_scale_with_the_mechanism(scale):
+    def crank(length):
+        m = mt.Model("slider-crank", gravity=(0, -9.81, 0))
+        crank = m.body("crank", mt.rod(mass=1.0, length=length))
+        rod = m.body("rod", mt.rod(mass=1.0, length=3 * length))
+        slider = m.body("slider", mt.box(mass=1.0, size=(length / 5,) * 3))
+        m.joint("A", mt.Revolute("z"), m.ground, crank)
+        m.joint("B", mt.Revolute("z"), crank.at((length, 0, 0)), rod)
+        m.joint("C", mt.Revolute("z"), rod.at((3 * length, 0, 0)), slider)
+        m.joint("D", mt.Prismatic("x"), m.ground, slider)
+        system = m.build()
+        start = system.assemble({"A": 0.7})
+        both = system.actuation(start.q, start.v, {"A": 0.0}, ["A", "D"])
+        return float(both.torques["A"]), float(both.torques["D"]), both.redundant
+
+    torque, force, redundant = crank(1.0)
+    scaled = crank(scale)
+    assert scaled == (pytest.approx(torque * scale, rel=1e-9), pytest.approx(force, rel=1e-9), redundant == 1)

@@ -348,7 +348,7 @@ def test_refusals_name_the_culprit_and_leave_no_file(tmp_path, build, file, what
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "arm.c").mkdir()
-    with pytest.raises(mt.MomentreeError, match=r"arm\.c': cannot be written"):
+    with pytest.raises(mt.MomentreeError, match=r"arm\.c: cannot be written: it is a folder"):
         prescribed().export_c(tmp_path / "arm.c")
 
 

@@ -149,6 +149,38 @@ def test_a_folder_that_everybody_may_write_to_is_not_trusted(folder):
     assert cache.get(KEY) == CONTENT
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
+def test_a_folder_or_a_file_that_its_group_may_write_to_is_not_trusted(folder):
+    before = os.umask(0o002)
+    try:
+        cache.put(KEY, CONTENT)
+    finally:
+        os.umask(before)
+    assert cache.get(KEY) == CONTENT  # our own folder and file are nobody else's, whatever the umask
+    folder.chmod(0o770)
+    assert cache.get(KEY) is None
+    folder.chmod(0o700)
+    (folder / f"{KEY}.o").chmod(0o660)
+    assert cache.get(KEY) is None
+    cache.put(KEY, CONTENT)
+    assert cache.get(KEY) == CONTENT
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only the administrator can give files away")
+def test_a_file_of_another_user_in_our_folder_is_not_trusted(folder):
+    cache.put(KEY, CONTENT)
+    os.chown(folder / f"{KEY}.o", 65534, 65534)
+    assert cache.get(KEY) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
+def test_a_link_out_of_the_folder_is_not_followed(folder, tmp_path):
+    cache.put(KEY, CONTENT)
+    (folder / f"{KEY}.o").rename(tmp_path / "elsewhere")
+    (folder / f"{KEY}.o").symlink_to(tmp_path / "elsewhere")
+    assert cache.get(KEY) is None
+
+
 def test_a_full_disk_leaves_nothing_behind(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -9,8 +9,22 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import EVERY_JOINT, MOVING, bennett, four_bar, hexapod, random_loops, slider_crank
+from mechanisms import (
+    EVERY_JOINT,
+    MOVING,
+    bennett,
+    bennett_off,
+    delta_robot,
+    four_bar,
+    hexapod,
+    joint_pair,
+    random_loops,
+    slider_crank,
+)
+from momentree.equations.closure import Configuration
+from momentree.equations.scaled_rows import Scales
 from momentree.simulate.assemble import integrate
+from momentree.simulate.simulate import checked_start
 from momentree.simulate.state import State
 
 ROUND_OFF = 1e-13
@@ -278,3 +292,117 @@ def test_position_of_a_frame():
     assert system.position(state.q, "ground") == pytest.approx([0, 0, 0])
     with pytest.raises(mt.ModelError, match="Did you mean 'rocker'"):
         system.position(state, "rokcer")
+
+
+# --- sizes, places and tolerances ---
+
+
+@pytest.mark.parametrize(("scale", "far"), [(1, 0), (1e-7, 0), (1e5, 0), (1, 5e6)])
+@pytest.mark.parametrize("kind", ["Revolute", "Prismatic", "Cylindrical", "Screw"])
+def test_what_is_closed_comes_back_unchanged(kind, scale, far):
+    for seed in range(10):
+        system = joint_pair(kind, np.random.default_rng(seed), scale, far).build()
+        assert (system.assemble().q == 0).all(), seed
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-3, 1e5])
+def test_mechanisms_of_any_size_close_alike(scale):
+    usual = bennett().build().assemble({"R1": 0.8}, rates={"R1": 2.0})
+    start = bennett_off(scale=scale).build().assemble({"R1": 0.8}, rates={"R1": 2.0})
+    np.testing.assert_allclose(start.q, usual.q, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(start.v, usual.v, rtol=0, atol=1e-12)
+    with pytest.raises(mt.AssemblyError, match="gap"):
+        bennett_off(length=0.1 * scale, scale=scale).build().assemble({"R1": 0.8})
+
+
+def test_far_from_the_origin_loops_close_as_well():
+    m = mt.Model("four-bar on the other side of the earth")
+    x = 5e6
+    crank, coupler, rocker = (m.body(n, mt.rod(mass=1.0, length=l)) for n, l in (("a", 1.0), ("b", 2.0), ("c", 2.0)))
+    m.joint("A", mt.Revolute("y"), m.ground.at((x, x, 0)), crank)
+    m.joint("B", mt.Revolute("y"), crank.at((1, 0, 0)), coupler)
+    m.joint("D", mt.Revolute("y"), m.ground.at((x + 2.5, x, 0)), rocker)
+    m.joint("C", mt.Revolute("y"), coupler.at((2, 0, 0)), rocker.at((2, 0, 0)))
+    system = m.build()
+    start = system.assemble({"A": 1.0}, rates={"A": 1.0})
+    assert start.closure < ROUND_OFF
+    np.testing.assert_allclose(start.q, four_bar().build().assemble({"A": 1.0}).q, rtol=0, atol=1e-13)
+    # a start that is open by 3 cm is none
+    open_q = start.q + np.array([0.0, 0.02, 0.0])
+    with pytest.raises(mt.MomentreeError, match=r"does not close 'C: .*: gap 0\.0"):
+        system.simulate(State(system.mechanism, open_q, 0 * start.v), t_end=0.01)
+
+
+@pytest.mark.parametrize("off", [{"length": 1e-10}, {"length": 1e-6}, {"axis": 1e-6}])
+def test_redundant_constraints_stay_open_within_the_tolerance_and_are_not_chased(off):
+    (error,) = off.values()
+    system = bennett_off(**off).build()
+    start = system.assemble({"R1": 0.8}, rates={"R1": 1.0})
+    assert (start["R1"], start.rate("R1")) == (0.8, pytest.approx(1.0, abs=1e-12))
+    assert 0.1 * error < start.closure < 2 * error
+    # what motions could close is closed to round-off
+    rows = Scales(system.mechanism).scaled(Configuration(system.mechanism, start.q))
+    gaps = rows.scaled(Configuration(system.mechanism, start.q).gaps())
+    assert np.abs(rows.directions[:, :2].T @ gaps).max() < 1e-6 * np.abs(gaps).max() + 1e-15
+    # and from there nothing slides on along the motion
+    np.testing.assert_allclose(system.assemble(guess=start).q, start.q, rtol=0, atol=1e-12)
+    # such a start may be simulated
+    checked_start(system.mechanism, start)
+
+
+def test_assembly_may_be_given_a_tolerance_of_its_own():
+    system = bennett_off(length=1e-4).build()
+    start = system.assemble({"R1": 0.8}, rates={"R1": 1.0}, tolerance=1e-3)
+    assert 1e-5 < start.closure < 2e-4
+    assert start["R1"] == 0.8
+    checked_start(system.mechanism, start)
+
+
+# --- guesses and toggles ---
+
+
+@pytest.mark.parametrize("angle", [-0.3, 0.0, 0.3, 0.8])
+def test_what_was_not_guessed_is_no_guess_of_zero(angle):
+    system = delta_robot().build()
+    start = system.assemble(guess={f"M{i}": angle for i in range(3)})
+    assert [start[f"M{i}"] for i in range(3)] == pytest.approx([angle] * 3, abs=1e-12)
+    assert start.closure < ROUND_OFF
+    assert system.assemble(guess={"M1": angle})["M1"] == pytest.approx(angle, abs=1e-12)
+
+
+def test_a_joint_that_closes_a_loop_may_be_guessed():
+    system = four_bar().build()
+    up, down = system.branches({"A": 1.0})
+    for branch in (up, down):
+        found = system.assemble({"A": 1.0}, guess={"C": branch["C"] + 0.2})
+        assert math.remainder(found["D"] - branch["D"], 2 * math.pi) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-6, 1e-9, 1e-11])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_near_a_toggle_the_motion_asked_for_is_kept(angle, sign):
+    # a parallelogram, flat at 0, goes on as one (B = -A, D = A) or crossed, at first with B = D = -3 A:
+    # A + 2 (A + B) = D and A^2 + 2 (A + B)^2 = D^2
+    system = four_bar((1.0, 2.0, 1.0, 2.0)).build()
+    tangent = {"A": 1.0, "B": -1.0, "D": 1.0} if sign > 0 else {"A": 1.0, "B": -3.0, "D": -3.0}
+    start = system.assemble({"A": angle}, rates={"A": 1.0}, guess={j: angle * x for j, x in tangent.items()})
+    assert start["A"] == angle
+    assert [start.rate(joint) for joint in tangent] == pytest.approx([*tangent.values()], abs=max(1e-6, 10 * angle**2))
+    assert start.closure_rate < 1e-12
+
+
+def test_a_saddle_between_two_branches_is_not_taken_for_closed():
+    # there the gap, 1e-6 m, is within the tolerance and no small step makes it less; it closes on either side
+    system = four_bar((1.0, 2.0, 1.0, 2.0)).build()
+    start = system.assemble({"A": 1e-3}, guess={"B": -2e-3, "D": -1e-3})
+    assert start.closure < ROUND_OFF
+
+
+@pytest.mark.parametrize("angle", [1e-9, 0.0])
+def test_at_a_toggle_an_ambiguous_motion_is_refused_and_one_that_is_said_is_kept(angle):
+    system = four_bar((1.0, 2.0, 1.0, 2.0)).build()
+    with pytest.raises(mt.AssemblyError, match=r"toggle.*ambiguous\. Give one velocity more, of B' or D'"):
+        system.assemble({"A": angle}, rates={"A": 1.0})
+    start = system.assemble({"A": angle}, rates={"A": 1.0, "B": -1.0})
+    assert [start.rate(name) for name in "ABD"] == pytest.approx([1, -1, 1], abs=1e-8)
+    assert not system.assemble({"A": angle}).v.any()

@@ -19,6 +19,7 @@ import numpy as np
 from momentree.equations.batches import quaternions
 from momentree.equations.formulations import Formulation
 from momentree.simulate.integrators import preserving, stepping
+from momentree.simulate.integrators.measure import least_sizes, measure_of
 from momentree.simulate.integrators.preserving import SymplecticStepper
 from momentree.simulate.integrators.rates import accounts_of, projection_of, rates_code
 from momentree.simulate.integrators.stepping import Array, Stepper
@@ -28,6 +29,7 @@ from momentree.structure.mechanism import Mechanism
 INTEGRATORS = (*stepping.INTEGRATORS, *preserving.INTEGRATORS)
 FIXED = ("rk4", *preserving.INTEGRATORS)  # with steps of a fixed length
 HAMILTONIAN = tuple(preserving.INTEGRATORS)  # in Hamiltonian variables only
+ORDERS = {"rk4": 4, "verlet": 2, "verlet4": 4}
 ALONE = ("radau",)  # one motion at a time
 LEAKING = ("radau",)  # look back at steps before: momenta must not jump from one to the next, impulses leak away
 AnyStepper = Stepper | SymplecticStepper
@@ -58,7 +60,10 @@ def new_stepper(
     leaking = integrator in LEAKING and "leak" in formulation.holds
     projection = projection_of(mechanism, formulation, code, leaking) if project and mechanism.loops else None
     method, parameters = stepping.INTEGRATORS[integrator], len(mechanism.free)
-    return Stepper(found, method, floor, starts, parameters, width, dense, projection=projection)
+    measure = measure_of(mechanism, formulation, code, project) if method.adaptive else None
+    least = np.maximum(floor, np.append(least_sizes(mechanism), np.zeros(count)))
+    more = (projection, measure, least)
+    return Stepper(found, method, floor, starts, parameters, width, dense, None, *more)
 
 
 def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:

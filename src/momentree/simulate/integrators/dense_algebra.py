@@ -10,9 +10,6 @@ from the rows below (Golub and Van Loan 2013, algorithm 3.4.1); the diagonal kee
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from momentree.compile.functions import Lines
 from momentree.simulate.integrators.routine import Routine
 
@@ -28,31 +25,7 @@ def algebra_texts(n: int, stride: int, lanes: int, leading: int, parts: int) -> 
     ]
 
 
-class Spans(Routine):
-    """Loops between bounds that are known only at run time."""
-
-    @contextlib.contextmanager
-    def span(self, begin: str | int, end: str | int) -> Iterator[str]:
-        """Runs what stands in it for begin, begin + 1, ... end - 1, or not at all."""
-        name, before = self.new_label("span"), self.block
-        self.goto(name)
-        self.label(name)
-        self.do(f"%{name}.i = phi i64 [ {begin}, %{before} ], [ %{name}.next, %{name}.end ]")
-        more = self.let(f"icmp slt i64 %{name}.i, {end}")
-        self.do(f"br i1 {more}, label %{name}.body, label %{name}.done")
-        self.label(f"{name}.body")
-        yield f"%{name}.i"
-        self.goto(f"{name}.end")
-        self.label(f"{name}.end")
-        self.do(f"%{name}.next = add i64 %{name}.i, 1")
-        self.goto(name)
-        self.label(f"{name}.done")
-
-    def offset(self, array: str, count: str | int) -> str:
-        return self.let(f"getelementptr double, ptr {array}, i64 {count}")
-
-
-class _Algebra(Spans):
+class _Algebra(Routine):
     """The texts of factor_P and solve_P."""
 
     def __init__(self, n: int, stride: int, parts: int):
@@ -162,7 +135,7 @@ class _Algebra(Spans):
 def _subtract_text(stride: int, lanes: int, parts: int) -> str:
     """The function that subtracts a multiple of one column from another: whole vectors first, then what is left."""
     factor = tuple(f"%f{k}" for k in range(parts))
-    routine = Spans(1)
+    routine = Routine(1)
     whole = routine.let(f"sdiv i64 %count, {lanes}")
     wide = Lines(lanes, "once")
     spread = tuple(wide.splat(part) for part in factor)

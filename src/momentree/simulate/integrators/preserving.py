@@ -90,7 +90,6 @@ class SymplecticStepper:
         text = advance_text(codes, Parts.of(mechanism), self.layout, weights, width, bool(mechanism.free))
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
-        self._floor = aligned(1)
         self._scratch_size = max(8, *(one.scratch(width) for one in codes.values()))
 
     def columns(self, values: Array) -> Array:
@@ -100,8 +99,18 @@ class SymplecticStepper:
         found[: values.size] = values.reshape(-1)
         return found
 
+    def floors(self, sized: bool) -> Array:
+        """None is read."""
+        return aligned(8)
+
     def motion(
-        self, y: Array, t: float, h: float, rtol: float = 0.0, atol: float = 0.0, parameters: Array | None = None
+        self,
+        y: Array,
+        t: float,
+        h: float,
+        rtol: float = 0.0,
+        atol: float | None = None,
+        parameters: Array | None = None,
     ) -> SymplecticMotion:
         """W motions (n, W) that begin at t, in steps of h; tolerances play no part."""
         as_others = cast(Stepper, self)  # it has all that a motion asks for

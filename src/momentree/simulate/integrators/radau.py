@@ -28,16 +28,20 @@ from momentree.compile.functions import libm_symbol
 from momentree.compile.rows import module
 from momentree.errors import MomentreeError
 from momentree.simulate.integrators import explicit
-from momentree.simulate.integrators.dense_algebra import Spans, algebra_texts
+from momentree.simulate.integrators.dense_algebra import algebra_texts
 from momentree.simulate.integrators.differentiated import Differentiated
 from momentree.simulate.integrators.explicit import (
     EPSILON,
     HEAD,
+    REOPENED,
     Advance,
     LanesCode,
+    Measure,
     Projection,
     Status,
     codes_text,
+    table,
+    tables_text,
 )
 from momentree.simulate.integrators.routine import bits
 from momentree.simulate.integrators.tableaux import Row, Tableau
@@ -127,38 +131,44 @@ class Kept(enum.IntEnum):
     COUNT = 17  # iterations
     FACTOR = 18  # for a shorter step
     TOTAL = 19
+    OPENED = 20  # loops could not be closed after a try
 
 
 KEPT, CONTROL = 24, 6  # numbers, filled up; numbers of control before them
 # vectors of y's size in `work`: each as many numbers
-VECTORS = ("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2")
+VECTORS = (
+    *("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2"),
+    *("closed", "velocities"),
+)
 
 
 class Layout(explicit.Layout):
     """How many numbers stand where, for states of n numbers, in chunks of as many lanes as a vector has."""
 
-    def __init__(self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool, projected: bool = False):
+    def __init__(
+        self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool, projection: Projection | None = None
+    ):
         if width != 1:
             raise MomentreeError(f"radau computes one motion at a time, not {width}. Choose dop853 for many at once.")
-        super().__init__(n, width, lanes, tableau, dense)
+        super().__init__(n, width, lanes, tableau, dense, projection)
         self.n, self.stages = n, tableau.stages
-        self.record = HEAD + self.size * (1 + (self.stages + projected if dense else 0))
+        self.record = HEAD + self.size * (1 + (self.stages + (projection is not None) if dense else 0))
         self.memory = KEPT + 4 * self.size  # behind `control`
         self.vectors = len(VECTORS) * self.size
         # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in place
         self.work = self.vectors + 8 + 2 * self.size + self.size * n * 4 + self.size * n
         # y, f and t of as many columns as a vector has lanes, for differences
         self.lanes, self.wide = lanes, 2 * self.size * lanes + lanes
-        self.work += self.wide
+        self.work += self.wide + self.moved
 
 
 def advance_text(
     code: LanesCode, tableau: Tableau, n: int, controlled: int, quaternions: Sequence[int], parameters: bool,
-    width: int, lanes: int, dense: bool, projection: Projection | None = None,
+    width: int, lanes: int, dense: bool, projection: Projection | None = None, measure: Measure | None = None,
 ) -> str:  # fmt: skip
     """The module of advance_1; the first `controlled` numbers count for the error."""
-    layout = Layout(n, width, lanes, tableau, dense, projection is not None)
-    texts, functions = codes_text(code, projection, 1)
+    layout = Layout(n, width, lanes, tableau, dense, projection)
+    texts, functions = codes_text(code, projection, measure, 1)
     places: Sequence[tuple[int, int]] = ()
     wide = lanes if lanes > 1 and not parameters else 1
     if isinstance(code, Differentiated) and code.jacobian is not None:
@@ -167,29 +177,26 @@ def advance_text(
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
-    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places), projection, wide)
-    tables = [_table("quaternions", quaternions), _table("places", [j * layout.size + i for i, j in places])]
+    routine = _Radau(layout, controlled, len(quaternions), parameters, dense, len(places), projection, measure, wide)
+    tables = tables_text(quaternions, projection, measure)
+    tables.append(table("places", [j * layout.size + i for i, j in places]))
     algebra = [text for parts in (1, 2) for text in algebra_texts(n, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
-
-
-def _table(name: str, values: Sequence[int]) -> str:
-    return f"@{name} = internal constant [{len(values)} x i64] [{', '.join(f'i64 {x}' for x in values)}]"
 
 
 # --- the text ---
 
 
-class _Radau(Advance, Spans):
+class _Radau(Advance):
     """The text of advance_1."""
 
     layout: Layout
 
     def __init__(
         self, layout: Layout, controlled: int, quaternions: int, parameters: bool, dense: bool, entries: int,
-        projection: Projection | None = None, wide: int = 1,
+        projection: Projection | None = None, measure: Measure | None = None, wide: int = 1,
     ):  # fmt: skip
-        super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection)
+        super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection, measure)
         self.entries, self.accounts, self.wide = entries, layout.n - controlled, wide
 
     def text(self) -> str:
@@ -204,7 +211,12 @@ class _Radau(Advance, Spans):
         self._at_label("converged")
         self._test()
         self._write_retry()
-        self.label("accept")
+        self.label("good")
+        if self.accounts:
+            self._settle(self._get(Kept.H))
+        if self.projection:
+            self._close()
+        self._at_label("accept")
         self._accept()
         given = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
         return f"""define void @advance_1({given}, ptr %work, ptr %records, ptr %scratch) nounwind {{
@@ -265,7 +277,7 @@ entry:
     def _begin(self) -> None:
         self._name_arrays()
         self.do(f"%sum = alloca {self.lines.type}, align 64")
-        self._remember_turns()
+        self._remember_more()
         self._rates("%y", self.number("%control", 0), "%slope")
         with self.when(self._is(Kept.BEGUN, False)):
             for what in (Kept.BEGUN, Kept.FIRST, Kept.STALE, Kept.REMAINING):
@@ -284,6 +296,7 @@ entry:
         lengths = [(name, size) for name in VECTORS]
         lengths += [("time", 8), ("pivots1", size), ("pivots2", size)]
         lengths += [("matrix", size * n), ("real", size * n), ("complex", 2 * size * n), ("entries", size * n)]
+        lengths += [("moves", layout.moved)]
         lengths += [("wide", size * layout.lanes), ("wide.f", size * layout.lanes), ("wide.t", layout.lanes)]
         start = 0
         for name, length in lengths:
@@ -354,7 +367,8 @@ entry:
     def _changed(self, j: str) -> tuple[str, str]:
         """An entry of y where the Jacobian is taken, and what it is changed to."""
         least = self._over(self.number("%control", 4), self.number("%control", 3))
-        x = self.let(f"load double, ptr {self.offset('%at', j)}")
+        least = self.call("llvm.maxnum.f64", self._at("%floor", j), least)
+        x = self._at("%at", j)
         larger = self.call("llvm.maxnum.f64", self.call("llvm.fabs.f64", x), least)
         return x, self.plus(x, self.times(larger, bits(math.sqrt(EPSILON))))
 
@@ -540,7 +554,10 @@ entry:
         self._rescale()
         inverse = self.lines.splat(self._over(1.0, self._get(Kept.H)))
         with self.loop(self._all) as i:
-            self.put_chunk(self.lines.times(self._weighted(E, self._chunks("z", i)), inverse), "%d1", i)
+            z = self._chunks("z", i)
+            self.put_chunk(self.lines.times(self._weighted(E, z), inverse), "%d1", i)
+            if self.measure:
+                self.put_chunk(self.lines.times(self._weighted(A_INVERSE[2], z), inverse), "%k2", i)
         self._filter("%slope")
         # where h is far from what it should be, a stiff component spoils the first estimate: filtered once more
         unsure = self.let(f"or i1 {self._is(Kept.FIRST)}, {self._is(Kept.REJECTED)}")
@@ -552,7 +569,7 @@ entry:
             self._filter("%d2")
         self._set(Kept.FACTOR, self._over(1.0, self._quotient()))
         good = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {bits(1.0)}")
-        self._branch(good, "accept", "retry")
+        self._branch(good, "good", "retry")
 
     def _rescale(self) -> None:
         """y next, and the scale that it too is part of."""
@@ -570,7 +587,19 @@ entry:
         with self.loop(self._all) as i:
             self.put_chunk(self.lines.plus(self.chunk(slope, i), self.chunk("%d1", i)), "%d0", i)
         self.do("call void @solve_1(ptr %real, ptr %pivots1, ptr %d0)")
-        self._set(Kept.ERROR, self.call("llvm.maximum.f64", self._norm(("%d0",)), bits(1e-10)))
+        error = self._measured_norm() if self.measure else self._norm(("%d0",))
+        self._set(Kept.ERROR, self.call("llvm.maximum.f64", error, bits(1e-10)))
+
+    def _measured_norm(self) -> str:
+        """Root mean square of the error in d0, that of momenta told in velocities."""
+        self.do(f"store {self.lines.type} zeroinitializer, ptr %sum.q")
+        with self.loop(self._all) as i:
+            error = self.chunk("%d0", i)
+            self.put_chunk(error, "%there", i)
+            self._add_square(error, self._scale_of_coordinates(i, self.chunk("%scale", i)), "%sum.q")
+        self._measure(["%slope", "%k2"])
+        total = self.plus(self._lane_sum(self.chunk("%sum.q", "0"), 0), self.let("load double, ptr %sum.v"))
+        return self.call("llvm.sqrt.f64", self._over(total, bits(float(max(self.controlled, 1)))))
 
     def _quotient(self) -> str:
         """h over the next h, which the error allows; many iterations make it larger."""
@@ -587,29 +616,30 @@ entry:
         self._set(Kept.REJECTED, 1.0)
         with self.when(self._is(Kept.FRESH, False)):
             self._set(Kept.STALE, 1.0)
-        size = self.call("llvm.fabs.f64", self.number("%control", 0))
-        least = self.call("llvm.maxnum.f64", self.times(size, bits(16 * EPSILON)), bits(1e-300))
-        self._branch(self.let(f"fcmp olt double {h}, {least}"), "fail", "step")
+        self._branch(self._too_short(h), "fail", "step")
         self.label("fail")
         finite = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {bits(1e300)}")
         short, none = int(Status.TOO_SHORT), int(Status.NOT_FINITE)
-        self.put_integer(self.let(f"select i1 {finite}, i64 {short}, i64 {none}"), "%counts", 3)
+        status = self.let(f"select i1 {finite}, i64 {short}, i64 {none}")
+        status = self.let(f"select i1 {self._is(Kept.OPENED)}, i64 {int(Status.OPEN)}, i64 {status}")
+        self.put_integer(status, "%counts", 3)
         self.do("ret void")
+
+    def _reopen(self) -> None:
+        self._set(Kept.OPENED, 1.0)
+        self._set(Kept.FACTOR, REOPENED)
+        self.goto("retry")
 
     # --- a step is done ---
 
     def _accept(self) -> None:
         h, is_last = self._get(Kept.H), self._is(Kept.LAST)
         t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {self._time(1.0)}")
-        if self.accounts:
-            self._settle(h)
         self._remember(h)
         self.put(t, "%control", 0)
-        self._copy("%next", "%y")
-        if self.quaternions:
-            self._make_unit()
-        if self.projection:
-            self._project(t)
+        self._copy("%closed" if self.projection else "%next", "%y")
+        if self.quaternions and not self.projection:
+            self._make_unit("%y")
         self.count("%counts", 0)
         self._lengthen(h, is_last)
         self._record(t, h, is_last)
@@ -676,7 +706,7 @@ entry:
         self._set(Kept.STALE, self.let(f"uitofp i1 {self.let(f'xor i1 {quick}, true')} to double"))
         self._set(Kept.H_BEFORE, h)
         self._set(Kept.ERROR_BEFORE, self.call("llvm.maxnum.f64", self._get(Kept.ERROR), bits(1e-2)))
-        for what in (Kept.FIRST, Kept.REJECTED, Kept.FRESH):
+        for what in (Kept.FIRST, Kept.REJECTED, Kept.FRESH, Kept.OPENED):
             self._set(what, 0.0)
 
     def _predicted(self, h: str) -> str:

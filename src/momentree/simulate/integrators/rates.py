@@ -28,13 +28,15 @@ from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.expressions import Reference
 from momentree.simulate.integrators.differentiated import Differentiated
-from momentree.simulate.integrators.explicit import Projection
-from momentree.spatial import Scalar
+from momentree.simulate.integrators.explicit import NEAR, Projection
+from momentree.spatial import ZERO, Scalar
 from momentree.structure.apart import Angle
+from momentree.structure.closing_rows import closing_rows
 from momentree.structure.mechanism import Mechanism
 
 Traced = StraightLine | Rolled
 ROWS = 6  # of a loop, at most
+ROUND_OFF = 1e-13  # of coordinates, which Newton's method does not go below
 _OfState = Callable[[Mechanism, Sequence[Scalar], Scalar, Names, Runner], list[Scalar]]
 
 
@@ -104,20 +106,30 @@ def projection_of(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, leaking: bool = False
 ) -> Projection:
     """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
+    closed = None if leaking else _closed_code(mechanism, formulation, code)
+    loops = zip(mechanism.loops, mechanism.loop_sizes, strict=True)
+    rows = [(row, size) for loop, size in loops for row in closing_rows(mechanism, loop)]
+    sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
+    near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
+    return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
 
-    def momenta(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+
+def _closed_code(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Traced:
+    """Momenta or velocities with which loops do not open, from those of a state with its loops closed."""
+
+    def closed(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
 
-    closed = None if leaking else _code(mechanism, momenta, arguments_of(mechanism), code)
-    return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv)
+    return traced_code(mechanism, closed, code)
 
 
 def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
-    """Coordinates moved to where loops close, by one step of Newton's method."""
+    """Coordinates moved to where loops close, by one step of Newton's method; behind them, closure errors before it."""
 
     def positions(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         moving = hamiltonian.closing_step(told, y[: told.nq], t, parameters, run)
-        return [x + dx for x, dx in zip(y, coordinate_rates(told, moving), strict=False)]
+        moved = [x + dx for x, dx in zip(y, coordinate_rates(told, moving), strict=False)]
+        return [*moved, *(gap for loop in moving.loops[1:] for gap in loop.gap)]
 
     return _code(mechanism, positions, arguments_of(mechanism), code)
 
@@ -137,6 +149,12 @@ def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     """`positions_code` as a function of arrays: y, t and parameters."""
     target = Target.host()
     return Kernel(positions_code(mechanism, code), target.lanes(0), target)
+
+
+def holding_kernel(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Kernel:
+    """The momenta or velocities with which loops do not open, as a function of arrays: y, t and parameters."""
+    target = Target.host()
+    return Kernel(_closed_code(mechanism, formulation, code), target.lanes(0), target)
 
 
 def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
@@ -249,6 +267,11 @@ def physical_rates_code(mechanism: Mechanism, code: str | None = None, accounts:
         return found + (_powers(told, moving, q, t, parameters, felt=_tree(told)) if count else [])
 
     return _code(mechanism, rates, arguments_of(mechanism, count), code)
+
+
+def traced_code(mechanism: Mechanism, formula: _OfState, code: str | None = None) -> Traced:
+    """The code of a formula of q, of what stands behind it, of t and free parameters."""
+    return _code(mechanism, formula, arguments_of(mechanism), code)
 
 
 def _code(

@@ -54,6 +54,23 @@ class Routine:
         self.label(f"{name}.done")
 
     @contextlib.contextmanager
+    def span(self, begin: str | int, end: str | int) -> Iterator[str]:
+        """Runs what stands in it for begin, begin + 1, ... end - 1, or not at all."""
+        name, before = self.new_label("span"), self.block
+        self.goto(name)
+        self.label(name)
+        self.do(f"%{name}.i = phi i64 [ {begin}, %{before} ], [ %{name}.next, %{name}.end ]")
+        more = self.let(f"icmp slt i64 %{name}.i, {end}")
+        self.do(f"br i1 {more}, label %{name}.body, label %{name}.done")
+        self.label(f"{name}.body")
+        yield f"%{name}.i"
+        self.goto(f"{name}.end")
+        self.label(f"{name}.end")
+        self.do(f"%{name}.next = add i64 %{name}.i, 1")
+        self.goto(name)
+        self.label(f"{name}.done")
+
+    @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """Runs what stands in it if the condition holds."""
         name = self.new_label("when")
@@ -64,6 +81,9 @@ class Routine:
         self.label(f"{name}.done")
 
     # --- numbers in memory ---
+
+    def offset(self, array: str, count: str | int) -> str:
+        return self.let(f"getelementptr double, ptr {array}, i64 {count}")
 
     def number(self, array: str, place: int) -> str:
         at = self.let(f"getelementptr double, ptr {array}, i64 {place}")

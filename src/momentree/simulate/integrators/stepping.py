@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from momentree.compile.kernel import aligned
 from momentree.compile.machine_code import Target, linked, object_code
 from momentree.simulate.integrators import explicit, radau
-from momentree.simulate.integrators.explicit import HEAD, LanesCode, Projection, Status
+from momentree.simulate.integrators.explicit import HEAD, OPEN, LanesCode, Measure, Projection, Status
 from momentree.simulate.integrators.tableaux import TABLEAUX, Tableau
 
 Array = NDArray[np.float64]
@@ -31,11 +31,14 @@ class Stepper:
     | parameters  | how many there are                                                             |
     | dense       | whether records hold the stages that dense output needs                         |
     | projection  | what closes loops after each step, if anything does                             |
+    | measure     | in what errors of momenta are told; None: as they are                           |
+    | least       | `floor` of motions without atol; behind it that of velocities                   |
     """
 
     def __init__(
         self, code: LanesCode, tableau: Tableau, floor: Array, quaternions: list[int], parameters: int = 0,
         width: int = 1, dense: bool = False, target: Target | None = None, projection: Projection | None = None,
+        measure: Measure | None = None, least: Array | None = None,
     ):  # fmt: skip
         target = target or Target.host()
         self.n, self.width, self.tableau, self.dense = len(floor), width, tableau, dense
@@ -43,13 +46,14 @@ class Stepper:
         lanes = target.lanes(0)
         writer: Any = _WRITERS.get(tableau.name, explicit)
         self.projected = projection is not None
-        self.layout = writer.Layout(self.n, width, lanes, tableau, dense, self.projected)
-        shape = quaternions, parameters > 0, width, lanes, dense, projection
+        self.layout = writer.Layout(self.n, width, lanes, tableau, dense, projection)
+        shape = quaternions, parameters > 0, width, lanes, dense, projection, measure
         text = writer.advance_text(code, tableau, self.n, controlled, *shape)
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
-        self._floor = self.columns(np.repeat(floor[:, None], width, axis=1))
+        self._floor, self._least, self._measure = floor, floor if least is None else least, measure
         codes, widest = [code, *(projection[:2] if projection else ())], max(width, getattr(self.layout, "lanes", 1))
+        codes += [measure.velocities] if measure else []
         self._scratch_size = max(8, *(each.scratch(widest) for each in codes if each is not None))
 
     def columns(self, values: Array) -> Array:
@@ -59,8 +63,25 @@ class Stepper:
         found[: values.size] = values.reshape(-1)
         return found
 
-    def motion(self, y: Array, t: float, h: float, rtol: float, atol: float, parameters: Array | None = None) -> Motion:
-        """W motions (n, W) that begin at t; parameters (count, W)."""
+    def floors(self, sized: bool) -> Array:
+        """What `advance` takes as floor: of y, whether a number counts only as a velocity (infinite), of velocities.
+
+        Then the closure error up to which loops count as closed.
+        """
+        nq, nv = (self._measure.nq, self._measure.nv) if self._measure else (self.n, 0)
+        floor = self._least if sized else self._floor
+        only, velocities = np.zeros(self.n), np.zeros(self.n)
+        only[nq:], velocities[:nv] = np.inf, self._least[nq : nq + nv] if sized else 0.0
+        parts = [self.columns(np.repeat(part[:, None], self.width, axis=1)) for part in (floor, only, velocities)]
+        parts[0][self.n * self.width :] = 1.0  # what fills up y has no error, and needs a scale all the same
+        found = aligned(3 * self.layout.size + 8)
+        found[:] = np.concatenate([*parts, np.full(8, OPEN)])
+        return found
+
+    def motion(
+        self, y: Array, t: float, h: float, rtol: float, atol: float | None, parameters: Array | None = None
+    ) -> Motion:
+        """W motions (n, W) that begin at t; parameters (count, W). Without atol, sizes of the mechanism count."""
         return Motion(self, y, t, h, rtol, atol, parameters)
 
 
@@ -68,12 +89,13 @@ class Motion:
     """Motions in progress: where they are, and what was counted."""
 
     def __init__(
-        self, stepper: Stepper, y: Array, t: float, h: float, rtol: float, atol: float, parameters: Array | None
+        self, stepper: Stepper, y: Array, t: float, h: float, rtol: float, atol: float | None, parameters: Array | None
     ):
         self._stepper, layout = stepper, stepper.layout
         self.y = stepper.columns(y)
         memory = np.zeros(getattr(layout, "memory", 0))  # of methods that look back at steps before
-        self.control = np.concatenate([[t, h, t, rtol, atol, np.inf], memory])
+        self.control = np.concatenate([[t, h, t, rtol, atol or 0.0, np.inf], memory])
+        self._floor = stepper.floors(atol is None)
         self.counts = np.zeros(8, dtype=np.int64)
         self._parameters = aligned(1 if parameters is None else parameters.size)
         self._parameters[:] = 0 if parameters is None else parameters.reshape(-1)
@@ -87,6 +109,15 @@ class Motion:
     @property
     def tableau(self) -> Tableau:
         return self._stepper.tableau
+
+    @property
+    def open(self) -> float:
+        """The closure error, by the size of the mechanism, up to which loops count as closed after a step."""
+        return float(self._floor[-1])
+
+    @open.setter
+    def open(self, most: float) -> None:
+        self._floor[-8:] = most
 
     @property
     def projected(self) -> bool:
@@ -105,7 +136,7 @@ class Motion:
         records = aligned(room * layout.record)
         self.control[2], self.control[5] = stop, longest
         self.counts[3:7] = 0, room, 0, each
-        arrays: list[Any] = [self.control, self.counts, self.y, self._parameters, self._stepper._floor]
+        arrays: list[Any] = [self.control, self.counts, self.y, self._parameters, self._floor]
         arrays += [self._work, records, self._scratch]
         self._stepper._function(*(array.ctypes.data for array in arrays))
         made = int(self.counts[5])

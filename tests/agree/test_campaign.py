@@ -1,0 +1,111 @@
+"""Random mechanisms of every kind agree with an oracle in maximal coordinates (docs/campaign.md).
+
+What they disagree about is printed with its seed: `python -m campaign --n 1 --seed ... --shrink` makes it small.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from campaign import compare, crew, report
+from campaign.compare import EVERY_WAY, Result, examine
+from campaign.generator import sample
+from campaign.geometry import FREEDOM
+from campaign.report import summary, too_many_refused
+from campaign.shrink import smallest
+
+QUICK, LONG = range(300), range(1000, 6000)
+CHUNK, LONG_CHUNK = 25, 250
+
+
+def judged(results: list[Result]) -> None:
+    wrong = [result for result in results if result.verdict == "disagree"]
+    assert not wrong, summary(wrong)
+
+
+@pytest.mark.parametrize("first", QUICK[::CHUNK])
+def test_random_mechanisms_agree_with_the_oracle(first: int) -> None:
+    seeds = range(first, first + CHUNK)
+    judged([examine(seed, ways=(), compiled=seed % 100 == 0) for seed in seeds])
+
+
+@pytest.mark.parametrize(("seed", "ways"), [(5, EVERY_WAY[2:3]), (6, EVERY_WAY[::3])])  # a loop, and a tree
+def test_short_motions_agree_with_the_oracle(seed: int, ways: tuple[tuple[str, str], ...]) -> None:
+    judged([examine(seed, ways=ways)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", LONG[::LONG_CHUNK])
+def test_thousands_of_random_mechanisms_agree_with_the_oracle(first: int) -> None:
+    results = []
+    for seed in range(first, first + LONG_CHUNK):
+        some = seed // 100 % len(EVERY_WAY)  # a motion in one way in turn
+        ways = EVERY_WAY[some : some + 1] if seed % 100 == 0 else ()
+        results.append(examine(seed, ways=ways, compiled=seed % 50 == 0))
+    judged(results)
+    assert not too_many_refused(results), summary(results)
+
+
+def test_what_is_drawn_has_every_joint_and_the_same_seed_draws_the_same() -> None:
+    drawn = [sample(seed) for seed in range(60)]
+    found = Counter(feature for each in drawn for feature in each.features)
+    assert {*FREEDOM} <= {*found}
+    again = sample(17)
+    assert again.model == drawn[17].model
+    assert again.coordinates == drawn[17].coordinates
+
+
+# --- the campaign sees what is wrong, and loses nothing ---
+
+
+@pytest.fixture
+def heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle for which the second body of every model is heavier by a millionth."""
+
+    def read(model):
+        plain = right(model)
+        for body in plain.bodies:
+            if body.name == "b2":
+                body.mass *= 1 + 1e-6
+        return plain
+
+    right = compare.read
+    monkeypatch.setattr(compare, "read", read)
+
+
+@pytest.mark.usefixtures("heavy")
+def test_a_mass_that_differs_in_the_seventh_digit_is_seen_and_the_model_made_small() -> None:
+    result = examine(6, ways=())
+    assert result.verdict == "disagree"
+    assert {d.what.split()[0] for d in result.differences if d.counts} >= {"acceleration", "reaction", "kinetic"}
+
+    def wrong(other):
+        return compare.compare(other, Result(6)).verdict == "disagree"
+
+    small = smallest(sample(6), wrong)
+    assert wrong(small)
+    assert "b2" in [body.name for body in small.model.bodies]
+    assert len(small.model.joints) <= 2
+
+
+def test_results_are_kept_line_by_line_and_not_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "results.jsonl"
+    crew.campaign(range(1, 5), path, runs=0)
+    cut = path.read_text()[:-20]  # a kill amid the last line
+    path.write_text(cut)
+    computed = []
+    monkeypatch.setattr(crew, "examine", lambda seed, **_: computed.append(seed) or Result(seed))
+    crew.campaign(range(1, 5), path, runs=0)
+    assert computed == [4]
+    assert [result.seed for result in report.load(path)] == [1, 2, 3, 4]
+
+
+def test_refusing_too_much_does_not_pass() -> None:
+    told = [Result(seed, "told" if seed % 5 == 0 else "agree", features=("loop",)) for seed in range(100)]
+    agree = [dataclasses.replace(each, verdict="agree") for each in told]
+    assert too_many_refused(told)
+    assert not too_many_refused(agree)
