@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +24,7 @@ from momentree.simulate.closed_velocities import FITS
 from momentree.simulate.closing_search import reference
 from momentree.simulate.given import Column, columns_given
 from momentree.simulate.nearby import regular_rank
+from momentree.simulate.samples import in_batches
 from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism, TreeBody
 
@@ -72,8 +73,19 @@ def assemble_many(
     held, rates = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
     rows, near = system._free.rows(parameters), _guessed(mechanism, guess)
     count = _count(held, rates, near, rows)
-    batch = BatchOfRows(system, np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1]))), float(t))
-    return _Assemblies(batch, held, rates, near).states(strict)
+    rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
+    found = []
+    for part in in_batches(count) or [slice(0, 0)]:
+        told = (_part(held, part), _part(rates, part), near.part(part))
+        found.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *told).states(strict, part.start))
+    q, v = (np.concatenate([getattr(states, name) for states in found]) for name in ("q", "v"))
+    own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
+    return States(system, q, v, float(t), own, tuple(reason for states in found for reason in states.reasons))
+
+
+def _part(columns: Sequence[Column], part: slice) -> list[Column]:
+    """Some of many rows."""
+    return [column if column.values.size == 1 else replace(column, values=column.values[part]) for column in columns]
 
 
 class _Guess(NamedTuple):
@@ -82,6 +94,11 @@ class _Guess(NamedTuple):
     q: Array
     columns: list[Column]
     named: bool
+
+    def part(self, part: slice) -> _Guess:
+        """Some of many rows."""
+        many = self.q.ndim > 1 and len(self.q) > 1
+        return _Guess(self.q[part] if many else self.q, _part(self.columns, part), self.named)
 
 
 def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
@@ -106,6 +123,14 @@ def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: 
         many = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
         raise MomentreeError(f"assemble_many: rows do not fit together: {many}. Give one or as many of each.") from None
     return 0 if any(0 in shape for shape in shapes.values()) else int(count)
+
+
+class _Found(NamedTuple):
+    """Coordinates and velocities of some rows, and why they are not closed."""
+
+    q: Array
+    v: Array
+    reasons: list[str]
 
 
 class _Assemblies:
@@ -138,8 +163,8 @@ class _Assemblies:
         rows = sum(6 - loop.joint.freedom for loop in self.mechanism.loops) + len(self.rates)
         return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
 
-    def states(self, strict: bool) -> States:
-        """All states, those that are not found together one by one."""
+    def states(self, strict: bool, first: int = 0) -> _Found:
+        """All states, those that are not found together one by one; `first` is the index of the first row."""
         q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
         left, reasons = np.arange(self.count), [""] * self.count
         if self.together:
@@ -159,11 +184,9 @@ class _Assemblies:
             except AssemblyError as error:
                 reasons[k] = str(error)
                 if strict:
-                    raise AssemblyError(f"row {k}: {error}", error.culprit) from None
+                    raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
         v[np.isnan(q).any(axis=1)] = np.nan
-        names = self.batch.system.mechanism.free
-        parameters = {name: self.batch.parameters[:, i].copy() for i, name in enumerate(names)}
-        return States(self.batch.system, q, v, self.batch.t, parameters, tuple(reasons))
+        return _Found(q, v, reasons)
 
     # --- one by one ---
 

@@ -173,6 +173,23 @@ def test_what_is_wrong_is_named(system, given, told):
         system.assemble_many(**given)
 
 
+def test_long_batches_are_closed_in_parts(system, monkeypatch):
+    random = np.random.default_rng(8)
+    given, guess = {"A": random.uniform(0, 1.5, 7)}, {"B": random.uniform(0, 1, 7), "D": 0.5}
+    parameters, velocities = {"a": random.uniform(0.9, 1.1, 7)}, {"A": random.uniform(-1, 1, 7)}
+    expected = system.assemble_many(given, velocities, guess, parameters=parameters)
+    monkeypatch.setattr(batch_assembly, "in_batches", lambda count: [slice(0, 3), slice(3, 6), slice(6, 7)])
+    found = system.assemble_many(given, velocities, guess, parameters=parameters)
+    near(found.q, expected.q)
+    near(found.v, expected.v)
+    assert found[5].parameters == expected[5].parameters
+    given["A"][5] = 2.9
+    with pytest.raises(mt.AssemblyError, match="row 5: joint 'C'"):
+        system.assemble_many(given, velocities, guess, parameters={"d": 3.5})
+    again = system.assemble_many(guess=expected.q, parameters=parameters)
+    near(again.q, expected.q)
+
+
 def test_none_are_none(system):
     nothing = system.assemble_many({"A": np.zeros(0)})
     assert nothing.q.shape == (0, 3)
