@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from momentree.errors import AssemblyError, MomentreeError
+from momentree.errors import AssemblyError, MomentreeError, suggestion
 
 if TYPE_CHECKING:
     from momentree.simulate.run import Run
     from momentree.system import System
+
+Parameters = dict[str, float | list[float]]
 
 app = typer.Typer(
     help="Dynamics of rigid-body mechanisms, trees and closed loops.",
@@ -29,6 +31,10 @@ app = typer.Typer(
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A model file (TOML).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one machine-readable object.")]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option("--parameter", metavar="NAME=VALUE", help="A parameter, instead of what the file says; repeatable."),
+]
 
 
 @app.command()
@@ -112,6 +118,7 @@ def run(
     rate: Annotated[
         list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
     ] = None,
+    parameter: Parameter = None,
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
@@ -144,6 +151,7 @@ def run(
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
     start = (_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    parameters = _numbers(parameter or [], "--parameter")
     if resume and out is None:
         raise typer.BadParameter("--resume needs --out: the file whose run is to go on.")
     if file is None and not resume:
@@ -153,11 +161,11 @@ def run(
 
         check_picture(plot)
     with _told_plainly():
-        found = _resumed(out, file, start, chosen) if resume and out is not None else None
+        found = _resumed(out, file, start, parameters, chosen) if resume and out is not None else None
         if found is None:
             if file is None:
                 raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
-            system = _build(file)
+            system = _build(file, parameters)
             t_end = 10.0 if system.t_end is None else system.t_end
             found = system.simulate(system.start(*start), **{"t_end": t_end, **chosen}, path=out)
     _show_run(found, out, plot, as_json)
@@ -176,6 +184,7 @@ def compare(
     rate: Annotated[
         list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
     ] = None,
+    parameter: Parameter = None,
     integrator: Annotated[str, typer.Option(help="dop853, dopri5, radau, rk4 or verlet(4).")] = "dop853",
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
@@ -188,7 +197,7 @@ def compare(
     from momentree.analyse.compare import compare as compared
     from momentree.look.comparison_table import comparison_data
 
-    system = _build(file)
+    system = _build(file, _numbers(parameter or [], "--parameter"))
     start = system.start(_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
     found = compared(system, start, end, integrator, rtol, step=step)
@@ -197,7 +206,7 @@ def compare(
         raise typer.Exit(1)
 
 
-def _resumed(out: Path, file: Path | None, start: Any, chosen: dict[str, Any]) -> Run | None:
+def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, chosen: dict[str, Any]) -> Run | None:
     """The run at `out`, finished; None if there is nothing. What the words say must be what it was begun with."""
     from momentree.simulate.recorder import begun, resume_run
     from momentree.simulate.run import text_of
@@ -207,10 +216,12 @@ def _resumed(out: Path, file: Path | None, start: Any, chosen: dict[str, Any]) -
         return None
     settings = {name: before.settings.get(name) for name in chosen}
     changed = [f"{name} = {value}" for name, value in settings.items() if value != chosen[name]]
+    if parameters and file is None:
+        raise MomentreeError(f"{out}: goes on with the parameters that it was begun with. Leave out --parameter.")
     if file is not None:
-        system = _build(file)
+        system = _build(file, parameters)
         if before.model != text_of(system):
-            changed.append(f"another model than {file}")
+            changed.append(f"another model than {file}" + (" with these parameters" if parameters else ""))
         elif any(start) and not before.starts_at(system.start(*start)):
             changed.append("another start")
     if changed:
@@ -286,13 +297,17 @@ def demo(
         print(line)
 
 
-def _build(file: Path) -> System:
+def _build(file: Path, parameters: Parameters | None = None) -> System:
     """The system in a file, closed once, so that a loop that cannot close is an error with its line."""
     from momentree.files import load
 
     model = load(file)
+    known = {name for name, _ in model.parameters}
+    for name in parameters or {}:
+        if name not in known:
+            raise MomentreeError(f"{file}: there is no parameter '{name}'.{suggestion(name, known)}")
     with _told_plainly():
-        system = model.build()
+        system = model.build(free=[*(parameters or {})]).with_parameters(parameters)
     try:
         _ = system.mobility_report
     except AssemblyError as error:

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,24 +14,36 @@ from momentree.compile.methods import CODES, compiled
 from momentree.equations.batches import Array, coordinates, matrix, scalars, vector
 from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.model import Model
+from momentree.model.expressions import Reference
 from momentree.model.model import as_frame
 from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
+from momentree.structure.free_parameters import FreeParameters, values_in
 from momentree.structure.freeze import checked_tolerance
+from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.analyse.redundancy import Toggle
     from momentree.equations.balance import Energy
+    from momentree.simulate.batch_assembly import States
     from momentree.simulate.many import Motions
     from momentree.simulate.run import Run
     from momentree.simulate.state import State
     from momentree.symbols.equations import Equations
 
 
+Parameters = Mapping[str, Any]
+VIEWS = 16  # systems with other values of free parameters that are remembered, at most
+
+
 class System:
-    """A mechanism ready for work; it holds no state. Made by `Model.build`."""
+    """A mechanism ready for work; it holds no state. Made by `Model.build`.
+
+    Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
+    method is other values, by name, for this call; `with_parameters` gives a system that keeps them.
+    """
 
     def __init__(self, mechanism: Mechanism, model: Model, code: str | None = None):
         self.mechanism, self._model, self.code = mechanism, model, code
@@ -65,6 +77,41 @@ class System:
         """Number of rates of the tree."""
         return self.mechanism.nv
 
+    # --- free parameters ---
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The values of the parameters that were left free, by name."""
+        return values_in(self.mechanism)
+
+    def with_parameters(self, values: Parameters | None = None, /, **named: Any) -> System:
+        """The same system with other values of free parameters, checked as the numbers of a model are; the same code.
+
+        >>> stiffer = system.with_parameters(k=200.0)   # doctest: +SKIP
+        """
+        given = {**(values or {}), **named} if isinstance(values, Mapping) or values is None else values
+        if not given and isinstance(given, Mapping):
+            return self
+        row = self._free.single(given)
+        views: dict[tuple[float, ...], System] = vars(self).setdefault("_views", {})
+        if row not in views:
+            if len(views) >= VIEWS:
+                del views[next(iter(views))]
+            views[row] = self._viewed(row)
+        return views[row]
+
+    def _viewed(self, row: tuple[float, ...]) -> System:
+        model = self._free.model_with(row)
+        view = System(self.mechanism.with_values(Values(dict(model.parameters))), model, self.code)
+        for made in ("_code_of_phases", "_kernels"):
+            vars(view)[made] = vars(self).setdefault(made, {})
+        vars(view)["_free"] = self._free.of(model)
+        return view
+
+    @cached_property
+    def _free(self) -> FreeParameters:
+        return FreeParameters(self._model, self.mechanism.free)
+
     @property
     def mobility(self) -> int:
         """The true number of freedoms, redundant rows not counted."""
@@ -77,6 +124,13 @@ class System:
 
         return mobility(self._numeric)
 
+    def mobility_at(self, state: State | None = None, *, parameters: Parameters | None = None) -> Mobility:
+        """The same report for other values of free parameters, or at a state instead of where `assemble` closes."""
+        from momentree.analyse.mobility import mobility
+
+        at = self.with_parameters(parameters)
+        return at.mobility_report if state is None else mobility(at._numeric, state)
+
     def assemble(
         self,
         given: Mapping[str, Any] | None = None,
@@ -84,6 +138,8 @@ class System:
         guess: Mapping[str, Any] | State | None = None,
         t: float = 0.0,
         tolerance: float | None = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> State:
         """The state with the given coordinates and rates that closes every loop, on the branch nearest to the guess.
 
@@ -93,17 +149,44 @@ class System:
         """
         from momentree.simulate.assemble import assemble
 
-        mechanism = self._numeric
+        mechanism = self.with_parameters(parameters)._numeric
         return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, rates, guess, t)
 
-    def start(self, given: Mapping[str, Any] | None = None, rates: Mapping[str, Any] | None = None) -> State:
+    def assemble_many(
+        self,
+        given: Mapping[str, Any] | None = None,
+        velocities: Mapping[str, Any] | None = None,
+        guess: Any = None,
+        t: float = 0.0,
+        *,
+        parameters: Parameters | None = None,
+        strict: bool = True,
+    ) -> States:
+        """Many closed states at once, each as `assemble` finds it: numbers may be arrays, one or as many of each.
+
+        One that cannot close is refused with its index and the reason; unless `strict`, it is a row of NaN.
+
+        >>> starts = system.assemble_many({"A": np.linspace(0, 1, 2048)}, guess={"D": 0.5})   # doctest: +SKIP
+        """
+        from momentree.simulate.batch_assembly import assemble_many
+
+        return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
+
+    def start(
+        self,
+        given: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+        *,
+        parameters: Parameters | None = None,
+    ) -> State:
         """The state at which the model says that motions begin, closed; what is given here replaces what it says.
 
         A model that says nothing begins where `assemble` puts it.
         """
         from momentree.simulate.assemble import begin
 
-        return begin(self._numeric, self._model, given, rates)
+        at = self.with_parameters(parameters)
+        return begin(at._numeric, at._model, given, rates)
 
     @property
     def t_end(self) -> float | None:
@@ -116,77 +199,135 @@ class System:
         given: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | State | None = None,
         t: float = 0.0,
+        *,
+        parameters: Parameters | None = None,
     ) -> list[State]:
         """Every way to close the loops with the given coordinates, nearest to the guess first."""
         from momentree.simulate.assemble import branches
 
-        return branches(self._numeric, given, guess, t)
+        return branches(self.with_parameters(parameters)._numeric, given, guess, t)
 
-    # --- where it is and how it moves; leading axes of q, v, ... are batches and broadcast ---
+    # --- where it is and how it moves; leading axes of q, v, ..., parameters are batches and broadcast ---
 
-    def position(self, q: State | Any, frame: Any, t: float = 0.0) -> Array:
+    def position(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
         """The origin of a frame in inertial space (m); a body stands for its own frame."""
         from momentree.equations.kinematics import frame_placement, records
         from momentree.simulate.state import State
 
         q, t = (q.q, q.t) if isinstance(q, State) else (q, t)
-        placed = records(self._numeric, coordinates(self.mechanism, q), t=t)
-        return vector([*frame_placement(placed, self._numeric.attach(as_frame(frame))).offset], q)
+        at = self._at(parameters)
+        placed = records(at.mechanism, coordinates(self.mechanism, q), t=t, parameters=at.names)
+        return vector([*frame_placement(placed, at.attached(frame)).offset], q, at.batch)
 
-    def jacobian(self, q: Any, frame: Any, t: float = 0.0) -> Array:
+    def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
         """6 x nv: velocity of the frame's origin, then angular velocity, in inertial axes, by each rate."""
         from momentree.equations.kinematics import frame_jacobian, records
 
-        placed = records(self._numeric, coordinates(self.mechanism, q), t=t)
-        columns = frame_jacobian(self._numeric, placed, self._numeric.attach(as_frame(frame)))
-        return np.swapaxes(matrix([[*column] for column in columns], q), -1, -2)
+        at = self._at(parameters)
+        placed = records(at.mechanism, coordinates(self.mechanism, q), t=t, parameters=at.names)
+        columns = frame_jacobian(at.mechanism, placed, at.attached(frame))
+        return np.swapaxes(matrix([[*column] for column in columns], q, at.batch), -1, -2)
 
-    def energy(self, q: Any, v: Any, t: float = 0.0) -> Energy:
+    def energy(self, q: Any, v: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Energy:
         """Kinetic and potential energy (J): `.kinetic`, `.potential`, `.total`."""
         from momentree.equations.balance import Energy, energy
 
-        found = energy(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
-        kinetic, potential = np.moveaxis(vector(found, q, v), -1, 0)
+        at = self._at(parameters)
+        found = energy(at.mechanism, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t, at.names)
+        kinetic, potential = np.moveaxis(vector(found, q, v, at.batch), -1, 0)
         return Energy(kinetic[()], potential[()])
 
-    def momentum(self, q: Any, v: Any, t: float = 0.0) -> Array:
+    def momentum(self, q: Any, v: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
         """Linear (kg m/s) and angular (kg m2/s, about the inertial origin) momentum, in inertial axes."""
         from momentree.equations.balance import momentum
 
-        found = momentum(self._numeric, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t)
-        return vector([*found], q, v)
+        at = self._at(parameters)
+        found = momentum(at.mechanism, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t, at.names)
+        return vector([*found], q, v, at.batch)
+
+    def _at(self, parameters: Parameters | None) -> _At:
+        """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
+        if not parameters or all(np.ndim(value) == 0 for value in parameters.values()):
+            numeric = self.with_parameters(parameters)._numeric
+            return _At(numeric, {}, np.zeros(0), numeric)
+        rows = self._free.rows(parameters)
+        names = self._free.names_of(rows)
+        opened = self.mechanism.with_values(self.mechanism.values.replaced({}, self.mechanism.free))
+        return _At(self.mechanism.evaluated(names), names, rows, opened)
 
     # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; forward dynamics closes loops too.
     # machine code, made at the first call; batches run on at most `threads` cores, into `out` where it is given ---
 
     @compiled
-    def mass_matrix(self, q: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def mass_matrix(
+        self,
+        q: Any,
+        t: Any = 0.0,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> Array:
         """M(q), nv x nv, of the tree (CRBA)."""
-        return self._quantity("mass_matrix")(q, t, out=out, threads=threads)
+        return self._quantity("mass_matrix")(q, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
-    def bias(self, q: Any, v: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def bias(
+        self,
+        q: Any,
+        v: Any,
+        t: Any = 0.0,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
+    ) -> Array:
         """What must act along the rates for v' = 0: inertial terms, gravity and every force of the model."""
-        return self._quantity("bias")(q, v, t, out=out, threads=threads)
+        return self._quantity("bias")(q, v, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
     def inverse_dynamics(
-        self, q: Any, v: Any, vdot: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: Any,
+        v: Any,
+        vdot: Any,
+        t: Any = 0.0,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
     ) -> Array:
         """What must act along the rates, besides the forces of the model, for the rates to change with vdot (RNEA)."""
-        return self._quantity("inverse_dynamics")(q, v, vdot, t, out=out, threads=threads)
+        return self._quantity("inverse_dynamics")(q, v, vdot, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
     def forward_dynamics(
-        self, q: Any, v: Any, tau: Any = None, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None
+        self,
+        q: Any,
+        v: Any,
+        tau: Any = None,
+        t: Any = 0.0,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+        parameters: Parameters | None = None,
     ) -> Array:
         """How the rates change under the forces of the model and tau along the rates (ABA, or by solving).
 
         Loops stay as they are: J v' + J' v = 0. So q and v must close them (`assemble`).
         """
-        return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads)
+        return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads, parameters=parameters)
 
-    def actuation(self, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0) -> Actuation:
+    def actuation(
+        self,
+        q: Any,
+        v: Any,
+        vdot: Any,
+        joints: Sequence[str],
+        t: Any = 0.0,
+        *,
+        parameters: Parameters | None = None,
+    ) -> Actuation:
         """The torques at some joints that make it move as given, and all reactions: inverse dynamics with loops closed.
 
         The motion must keep the loops closed. `vdot` holds the derivatives of all rates, or by name those of some
@@ -197,7 +338,7 @@ class System:
         """
         from momentree.analyse.actuation import actuation
 
-        return actuation(self._numeric, q, v, vdot, joints, t)
+        return actuation(self.with_parameters(parameters)._numeric, q, v, vdot, joints, t)
 
     def toggles(self, run: Run, driven: Sequence[str] = ()) -> tuple[Toggle, ...]:
         """The instants of a run at which its loops are singular, or nearly: it could go on in more ways than one there.
@@ -214,12 +355,13 @@ class System:
 
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
-            made.setdefault(what, quantity(self.mechanism, what, vars(System)[what].__doc__, self.code))
+            doc, kernels = vars(System)[what].__doc__, vars(self).setdefault("_kernels", {})
+            made.setdefault(what, quantity(self.mechanism, what, doc, self.code, self._free, kernels))
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without machine code, which is of this process."""
-        made = {"_quantities", "_code_of_phases", *vars(self).get("_quantities", ())}
+        made = {"_quantities", "_code_of_phases", "_kernels", "_views", *vars(self).get("_quantities", ())}
         return {name: value for name, value in vars(self).items() if name not in made}
 
     def simulate(
@@ -238,6 +380,8 @@ class System:
         events: Mapping[str, Any] | None = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
+        *,
+        parameters: Parameters | None = None,
     ) -> Run:
         """The motion from a start to t_end (s), both the model's own unless given; `Settings` tells what can be chosen.
 
@@ -251,34 +395,52 @@ class System:
         from momentree.simulate.recorder import record
         from momentree.simulate.simulate import simulation
 
-        said = self._model.start
+        at = self.with_parameters(parameters)
+        said = at._model.start
         suits = "radau" if said is not None and said.stiff else "dop853"
         chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator or suits}
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
-        chosen["t_end"] = self.t_end if t_end is None else t_end
+        chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")
-        begin: Any = self.start() if start is None and said is not None else start
-        return record(simulation(self, begin, events, **chosen), path, progress)
+        begin: Any = at.start() if start is None and said is not None else start
+        if parameters is None:
+            self._refuse_other_parameters(begin)
+        return record(simulation(at, begin, events, **chosen), path, progress)
+
+    def _refuse_other_parameters(self, start: Any) -> None:
+        """A start with other values of free parameters than the run: one of the two is not what was meant."""
+        theirs, ours = getattr(start, "parameters", {}), self.parameters
+        other = {name: value for name, value in theirs.items() if value != ours.get(name, value)}
+        if other:
+            told = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
+            message = f"simulate: the start was made with {told}. Give parameters=start.parameters"
+            raise MomentreeError(f"{message}, or parameters={{}} to go on with those of the system.")
 
     def simulate_many(
         self,
         q: Any,
-        v: Any,
-        t_end: float,
-        parameters: Mapping[str, Any] | None = None,
-        t: float = 0.0,
+        v: Any = None,
+        t_end: float | None = None,
+        parameters: Parameters | None = None,
+        t: float | None = None,
         threads: int | None = None,
         **settings: Any,
     ) -> Motions:
         """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, computed together.
 
+        Instead of q and v, `assemble_many`'s states or a list of states, each with its own values of parameters.
+
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
+        >>> motions = system.simulate_many(system.assemble_many({"A": A}), t_end=2.0, every=0.01)   # doctest: +SKIP
         """
         from momentree.simulate.many import simulate_many
         from momentree.simulate.settings import settings_of
 
-        return simulate_many(self, q, v, settings_of(t_end=t_end, **settings), parameters, t, threads)
+        end = self.t_end if t_end is None else t_end
+        if end is None:
+            raise MomentreeError("simulate_many: say when to end, t_end= in seconds; the model does not.")
+        return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
 
     def export_c(
         self,
@@ -312,3 +474,24 @@ class System:
     def __repr__(self) -> str:
         m = self.mechanism
         return f"System('{m.name}': {len(m.bodies)} bodies, nv={m.nv}, loops={len(m.loops)})"
+
+
+class _At(NamedTuple):
+    """A mechanism at values of its free parameters.
+
+    | field     | meaning                                                                |
+    |-----------|------------------------------------------------------------------------|
+    | mechanism | in floats, or in batches                                               |
+    | names     | what laws call the parameters; none in floats, whose laws have them in |
+    | batch     | an array with the leading axes of the parameters                       |
+    | opened    | the same mechanism before it was put into batches                      |
+    """
+
+    mechanism: Mechanism
+    names: Mapping[Reference, Array]
+    batch: Array
+    opened: Mechanism
+
+    def attached(self, frame: Any) -> Attached:
+        """A user's frame, whose position may depend on parameters too."""
+        return self.opened.attach(as_frame(frame)).evaluated(self.names)

@@ -234,3 +234,38 @@ def test_a_run_from_python_is_the_run_of_the_command(tmp_path):
     system = mt.load(PENDULUM).build()
     mine = system.simulate(system.assemble({"phi": 1.0}, rates={"phi": 0.5}), t_end=2.0)
     assert np.array_equal(mine.q, mt.load_run(tmp_path / "run.nc").q)
+
+
+def test_parameters_of_the_file_are_replaced(tmp_path):
+    told = run(PENDULUM, *START, "--parameter", "l=0.4", "--parameter", "m=2", "--t-end", 1, "-o", tmp_path / "run.nc")
+    assert told.returncode == 0, told.stderr
+    found = mt.load_run(tmp_path / "run.nc")
+    assert found.parameters == {"l": 0.4, "m": 2.0}
+    model = mt.load(PENDULUM)
+    model.parameters = [("m", 2.0), ("l", 0.4), ("g", 9.81)]
+    system = model.build()
+    expected = system.simulate(system.start({"phi": 1.0}, {"phi": 0.5}), 1.0)
+    np.testing.assert_allclose(found.q[-1], expected.q[-1], rtol=0, atol=1e-10)
+    # the same command with --resume finds it finished, another one does not fit
+    words = (*START, "--t-end", 1, "-o", tmp_path / "run.nc", "--resume", "--parameter", "m=2")
+    assert run(PENDULUM, *words, "--parameter", "l=0.4").returncode == 0
+    other = run(PENDULUM, *words, "--parameter", "l=0.5")
+    assert other.returncode == 1
+    assert "was begun with another model than" in other.stderr
+    assert "with these parameters" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("mm=1", "there is no parameter 'mm'. Did you mean 'm'"),
+        ("m=-1", "with m = -1: body 'rod', rod: mass is -1 kg; it must be positive"),
+        ("m=nan", "parameter 'm': its value is nan; a finite number is expected"),
+        ("m=1,2", "parameter 'm': its value has the shape 2; one number is expected"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(word, told):
+    found = run(PENDULUM, *START, "--parameter", word)
+    assert found.returncode == 1
+    assert told in found.stderr
+    assert "Traceback" not in found.stderr

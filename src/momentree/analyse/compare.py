@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -80,9 +80,12 @@ def compare(
     integrator: str = "dop853",
     rtol: float = 1e-8,
     progress: Progress | bool | None = None,
+    parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
     """Simulate by every formulation and every closure that fits it; `settings` are those of `system.simulate`.
+
+    `parameters` are values of free parameters.
 
     A row that fails says why, and the others are computed all the same.
 
@@ -91,6 +94,9 @@ def compare(
     for name in ("formulation", "closure", "path"):
         if name in settings:
             raise MomentreeError(f"compare: {name} is not for you to choose here. Use system.simulate for one of them.")
+    if parameters is None:
+        system._refuse_other_parameters(start)
+    system = system.with_parameters(parameters)
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
     rows: list[Row] = []
     first: Run | None = None

@@ -7,6 +7,8 @@
 | inverse_dynamics | q, v, vdot, t=0        | nv       |
 | forward_dynamics | q, v, tau=None, t=0    | nv       |
 
+Values of free parameters may be given by name, `parameters={"k": 3.0}`: one for all rows, or batches too.
+
 Anything that NumPy takes for numbers is taken. Axes before the last (all axes of t) are batches and broadcast; where
 one row serves all, nothing is copied. The rows of a batch are computed several at a time, on all cores where it pays.
 """
@@ -27,6 +29,7 @@ from momentree.compile.kernel import Kernel
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.batches import Array, check_finite, check_units, coordinate_array, numbers, quaternions
 from momentree.errors import MomentreeError, suggestion
+from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
 
 TAKES = {
@@ -39,15 +42,34 @@ OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads a
 WORTH = 32  # rows of a call for which code for several at a time is made
 
 
-def quantity(mechanism: Mechanism, what: str, doc: str = "", code: str | None = None) -> Callable[..., Array]:
+def quantity(
+    mechanism: Mechanism,
+    what: str,
+    doc: str = "",
+    code: str | None = None,
+    free: FreeParameters | None = None,
+    kernels: dict[str, Kernel] | None = None,
+) -> Callable[..., Array]:
     """A quantity as a function: the fast one where this interpreter is known, else the general one."""
-    return Quantity(mechanism, what, doc, code).fastest()
+    return Quantity(mechanism, what, doc, code, free, kernels).fastest()
 
 
 class Quantity:
-    """The general function of a quantity: converts, broadcasts, checks, computes."""
+    """The general function of a quantity: converts, broadcasts, checks, computes.
 
-    def __init__(self, mechanism: Mechanism, what: str, doc: str = "", code: str | None = None):
+    `free` knows which values parameters may have; `kernels` is code of the same system, some of it made already.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        what: str,
+        doc: str = "",
+        code: str | None = None,
+        free: FreeParameters | None = None,
+        kernels: dict[str, Kernel] | None = None,
+    ):
+        self._free, self._kernels = free, {} if kernels is None else kernels
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
         self._names = TAKES[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
@@ -58,10 +80,12 @@ class Quantity:
         self._entry: entry.Entry | None = None
         self._lock = threading.RLock()
 
-    def __call__(self, *given: Any, out: Any = None, threads: int | None = None, **named: Any) -> Array:
+    def __call__(
+        self, *given: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
+    ) -> Array:
         values = self._bound(given, named)
         try:
-            return self._computed(values, out, threads)
+            return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
             raise MomentreeError(f"{self.__name__}: memory does not suffice. Give fewer rows at a time.") from None
 
@@ -69,7 +93,7 @@ class Quantity:
         return f"<{self._usage()} of '{self._mechanism.name}'>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Quantity, (self._mechanism, self.__name__, self.__doc__, self._code)
+        return Quantity, (self._mechanism, self.__name__, self.__doc__, self._code, self._free)
 
     def __getattr__(self, name: str) -> Any:
         """Under its own name, the fast function: as such it is unpickled."""
@@ -94,7 +118,8 @@ class Quantity:
             if self._entry is None:
                 standing = [self._standing(*each) for each in zip(self._names, self._columns, strict=True)]
                 places = [found.start for found in self._quaternions]
-                self._entry = entry.Entry(self._columns, [*standing, *self._constants()], places, self._shape)
+                constants = [] if (row := self._constants()) is None else [row]
+                self._entry = entry.Entry(self._columns, [*standing, *constants], places, self._shape)
                 if self._kernel is not None:
                     self._entry.compute_with(self._kernel)
             return self._entry
@@ -103,20 +128,31 @@ class Quantity:
         """The machine code, which may be long in the making; one thread makes it."""
         with self._lock:
             if self._kernel is None:
-                from momentree.compile.choice import kernel_of
-
-                kernel = kernel_of(self._mechanism, self.__name__, self._code)
-                kernel.address(1)
+                kernel = self._kernel_of(self.__name__, varied=False)
                 if self._entry is not None:
                     self._entry.compute_with(kernel)
                 self._kernel = kernel
             return self._kernel
 
+    def _varied(self) -> Kernel:
+        """Machine code for parameters that differ from row to row."""
+        with self._lock:
+            return self._kernel_of(f"{self.__name__}, varied", varied=True)
+
+    def _kernel_of(self, key: str, varied: bool) -> Kernel:
+        from momentree.compile.choice import kernel_of
+
+        if key not in self._kernels:
+            kernel = kernel_of(self._mechanism, self.__name__, self._code, varied)
+            kernel.address(1)
+            self._kernels[key] = kernel
+        return self._kernels[key]
+
     # --- arguments ---
 
     def _usage(self) -> str:
         names = [f"{name}={OPTIONAL[name]}" if name in OPTIONAL else name for name in self._names]
-        return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None)"
+        return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None, parameters=None)"
 
     def _bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """The values of all arguments in their order."""
@@ -144,10 +180,13 @@ class Quantity:
             return None
         return np.zeros(()) if columns is None else np.zeros(columns)
 
-    def _constants(self) -> list[Array]:
-        """Free parameters, at the values that the model gives them."""
+    def _constants(self, given: Any = None) -> Array | None:
+        """Free parameters (..., n), where there are any: at the values that are given, or that the model gives them."""
         free, values = self._mechanism.free, self._mechanism.values
-        return [np.array([values.scalar(name) for name in free], dtype=float)] if free else []
+        if given is not None and self._free is not None:
+            rows = self._free.rows(given)
+            return rows if free else None
+        return np.array([values.scalar(name) for name in free], dtype=float) if free else None
 
     def _arrays(self, values: Sequence[Any]) -> list[Array]:
         """Each argument as an array whose last axis holds its columns."""
@@ -161,16 +200,18 @@ class Quantity:
 
     # --- computing ---
 
-    def _computed(self, values: Sequence[Any], out: Any, limit: int | None) -> Array:
+    def _computed(self, values: Sequence[Any], out: Any, limit: int | None, constants: Array | None) -> Array:
         arrays, limit = self._arrays(values), threads.available(limit)
-        batch = self._batch(arrays)
+        one = constants is None or constants.ndim == 1
+        batch = self._batch(arrays if one or constants is None else [*arrays, constants])
         shape, count = (*batch, *self._shape), math.prod(batch)
         out = _empty(shape, self.__name__) if out is None else _writable(out, shape)
         rows = [_rows(array, batch, count) for array in arrays]
         self._check_apart(rows, out)
-        kernel = self._made()
+        kernel = self._made() if one else self._varied()
         if out.size:
-            call = _Call.of(kernel, [*rows, *((array, 0) for array in self._constants())], out, self._places)
+            row_of = [] if constants is None else [_rows(constants, batch, count)]
+            call = _Call.of(kernel, [*rows, *row_of], out, self._places)
             width = kernel.width if count >= WORTH else 1  # by the call alone: the same call gives the same bits
             unfit: list[bool] = []
             threads.share(lambda: call.computer(width, unfit), count, limit)
@@ -178,7 +219,7 @@ class Quantity:
                 self._explain(rows)
                 threads.share(lambda: call.computer(width, None), count, limit)
             if call.broken:
-                self._explain_results(rows, out.reshape(count, -1))
+                self._explain_results([*rows, *row_of], out.reshape(count, -1))
         return out
 
     def _batch(self, arrays: Sequence[Array]) -> tuple[int, ...]:
@@ -186,7 +227,8 @@ class Quantity:
         try:
             return np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
         except ValueError:
-            axes = [(name, array.shape[:-1]) for name, array in zip(self._names, arrays, strict=True)]
+            named = zip((*self._names, "parameters"), arrays, strict=False)
+            axes = [(name, array.shape[:-1]) for name, array in named]
             told = ", ".join(f"{name} has {'x'.join(map(str, shape))}" for name, shape in axes if shape)
             message = f"{self.__name__}: the leading axes do not fit together: {told}."
             raise MomentreeError(f"{message} Give each the same, or 1 where one serves all.") from None
@@ -213,7 +255,10 @@ class Quantity:
 
     def _without_inertia(self, values: Sequence[Array]) -> list[str]:
         """Rates that the mass matrix has nothing for."""
-        mechanism, found = self._mechanism.at_defaults(), dict(zip(self._names, values, strict=True))
+        mechanism, found = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
+        if mechanism.free:
+            instead = dict(zip(mechanism.free, found["parameters"].tolist(), strict=True))
+            mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
         diagonal = np.diag(mass_matrix(mechanism, found["q"].tolist(), float(found["t"][0])))
         return [str(name) for name, inertia in zip(mechanism.rates, diagonal, strict=True) if not inertia > 0]
 

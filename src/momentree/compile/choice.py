@@ -17,12 +17,15 @@ MANY = 40  # bodies: above, nobody waits for straight-line code, and it is not e
 LONG = 16_000  # operations: above, LLVM takes more than a second or two
 
 
-def kernel_of(mechanism: Mechanism, what: str, code: str | None = None) -> Kernel:
-    """The machine code of a quantity; `code` is "straight-line" or "rolled", unless given what suits."""
+def kernel_of(mechanism: Mechanism, what: str, code: str | None = None, varied: bool = False) -> Kernel:
+    """The machine code of a quantity; `code` is "straight-line" or "rolled", unless given what suits.
+
+    Free parameters are the same for all rows of a call, or `varied` from row to row.
+    """
     if is_rolled(mechanism, code):
-        return _rolled(mechanism, what)
-    tape, arguments = trace(mechanism, what)
-    return _rolled(mechanism, what) if is_rolled(mechanism, code, tape) else compile_tape(tape, arguments)
+        return _rolled(mechanism, what, varied)
+    tape, arguments = trace(mechanism, what, varied)
+    return _rolled(mechanism, what, varied) if is_rolled(mechanism, code, tape) else compile_tape(tape, arguments)
 
 
 def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) -> bool:
@@ -33,6 +36,6 @@ def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) 
     return len(mechanism.bodies) > MANY or long
 
 
-def _rolled(mechanism: Mechanism, what: str) -> Kernel:
+def _rolled(mechanism: Mechanism, what: str, varied: bool) -> Kernel:
     target = Target.host()
-    return Kernel(trace_rolled(mechanism, what), target.lanes(0), target)
+    return Kernel(trace_rolled(mechanism, what, varied), target.lanes(0), target)

@@ -28,7 +28,7 @@ from momentree.equations.forces import Names
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.sweeps import Records, Runner
 from momentree.errors import MomentreeError, suggestion
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions import Reference
 from momentree.spatial import Scalar
 from momentree.spatial.symmetric import solve
 from momentree.structure.mechanism import Mechanism
@@ -45,13 +45,16 @@ _TAKES = {
 QUANTITIES = tuple(_TAKES)
 
 
-def trace(mechanism: Mechanism, what: str) -> tuple[Tape, Arguments]:
-    """The tape of a quantity, and its inputs by the arguments of a function that computes it."""
+def trace(mechanism: Mechanism, what: str, varied: bool = False) -> tuple[Tape, Arguments]:
+    """The tape of a quantity, and its inputs by the arguments of a function that computes it.
+
+    Free parameters are parameters of the tape or, where they are `varied` from row to row, inputs.
+    """
     _check(mechanism, what)
     arguments = _arguments(mechanism, what)
     few = mechanism.nv <= FEW and not mechanism.loops
     ways = [way for way in _WAYS[what] if way is not _by_solving or few]
-    return min((_traced(mechanism, way, arguments) for way in ways), key=_cost), arguments
+    return min((_traced(mechanism, way, arguments, varied) for way in ways), key=_cost), arguments
 
 
 def _check(mechanism: Mechanism, what: str) -> None:
@@ -93,23 +96,28 @@ class _Given(NamedTuple):
     run: Runner
 
 
-def _traced(mechanism: Mechanism, way: Callable[[Mechanism, _Given], Sequence[Scalar]], arguments: Arguments) -> Tape:
+def _traced(
+    mechanism: Mechanism,
+    way: Callable[[Mechanism, _Given], Sequence[Scalar]],
+    arguments: Arguments,
+    varied: bool = False,
+) -> Tape:
     tape = Tape()
-    tape.outputs(way(*_given(tape, mechanism, arguments)))
+    tape.outputs(way(*_given(tape, mechanism, arguments, varied)))
     return tape
 
 
-def _given(tape: Tape, mechanism: Mechanism, arguments: Arguments, run: Runner = Records) -> tuple[Mechanism, _Given]:
+def _given(
+    tape: Tape, mechanism: Mechanism, arguments: Arguments, varied: bool, run: Runner = Records
+) -> tuple[Mechanism, _Given]:
     """The mechanism in scalars of the tape, and the inputs of the tape."""
     inputs: dict[str, list[Scalar]] = {"q": [], "v": [], "tau": [], "vdot": [0] * mechanism.nv, "parameters": []}
     for argument, names in arguments:
-        new = tape.parameter if argument == "parameters" else tape.input
+        new = tape.parameter if argument == "parameters" and not varied else tape.input
         inputs[argument] = [new(name) for name in names]
     parameters = dict(zip(map(Reference, mechanism.free), inputs.pop("parameters"), strict=True))
     (t,) = inputs.pop("t")
-    on_tape = mechanism
-    if parameters:
-        on_tape = mechanism.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+    on_tape = mechanism.evaluated(parameters) if parameters else mechanism
     return on_tape, _Given(t=t, parameters=parameters, run=run, **inputs)
 
 
@@ -165,7 +173,7 @@ _ROLLED = {
 }
 
 
-def trace_rolled(mechanism: Mechanism, what: str) -> Rolled:
+def trace_rolled(mechanism: Mechanism, what: str, varied: bool = False) -> Rolled:
     """The code of a quantity in loops over the bodies; the mass matrix column by column."""
     _check(mechanism, what)
     by_columns = what == "mass_matrix"
@@ -173,4 +181,5 @@ def trace_rolled(mechanism: Mechanism, what: str) -> Rolled:
     if by_columns:
         arguments = (*arguments, ("v", _numbered("v", mechanism.nv)))
     tape = Tape()
-    return Rolled.of(tape, arguments, lambda run: _ROLLED[what](*_given(tape, mechanism, arguments, run)), by_columns)
+    given = (tape, mechanism, arguments, varied)
+    return Rolled.of(tape, arguments, lambda run: _ROLLED[what](*_given(*given, run)), by_columns)

@@ -6,8 +6,9 @@ Translation gaps are in m, rotation gaps in rad, in the axes of the first frame 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,20 +38,27 @@ def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
 class Configuration:
     """A mechanism at coordinates q, rates u and time t, as its closure sees it."""
 
-    def __init__(self, mechanism: Mechanism, q: Array, u: Array | None = None, t: float = 0.0):
-        self.mechanism, self.q, self.u, self.t = mechanism, q, u, t
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: Array,
+        u: Array | None = None,
+        t: float = 0.0,
+        parameters: Mapping[Reference, Any] | None = None,
+    ):
+        self.mechanism, self.q, self.u, self.t, self.parameters = mechanism, q, u, t, parameters
 
     @cached_property
     def bodies(self) -> Records:
         """The ground and the bodies, placed and, where rates are given, moving."""
-        return records(self.mechanism, self.q, self.u, t=self.t)
+        return records(self.mechanism, self.q, self.u, t=self.t, parameters=self.parameters)
 
     @cached_property
     def moving(self) -> Configuration:
         """The same with bodies that move: at rest, but for what is prescribed, where no rates are given."""
-        return (
-            self if self.u is not None else Configuration(self.mechanism, self.q, np.zeros(self.mechanism.nv), self.t)
-        )
+        if self.u is not None:
+            return self
+        return Configuration(self.mechanism, self.q, np.zeros(self.mechanism.nv), self.t, self.parameters)
 
     @cached_property
     def joints(self) -> list[ClosingJoint]:
@@ -199,14 +207,23 @@ class ClosingJoint:
 
     def gap(self) -> Array:
         """What is left between the second frame and where the joint would put it."""
+        return np.array([*self.left], dtype=float)
+
+    @property
+    def left(self) -> Motion:
+        """The same on any scalar."""
         fit = self.loop.joint.placement(self.q)
-        turned = rotation_vector(self.X_FM.rotation @ fit.rotation.T)
-        return np.array([*(self.X_FM.offset - fit.offset), *turned], dtype=float)
+        return Motion(self.X_FM.offset - fit.offset, rotation_vector(self.X_FM.rotation @ fit.rotation.T))
 
     def velocity(self) -> Array:
         """How the second frame moves as seen from the first."""
+        return np.array([*self.opening], dtype=float)
+
+    @property
+    def opening(self) -> Motion:
+        """The same on any scalar."""
         R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
-        return -np.array([*(R @ v.linear), *(R @ v.angular)], dtype=float)
+        return Motion(-(R @ v.linear), -(R @ v.angular))
 
     def rates(self) -> Array:
         """The joint's own rates, from that velocity."""
@@ -230,6 +247,11 @@ class ClosingJoint:
     @cached_property
     def block(self) -> Array:
         """6 x columns: the velocity by these rates."""
+        return np.array(self.motions, dtype=float).reshape(-1, 6).T
+
+    @property
+    def motions(self) -> list[tuple[Any, ...]]:
+        """The same on any scalar, six for each of the columns."""
         bodies, first, second = self.configuration.bodies, self.faced.first, self.faced.second
         O_2 = second.r + second.X_0.rotation @ self.loop.second.placement.offset
         O_1 = first.r + first.X_0.rotation @ self.faced.arm
@@ -239,7 +261,7 @@ class ClosingJoint:
             record = bodies[number]
             lever = (O_2 if sign > 0 else O_1) - record.r
             found += [self._seen(record, column, lever, R, sign) for column in record.A.columns]
-        return np.array(found, dtype=float).reshape(-1, 6).T
+        return found
 
     @cached_property
     def path(self) -> list[int]:

@@ -20,7 +20,8 @@ import numpy as np
 
 from momentree.equations.closure import Array, Block, Configuration, Places
 from momentree.model.joint import Joint
-from momentree.spatial import Force
+from momentree.spatial import Force, Scalar
+from momentree.spatial.scalar import maximum, minimum, sqrt
 from momentree.structure.mechanism import Mechanism
 
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
@@ -43,13 +44,13 @@ def row_scales(mechanism: Mechanism) -> Array:
     found = []
     for number, loop in enumerate(mechanism.loops):
         found += [row_scale(mechanism, number, row.direction) for row in loop.rows]
-    return np.array(found, dtype=float)
+    return _stacked(found)
 
 
-def row_scale(mechanism: Mechanism, loop: int, row: Force) -> float:
+def row_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
     """Of one row of a loop."""
     size, length = mechanism.loop_sizes[loop], mechanism.loop_tolerances[loop]
-    wider = max(1.0, WITHIN * length / size / CUT_OFF)  # so that one cut-off serves all loops
+    wider = maximum(1.0, WITHIN * length / size / CUT_OFF)  # so that one cut-off serves all loops
     return wider * (_norm(row.angular) + size * _norm(row.linear))
 
 
@@ -57,23 +58,23 @@ def row_tolerances(mechanism: Mechanism) -> Array:
     """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
     found = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-        found += [min(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
-    return np.array(found, dtype=float)
+        found += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
+    return _stacked(found)
 
 
 def column_scales(mechanism: Mechanism) -> Array:
     """By what columns are multiplied: L for slides, 1 for turns."""
-    largest = dict[int, float]()
+    largest = dict[int, Scalar]()
     for loop, size in zip(mechanism.loops, mechanism.loop_sizes, strict=True):
         first, second, _ = mechanism.ways(loop)
         for number in (*first, *second):
-            largest[number] = max(size, largest.get(number, 0.0))
+            largest[number] = maximum(size, largest.get(number, 0.0))
     found = []
     for body in mechanism.bodies:
         if body.laws is None:
-            size = largest.get(body.number) or mechanism.size
+            size = largest.get(body.number, mechanism.size)
             found += [size if unit == "m" else 1.0 for unit in rate_units(body.connection.joint)]
-    return np.array(found, dtype=float)
+    return _stacked(found)
 
 
 def cut_off(gap: float) -> float:
@@ -254,5 +255,10 @@ def _assembled(blocks: Sequence[Block], rows: Array, columns: Array) -> Any:
     return found
 
 
-def _norm(v: Iterable[float]) -> float:
-    return math.hypot(*(float(x) for x in v))
+def _norm(v: Iterable[Scalar]) -> Scalar:
+    return sqrt(sum(x * x for x in v))
+
+
+def _stacked(numbers: Sequence[Scalar]) -> Array:
+    """One number each or, of a mechanism in batches, one row each."""
+    return np.array(np.broadcast_arrays(*numbers) if numbers else [], dtype=float)

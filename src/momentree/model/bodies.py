@@ -11,7 +11,7 @@ import numpy as np
 
 from momentree.model.expressions import Expression
 from momentree.model.frames import Frame
-from momentree.model.values import Mistake, Raw, Values, not_negative, plain, positive
+from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
@@ -247,12 +247,19 @@ def _check_finite(J: tuple[Scalar, ...], note: str = "") -> None:
         raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
 
 
+def _refuse_impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str) -> None:
+    mistake = _impossible(J, given, note)
+    if mistake:
+        raise mistake
+
+
 def _impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> Impossible | None:
     """Principal moments of a body are not negative, and none exceeds the sum of the two others.
 
     What counts as round-off is measured by the numbers that were given, before they were moved.
     """
-    if any(isinstance(entry, Expression) for entry in J):
+    if any(isinstance(entry, Expression) for entry in (*J, *given)):
+        check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *given)
         return None
     xx, yy, zz, xy, xz, yz = J
     if xy == xz == yz == 0:

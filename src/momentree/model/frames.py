@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from momentree.model.expressions import Expression
-from momentree.model.values import Mistake, Raw, Values, plain
+from momentree.model.values import Mistake, Raw, Values, check_later, plain
 from momentree.spatial import IDENTITY, ZERO, Rotation, Transform, Vector
 from momentree.spatial import turn as turn_about
 from momentree.spatial.rotation import normalised, quaternion_rotation
@@ -79,6 +79,7 @@ def rotation_of(raw: Raw, values: Values) -> Rotation:
 
 def _from_quaternion(q: tuple[Any, ...]) -> Rotation:
     if any(isinstance(e, Expression) for e in q):
+        check_later(lambda *numbers: _from_quaternion(numbers), *q)
         return quaternion_rotation(q)
     length = float(np.linalg.norm(q))
     if abs(length - 1) > ROTATION_TOLERANCE:
@@ -89,6 +90,7 @@ def _from_quaternion(q: tuple[Any, ...]) -> Rotation:
 def _from_matrix(rows: list[tuple[Any, ...]]) -> Rotation:
     R = Rotation(*(Vector(*row) for row in rows))
     if any(isinstance(e, Expression) for row in rows for e in row):
+        check_later(lambda *e: _from_matrix([e[:3], e[3:6], e[6:]]), *(e for row in rows for e in row))
         return R
     matrix = np.array(rows)
     error = float(np.abs(matrix @ matrix.T - np.eye(3)).max())

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from numpy.typing import NDArray
 
 from momentree.model.expressions import Expression
-from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain
+from momentree.model.values import Mistake, Raw, Values, check_later, checked, not_negative, plain
 from momentree.spatial import REST, ZERO, Axes, Force, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name
@@ -205,9 +205,16 @@ def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise Mistake("limits are a pair (lowest, highest); write -inf or inf where there is none.", "limits")
     low, high = (one if one in (-math.inf, math.inf) else values.scalar(one, "limits") for one in pair)
-    if not isinstance(low, Expression) and not isinstance(high, Expression) and low >= high:
-        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.", "limits")
+    if isinstance(low, Expression) or isinstance(high, Expression):
+        check_later(_check_limits, low, high)
+    else:
+        _check_limits(low, high)
     return low, high
+
+
+def _check_limits(low: float, high: float) -> None:
+    if low >= high:
+        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.", "limits")
 
 
 def _stop(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, suggestion
 from momentree.model.expression_function import expression_of_function
@@ -55,6 +57,37 @@ def plain(value: Any, depth: int = 0) -> Raw:
     return value
 
 
+# --- checks that wait for the values of free parameters ---
+
+
+class Pending(NamedTuple):
+    """A check that waits: of floats it raises Mistake where they will not do; `numbers` are expressions or floats."""
+
+    check: Callable[..., object]
+    numbers: tuple[Scalar, ...]
+
+
+_pending: ContextVar[list[Pending] | None] = ContextVar("pending", default=None)
+
+
+@contextmanager
+def pending_checks() -> Iterator[list[Pending]]:
+    """Collect the checks that resolvers leave out, within, because a number depends on free parameters."""
+    found: list[Pending] = []
+    token = _pending.set(found)
+    try:
+        yield found
+    finally:
+        _pending.reset(token)
+
+
+def check_later(check: Callable[..., object], *numbers: Scalar) -> None:
+    """Note a check of numbers that depend on free parameters, where somebody collects them."""
+    found = _pending.get()
+    if found is not None:
+        found.append(Pending(check, numbers))
+
+
 class Values:
     """The parameters of a model, and every other number in terms of them.
 
@@ -65,11 +98,15 @@ class Values:
     """
 
     def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = ()):
-        self.names = tuple(parameters)
+        self.names, self._raw = tuple(parameters), dict(parameters)
         self._parameters = frozenset(map(Reference, self.names))
         self.mistakes: dict[str, Mistake] = {}
         self._known: dict[Reference, Scalar] = {}
         self._resolve(parameters, free)
+
+    def replaced(self, instead: Mapping[str, Raw], free: Collection[str] = ()) -> Values:
+        """The same parameters, some of them with other values; those that are defined by them follow."""
+        return Values({**self._raw, **instead}, free)
 
     def scalar(self, raw: Raw, what: str = "value") -> Scalar:
         """A finite number, or an Expression in free parameters."""
@@ -78,7 +115,10 @@ class Values:
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number or an expression of parameters is expected.", what)
         expression = self._parsed(raw, (), what, "parameters")
-        return _finite(expression.value, what) if expression.value is not None else expression
+        if expression.value is not None:
+            return _finite(expression.value, what)
+        check_later(lambda value: _finite(value, what), expression)
+        return expression
 
     def length(self, raw: Raw, what: str) -> float:
         """A positive length (m) that depends on no free parameter."""
@@ -118,7 +158,11 @@ class Values:
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.", what)
         kinds = "t, parameters and joint coordinates" if known else "t and parameters"
-        return self._parsed(raw, ChainMap({TIME: "time"}, known), what, kinds)  # type: ignore[arg-type]
+        changing: Collection[Reference] = ChainMap({TIME: "time"}, known)  # type: ignore[arg-type]
+        law = self._parsed(raw, changing, what, kinds)
+        for part in _of_parameters(law, changing):
+            check_later(lambda value: _finite(value, what), part)
+        return law
 
     def _parsed(self, text: str, others: Collection[Reference], what: str, kinds: str) -> Expression:
         """The expression that a text means, of parameters and others only, with the fixed parameters put in."""
@@ -197,7 +241,9 @@ def _circular(trail: list[str], used: str) -> Mistake:
 
 def checked(value: Scalar, right: Callable[[float], bool], what: str, unit: str, rule: str) -> Scalar:
     """The value, unless it is a number that breaks the rule; an expression in free parameters passes."""
-    if isinstance(value, (int, float)) and not right(value):
+    if isinstance(value, Expression):
+        check_later(lambda number: checked(number, right, what, unit, rule), value)
+    elif isinstance(value, (int, float)) and not right(value):
         raise Mistake(f"{what} is {value:g}{unit and ' ' + unit}; {rule}.", what)
     return value
 
@@ -210,6 +256,21 @@ def positive(value: Scalar, what: str, unit: str = "") -> Scalar:
 def not_negative(value: Scalar, what: str, unit: str = "") -> Scalar:
     """The value, which may be zero but not less."""
     return checked(value, lambda v: v >= 0, what, unit, "it may not be negative")
+
+
+def _of_parameters(law: Expression, changing: Collection[Reference]) -> list[Expression]:
+    """The largest parts of a law that depend on free parameters alone: they have one value in a motion."""
+    if _pending.get() is None:
+        return []
+    found, stack = [], [law]
+    while stack:
+        part = stack.pop()
+        names = part.references()
+        if names and not any(name in changing for name in names):
+            found.append(part)
+        elif names:
+            stack.extend(entry for entry in part.args if isinstance(entry, Expression))
+    return found
 
 
 def _finite(value: float, what: str) -> float:

@@ -30,6 +30,7 @@ ATTEMPTS = 40  # starts around the guess before an assembly is given up
 COMPARED = 8  # attempts after which the nearest that closed is taken
 BRANCH_STARTS = 80  # starts when all branches are wanted
 UNGUESSED = 1e-3  # what a coordinate that was not guessed weighs by one that was
+SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is kept
 NEAR_MISS = 1e3  # times the tolerance: gaps of lengths that are rounded rather than wrong
 
@@ -293,4 +294,4 @@ def _settled(misfits: Sequence[float]) -> bool:
     Lengths that nearly fit leave a long shallow valley, in which starts come to rest here and there.
     """
     margin = 0.3 if min(misfits) < NEAR_MISS else 1e-3
-    return sum(1 for misfit in misfits if misfit <= min(misfits) * (1 + margin)) >= 5
+    return sum(1 for misfit in misfits if misfit <= min(misfits) * (1 + margin)) >= SETTLED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,58 @@ def rates_given(mechanism: Mechanism, given: Mapping[str, Any]) -> Iterator[Entr
         for index, value in zip(indices, values, strict=True):
             label = key if len(indices) == 1 else f"{key}.{names[index]}"
             yield Entry(name, index, float(value), label, place)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One coordinate or rate of a joint in many states: as it was written, an entry, and its values, k or one."""
+
+    key: str
+    entry: Entry
+    values: Array
+
+
+def columns_given(mechanism: Mechanism, given: Mapping[str, Any], what: str) -> list[Column]:
+    """Columns for coordinates, or for rates if `what` is "velocities"; the last axis has the coordinates of a joint."""
+    found = []
+    for key, raw in given.items():
+        _, component, _, connection = _joint(mechanism, key, what)
+        joint = connection.joint
+        velocities = what == "velocities"
+        names = tuple(rate.rstrip("'") for rate in joint.rates) if velocities else joint.coordinates
+        values = _table(key, raw, 1 if component else len(names), what)
+        if not velocities and not component and len(joint.coordinates) != len(joint.rates):
+            values[..., -4:] = _units(values[..., -4:], key, what)
+        first = values.reshape(-1, values.shape[-1])[:1].ravel() if values.size else np.zeros(values.shape[-1])
+        sample = {key: first if len(first) > 1 else float(first[0])} if len(first) else {key: first}
+        entries = rates_given(mechanism, sample) if velocities else coordinates_given(mechanism, sample, what)
+        found += [Column(key, entry, values[..., i]) for i, entry in enumerate(entries)]
+    return found
+
+
+def _table(key: str, raw: Any, count: int, what: str) -> Array:
+    """k x count, or count: the numbers of one joint."""
+    try:
+        values = np.array(raw, dtype=float)
+    except (TypeError, ValueError):
+        values = np.full((1, 1, 1), np.nan)
+    if count == 1 and values.ndim < 2:
+        values = values[..., None]
+    if isinstance(raw, (str, bool)) or values.ndim not in (1, 2) or values.shape[-1] != count:
+        shape = f"{count} numbers" if count != 1 else "a number"
+        raise MomentreeError(f"{what}: '{key}' is {reprlib.repr(raw)}; expected {shape}, or many rows of that.")
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        row = f" in row {bad[0][0]}" if values.ndim == 2 else ""
+        raise MomentreeError(f"{what}: '{key}' is {values[tuple(bad[0])]}{row}; finite numbers are expected.")
+    return values
+
+
+def _units(q: Array, key: str, what: str) -> Array:
+    lengths = np.linalg.norm(q, axis=-1, keepdims=True)
+    if (lengths < 1e-6).any():
+        raise MomentreeError(f"{what}: the quaternion of '{key}' has zero length; its order is (x, y, z, w).")
+    return np.asarray(q / lengths)
 
 
 def _joint(mechanism: Mechanism, key: str, what: str) -> tuple[str, str, TreeBody | Loop, Connection]:

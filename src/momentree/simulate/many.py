@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from momentree.compile import threads as cores
 from momentree.compile.machine_code import Target
-from momentree.equations.batches import coordinate_array, numbers
+from momentree.equations.batches import coordinate_array, coordinates, scalars
 from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError
+from momentree.simulate.batch_assembly import States
+from momentree.simulate.batch_closing import BatchOfRows
 from momentree.simulate.dense import sampled
 from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
 from momentree.simulate.integrators.explicit import Status
@@ -21,11 +23,15 @@ from momentree.simulate.integrators.rates import closing_kernel, holding_kernel,
 from momentree.simulate.integrators.stepping import Array
 from momentree.simulate.phase import closed_states, kept
 from momentree.simulate.progress import Progress
+from momentree.simulate.samples import Samples, in_batches
 from momentree.simulate.settings import Settings, is_number
 from momentree.simulate.simulate import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
+from momentree.simulate.state import State
 
 if TYPE_CHECKING:
     from momentree.system import System
+
+SURE = 1e-10  # scaled: closure errors, and velocities of constraints, up to which a start is surely closed
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +61,21 @@ def simulate_many(
     v: Any,
     settings: Settings,
     parameters: Mapping[str, Any] | None = None,
-    t_start: float = 0.0,
+    t_start: float | None = None,
     threads: int | None = None,
 ) -> Motions:
     """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both.
 
+    States may stand in for q and v: those of `assemble_many`, or a list. Each start must close with its own parameters.
     Lanes share their steps. Where one fails, those of its group are computed again, each alone.
     """
     refuse_constraints(system.mechanism)
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
-    if not is_number(t_start):
-        raise MomentreeError(f"the start has t = {t_start}; give a finite time.")
-    settings.check(t_start)
+    starts = _Given.of(system, q, v, parameters, t_start)
+    if not is_number(starts.t):
+        raise MomentreeError(f"the start has t = {starts.t}; give a finite time.")
+    settings.check(starts.t)
     if FORMULATIONS[settings.formulation].anew:
         told = f"many motions cannot be computed together in formulation '{settings.formulation}'"
         raise MomentreeError(f"{told}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
@@ -75,8 +83,8 @@ def simulate_many(
         raise MomentreeError("many motions are not verified together. Simulate one by one, or with a smaller rtol.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
-    y, given = _starts(system, q, v, settings, parameters, t_start)
-    plan = _Plan(system, settings, t_start)
+    y, given = _starts(system, starts, settings)
+    plan = _Plan(system, settings, starts.t)
     width = Target.host().lanes(0) if len(y) > 1 and settings.integrator not in ALONE else 1
     stepper = plan.stepper(width)
     groups = [range(begin, min(begin + width, len(y))) for begin in range(0, len(y), width)]
@@ -94,37 +102,104 @@ def simulate_many(
     return plan.motions(found, given)
 
 
-def _starts(
-    system: System, q: Any, v: Any, settings: Settings, parameters: Mapping[str, Any] | None, t: float
-) -> tuple[Array, Array]:
+class _Given(NamedTuple):
+    """What starts are given by: coordinates, velocities, values of free parameters, and a time."""
+
+    q: Any
+    v: Any
+    parameters: Mapping[str, Any]
+    t: float
+
+    @classmethod
+    def of(cls, system: System, q: Any, v: Any, parameters: Mapping[str, Any] | None, t: float | None) -> _Given:
+        """As arrays, or by states, which know their parameters and their time."""
+        if isinstance(q, States):
+            own: Mapping[str, Any] = q.parameters
+            _refuse_open(q)
+            return cls(q.q, q.v if v is None else v, own if parameters is None else parameters, q.t if t is None else t)
+        if not _is_states(q):
+            if v is None:
+                raise MomentreeError("simulate_many: give v, m x nv, too; or states instead of q.")
+            return cls(q, v, parameters or {}, 0.0 if t is None else t)
+        other = [i for i, state in enumerate(q) if state.mechanism.coordinates != system.mechanism.coordinates]
+        if other:
+            message = f"state {other[0]} is one of another system"
+            raise MomentreeError(f"simulate_many: {message}. Make it by assemble(...) of this one.")
+        times = sorted({float(state.t) for state in q})
+        if t is None and len(times) > 1:
+            told = f"the states are of different times, {times[0]:g} to {times[-1]:g} s"
+            raise MomentreeError(f"simulate_many: {told}. Motions begin together: give t=, or states of one time.")
+        own = {name: np.array([state.parameters.get(name, x) for state in q]) for name, x in system.parameters.items()}
+        at, rates = np.array([state.q for state in q]), np.array([state.v for state in q])
+        return cls(
+            at, rates if v is None else v, own if parameters is None else parameters, times[0] if t is None else t
+        )
+
+
+def _is_states(q: Any) -> bool:
+    return isinstance(q, Sequence) and len(q) > 0 and all(isinstance(one, State) for one in q)
+
+
+def _refuse_open(states: States) -> None:
+    missing = [i for i, reason in enumerate(states.reasons) if reason]
+    if missing:
+        message = f"{len(missing)} states do not close, the first is {missing[0]}: {states.reasons[missing[0]]}"
+        raise MomentreeError(f"simulate_many: {message} Leave them out.")
+
+
+def _starts(system: System, given: _Given, settings: Settings) -> tuple[Array, Array]:
     """States (m, nq + nv) and parameters (m, count), each start with its own."""
     m = system.mechanism
-    at, rates = coordinate_array(q, m.nq, "q"), coordinate_array(v, m.nv, "v")
-    check_states(system._numeric, at, rates)
-    chosen = dict(parameters or {})
-    for name in chosen:
-        if name not in m.free:
-            message = f"'{name}' is not a free parameter of this system.{suggestion(name, m.free)}"
-            raise MomentreeError(f"{message} Build it with m.build(free=['{name}']).")
-    columns = [numbers(chosen.get(name, m.values.scalar(name)), name, "numbers") for name in m.free]
+    at, rates = coordinate_array(given.q, m.nq, "q"), coordinate_array(given.v, m.nv, "v")
+    coordinates(m, at)
+    scalars(rates, m.nv, "v")
+    rows = system._free.rows(given.parameters)
     try:
-        (count,) = np.broadcast_shapes(at.shape[:-1], rates.shape[:-1], *(column.shape for column in columns), (1,))
+        (count,) = np.broadcast_shapes(at.shape[:-1], rates.shape[:-1], rows.shape[:-1], (1,))
     except ValueError:
-        arrays = {"q": at, "v": rates, **dict(zip(m.free, columns, strict=True))}
+        arrays = {"q": at, "v": rates, **{name: np.asarray(x) for name, x in given.parameters.items()}}
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
         message = f"starts and parameters do not fit together: {shapes}."
         raise MomentreeError(f"{message} Give one or as many of each.") from None
     starts = np.empty((count, m.nq + m.nv))
     starts[:, : m.nq], starts[:, m.nq :] = at, rates
-    given = np.zeros((count, len(columns)))
-    for i, column in enumerate(columns):
-        given[:, i] = column
-    check_closed(system._numeric, starts[:, : m.nq], starts[:, m.nq :], np.full(count, t))
-    if FORMULATIONS[settings.formulation].momenta:
+    parameters = np.ascontiguousarray(np.broadcast_to(rows, (count, len(m.free))))
+    _check_starts(system, starts[:, : m.nq], starts[:, m.nq :], parameters, given.t)
+    if FORMULATIONS[settings.formulation].momenta and count:
         kernel = kept(system, "momenta", lambda: momentum_kernel(m, system.code))
-        for start, x in zip(starts, given, strict=True):
-            start[m.nq :] = kernel([start, np.array([t]), *([x] if m.free else [])])
-    return starts, given
+        constants = [parameters] if m.free else []
+        starts[:, m.nq :] = kernel([starts.copy(), np.array([given.t]), *constants])
+    return starts, parameters
+
+
+def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: float) -> None:
+    """Each start must be within limits and close all loops with its own parameters, or it is refused by its index."""
+    doubtful = [np.zeros(0, dtype=bool)]
+    for part in in_batches(len(q)):
+        names, batch = system._free.names_of(parameters[part]), BatchOfRows(system, parameters[part], t)
+        at = Samples(batch.told, q[part], v[part], np.full(len(q[part]), t), names)
+        doubtful.append(_doubtful(at, batch))
+    for k in np.flatnonzero(np.concatenate(doubtful)).tolist():
+        own = dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True))
+        numeric = system.with_parameters(own)._numeric
+        try:
+            check_states(numeric, q[k], v[k])
+            check_closed(numeric, q[k][None], v[k][None], np.array([t]))
+        except MomentreeError as error:
+            raise MomentreeError(f"motion {k}: {error}" if len(q) > 1 else str(error)) from None
+
+
+def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
+    """Which samples are not surely closed and within limits: these are looked at one by one."""
+    speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
+    sure = (np.abs(at.gaps() / batch.row_scales) <= SURE).all(axis=1)
+    sure &= (np.abs(at.velocities() / batch.row_scales) <= SURE * speed).all(axis=1)
+    for name, place in at.mechanism.by_joint.items():
+        assert place.connection is not None  # by_joint holds only loops that a joint closes
+        limits = place.connection.joint.limits or ()
+        for column, (low, high) in zip(at.coordinates_of(name).T if limits else (), limits, strict=False):
+            sure &= (low <= column) & (column <= high)
+    return ~sure
 
 
 class _Plan:

@@ -95,7 +95,9 @@ class Phase:
         self.stepper = self._kept(what, lambda: self._stepper(dense))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        return kept(self._system, f"{what} {sorted(self.held.items())}", make)
+        # which bodies a formulation tells anew may depend on the values of free parameters
+        anew = [body.connection.name for body in self._symbolic.bodies] if self._formulation.anew else ""
+        return kept(self._system, f"{what} {anew} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
         settings, closing = self._settings, (self._settings.held, self._settings.closure == "project")
@@ -206,6 +208,6 @@ class Phase:
 
     @cached_property
     def parameters(self) -> Array | None:
-        """Free parameters, at the values that the model gives them."""
+        """Free parameters, at the values of the system."""
         m = self._system.mechanism
         return np.array([[m.values.scalar(name)] for name in m.free], dtype=float) if m.free else None

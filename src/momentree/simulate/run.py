@@ -91,7 +91,7 @@ class Run:
     | settings   | what the simulation was made with                                |
     | statistics | steps, evaluations                                               |
     | end        | when and why it ended                                            |
-    | model      | the text of the model's file                                     |
+    | model      | the text of the model's file, with the parameters of this run     |
     | free       | parameters that were left open when the model was built          |
     | version    | of the Momentree that computed it                                |
     """
@@ -120,6 +120,11 @@ class Run:
         """Rates of the tree (m/s, rad/s), k x nv."""
         return self.samples.v
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters that were left free, and the values with which it was simulated."""
+        return self.system.parameters
+
     @cached_property
     def system(self) -> System:
         """What moved, built anew from the model's text where the run came from a file."""
@@ -129,7 +134,7 @@ class Run:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The same in floats, free parameters at the values that the model gives them."""
+        """The same in floats, free parameters at the values of this run."""
         return self.system.mechanism.at_defaults()
 
     # --- by name ---

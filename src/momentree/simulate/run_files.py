@@ -181,6 +181,7 @@ def _told(run: Run) -> dict[str, str | int]:
         "statistics": dataclasses.asdict(run.statistics),
         "end": dataclasses.asdict(run.end),
         "free": run.free,
+        "parameters": run.parameters,
         "warnings": run.warnings,
         "error": run.error and dataclasses.asdict(run.error),
     }

@@ -5,7 +5,7 @@ Gaps and velocities of the rows are in the order of `row_names` (equations/closu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -24,16 +24,18 @@ from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, To
 
 
 class Samples:
-    """A mechanism at k moments: q (k, nq), v (k, nv), t (k)."""
+    """A mechanism at k moments: q (k, nq), v (k, nv), t (k); `parameters` of laws, where it is in batches itself."""
 
-    def __init__(self, mechanism: Mechanism, q: Array, v: Array, t: Array):
-        self.mechanism, self.t = mechanism, t
+    def __init__(
+        self, mechanism: Mechanism, q: Array, v: Array, t: Array, parameters: Mapping[Reference, Scalar] | None = None
+    ):
+        self.mechanism, self.t, self.parameters = mechanism, t, parameters
         self.q, self.v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)
 
     @cached_property
     def bodies(self) -> Records:
         """The ground and the bodies, placed and moving; each number of theirs is a batch."""
-        return records(self.mechanism, self.q, self.v, t=self.t)
+        return records(self.mechanism, self.q, self.v, t=self.t, parameters=self.parameters)
 
     @cached_property
     def joints(self) -> list[ClosingJoints]:

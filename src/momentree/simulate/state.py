@@ -9,6 +9,7 @@ import numpy as np
 
 from momentree.equations.closure import Array, Configuration
 from momentree.errors import MomentreeError, suggestion
+from momentree.structure.free_parameters import values_in
 from momentree.structure.mechanism import Mechanism
 
 
@@ -27,6 +28,11 @@ class State:
     q: Array
     v: Array
     t: float = 0.0
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The free parameters of the system, and the values with which this state was made."""
+        return values_in(self.mechanism)
 
     @cached_property
     def _configuration(self) -> Configuration:

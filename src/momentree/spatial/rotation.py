@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import overload
 
-from momentree.spatial.scalar import Scalar, cos, maximum, select, sin, sqrt
+from momentree.spatial.scalar import Scalar, atan2, cos, maximum, select, sin, sqrt
 from momentree.spatial.vector import Vector, X, Y, Z
 
 Quaternion = tuple[Scalar, ...]  # x, y, z, w
@@ -143,7 +142,7 @@ def cardan_quaternion(a: Scalar, b: Scalar, c: Scalar) -> Quaternion:
     return quaternion_product(quaternion_product(about_x, about_y), about_z)
 
 
-# --- floats only from here: these branch on values ---------------------------------------------------------------
+TINY = 1e-300  # stands in for a square that is smaller, so that nothing is divided by zero
 
 
 def rotation_quaternion(R: Rotation) -> Quaternion:
@@ -170,20 +169,21 @@ def normalised(q: Quaternion) -> Quaternion:
 
 
 def rotation_vector(R: Rotation) -> Vector:
-    """Axis times angle (0..pi) of a rotation matrix of floats."""
+    """Axis times angle (0..pi) of a rotation matrix."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
-    if xx + yy + zz > 2:  # less than pi/3: by sine and cosine, without a quaternion
+    trace = xx + yy + zz
+    if isinstance(trace, float) and trace > 2:  # less than pi/3: by sine and cosine, without a quaternion
         axial = Vector((zy - yz) / 2, (xz - zx) / 2, (yx - xy) / 2)
-        sine = math.sqrt(axial @ axial)
-        return axial * (math.atan2(sine, (xx + yy + zz - 1) / 2) / sine) if sine > 0 else axial
+        sine = sqrt(axial @ axial)
+        return axial * (atan2(sine, (trace - 1) / 2) / sine) if sine > 0 else axial
     *vector, w = rotation_quaternion(R)
     v = Vector(*vector)
-    half_sine = math.sqrt(v @ v)
-    return v * (2 * math.atan2(half_sine, w) / half_sine) if half_sine > 0 else v * 2
+    half_sine = sqrt(maximum(v @ v, TINY))
+    return v * (2 * atan2(half_sine, w) / half_sine)
 
 
 def vector_quaternion(r: Vector) -> Quaternion:
-    """The unit quaternion of a rotation vector of floats."""
-    angle = math.sqrt(r @ r)
-    s = math.sin(angle / 2) / angle if angle > 1e-9 else 0.5
-    return (r.x * s, r.y * s, r.z * s, math.cos(angle / 2))
+    """The unit quaternion of a rotation vector."""
+    angle = sqrt(maximum(r @ r, TINY))
+    s = sin(angle / 2) / angle
+    return (r.x * s, r.y * s, r.z * s, cos(angle / 2))

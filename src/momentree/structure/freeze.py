@@ -17,7 +17,7 @@ from momentree.model.elements import Connection, Split
 from momentree.model.expressions import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joints import Fixed, Free
-from momentree.model.values import TIME, Mistake, Values
+from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined
 from momentree.structure.graph import Graph
@@ -344,9 +344,10 @@ class _Freezer:
             body = self.given[split.body]
             taken[body] += share
             shared[image] = whole[body] * share
-            if not isinstance(taken[body], Expression) and taken[body] >= 1:
-                message = f"the images take {taken[body]:g} of the body: nothing is left of it. Give smaller shares."
-                raise ModelError([Problem(f"split of '{split.body}'", message, ("structure", "split"))])
+            if isinstance(taken[body], Expression):
+                check_later(lambda share, name=split.body: _check_taken(share, name), taken[body])
+            else:
+                _check_taken(taken[body], split.body)
         for body, share in taken.items():
             shared[body] = whole[body] * (1 - share)
         return shared
@@ -427,6 +428,12 @@ class _Freezer:
             return None
         laws = (*(ground.position or (0, 0, 0)), *(ground.rotation or (0, 0, 0)))
         return _laws([self.values.law(law, {}) for law in laws])
+
+
+def _check_taken(share: float, body: str) -> None:
+    if share >= 1:
+        message = f"the images take {share:g} of the body: nothing is left of it. Give smaller shares."
+        raise ModelError([Problem(f"split of '{body}'", message, ("structure", "split"))])
 
 
 def _laws(values: Sequence[Expression]) -> Laws:

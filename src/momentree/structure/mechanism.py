@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -56,6 +56,11 @@ class Attached(NamedTuple):
 
     body: int
     placement: Transform
+
+    def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Attached:
+        """The same with scalars of any kind for free parameters."""
+        found: Attached = with_numbers(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+        return found
 
 
 @dataclass(frozen=True)
@@ -205,6 +210,7 @@ class Mechanism:
     free: tuple[str, ...]  # parameters left open
     values: Values = field(repr=False)
     set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
+    parameters: tuple[tuple[str, float], ...] = ()  # in floats: those that were left open, and their values
 
     @cached_property
     def nq(self) -> int:
@@ -312,9 +318,26 @@ class Mechanism:
         """The same mechanism in floats, its free parameters at the values that the model gives them."""
         if not self.free:
             return self
-        known = {Reference(name): self.values.scalar(name) for name in self.free}
+        parameters = tuple((name, float(self.values.scalar(name))) for name in self.free)
+        known = {Reference(name): value for name, value in parameters}
         fixed = self.mapped(lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
-        return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(known)), free=())
+        return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(known)), free=(), parameters=parameters)
+
+    def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
+        """The same with scalars of any kind, batches too, for its free parameters; laws stay expressions in them."""
+        return self.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+
+    def in_batches(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
+        """The same with arrays of values for its free parameters, and sizes by these."""
+        from momentree.structure.size import loop_sizes, mechanism_size
+
+        found = self.evaluated(parameters)
+        vars(found).update(size=mechanism_size(found), loop_sizes=loop_sizes(found))
+        return found
+
+    def with_values(self, values: Values) -> Mechanism:
+        """The same with other values of its parameters, of which only those of free ones may differ."""
+        return dataclasses.replace(self, values=values)
 
     def with_laws(self, f: Callable[[Expression], Expression]) -> Mechanism:
         """The same mechanism with f of every law: of motions, torques, forces and constraints."""

@@ -7,9 +7,11 @@ scale with the mechanism. Slides add nothing, for their lengths change with the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
+from functools import reduce
 
+from momentree.spatial import Scalar
+from momentree.spatial.scalar import maximum, minimum, select, sqrt
 from momentree.structure.mechanism import Loop, Mechanism, TreeBody
 from momentree.structure.reach import loop_lengths, norm
 
@@ -18,28 +20,43 @@ LARGEST_TOLERANCE = 1e-2  # of the size of a loop: a larger one would tell nothi
 ROUND_OFF = 1e-9  # of the extent of bodies: axes that should meet in a point miss it by less
 
 
-def mechanism_size(mechanism: Mechanism) -> float:
-    """The largest loop or distance between two joints of one body (m); by the bodies themselves if there is none."""
-    lengths = [*loop_sizes(mechanism), *(float(norm(body.mount.offset)) for body in _carried(mechanism))]
-    return max(lengths, default=0.0) or max(map(_extent, mechanism.bodies), default=0.0) or 1.0
+def mechanism_size(mechanism: Mechanism) -> Scalar:
+    """The largest loop or distance between two joints of one body (m); by the bodies themselves if there is none.
+
+    On any scalar: of a mechanism in batches, one size for each of them.
+    """
+    lengths = [*loop_sizes(mechanism), *(norm(body.mount.offset) for body in _carried(mechanism))]
+    return _first(_largest(lengths), _largest([_extent(body) for body in mechanism.bodies]), 1.0)
 
 
-def loop_sizes(mechanism: Mechanism) -> tuple[float, ...]:
+def loop_sizes(mechanism: Mechanism) -> tuple[Scalar, ...]:
     """The size of each loop (m). Where all joints meet in a point, the extent of the bodies around it, else 1 m."""
     found = []
     for loop, perimeter in zip(mechanism.loops, loop_lengths(mechanism), strict=True):
-        half = float(perimeter) / 2
-        extent = max((_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)), default=0.0)
-        found.append(half if half > ROUND_OFF * extent else extent or 0.0)
-    return tuple(size or max(found) or 1.0 for size in found)
+        half = perimeter / 2
+        extent = _largest([_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)])
+        found.append(select(half - ROUND_OFF * extent, half, extent))
+    return tuple(_first(size, _largest(found), 1.0) for size in found)
 
 
-def loop_tolerances(mechanism: Mechanism) -> tuple[float, ...]:
+def _largest(lengths: list[Scalar]) -> Scalar:
+    return reduce(maximum, lengths, 0.0)
+
+
+def _first(*lengths: Scalar) -> Scalar:
+    """The first that is more than nothing; the last in any case."""
+    *others, found = lengths
+    for length in reversed(others):
+        found = select(length, length, found)
+    return found
+
+
+def loop_tolerances(mechanism: Mechanism) -> tuple[Scalar, ...]:
     """The length tolerance of each loop (m): as set, but at most 1e-2 of its size; 1e-6 of its size if none is set."""
     said, sizes = mechanism.set_tolerance, mechanism.loop_sizes
     if said is None:
         return tuple(RELATIVE_TOLERANCE * size for size in sizes)
-    return tuple(min(float(said), LARGEST_TOLERANCE * size) for size in sizes)
+    return tuple(minimum(float(said), LARGEST_TOLERANCE * size) for size in sizes)
 
 
 def _around(mechanism: Mechanism, loop: Loop) -> list[int]:
@@ -52,9 +69,7 @@ def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
     return (body for body in mechanism.bodies if body.parent)
 
 
-def _extent(body: TreeBody) -> float:
+def _extent(body: TreeBody) -> Scalar:
     """How far the mass of a body reaches from its joint: the radius of gyration about it (m); 0 without mass."""
-    inertia = body.inertia
-    if not inertia.mass > 0:
-        return 0.0
-    return math.sqrt(max(float(sum(inertia.J[:3])), 0.0) / (2 * float(inertia.mass)))
+    mass, moments = body.inertia.mass, sum(body.inertia.J[:3])
+    return select(mass, sqrt(maximum(moments, 0.0) / (2 * maximum(mass, 1e-300))), 0.0)

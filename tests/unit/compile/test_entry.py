@@ -194,7 +194,7 @@ def test_it_looks_like_a_function(function):
     f, _ = function
     assert f.__name__ == "forward_dynamics"
     assert f.__doc__ == "What it does."
-    assert f.__text_signature__ == "(q, v, tau=None, t=0.0, *, out=None, threads=None)"
+    assert f.__text_signature__ == "(q, v, tau=None, t=0.0, *, out=None, threads=None, parameters=None)"
     assert "forward_dynamics(q, v, tau=None, t=0.0" in repr(f.__self__)
 
 

@@ -12,6 +12,7 @@ import momentree as mt
 from mechanisms import four_bar, random_configuration, random_tree
 from momentree.equations.closure import Configuration
 from momentree.simulate.state import State
+from parametric import FOUR_BAR, linkage
 
 WAYS = [(formulation, integrator) for formulation in ("hamiltonian", "lagrange") for integrator in ("dop853", "dopri5")]
 every_way = pytest.mark.parametrize(("formulation", "integrator"), WAYS)
@@ -169,11 +170,19 @@ def test_a_motion_that_fails_leaves_the_others_alone(way):
 
 
 def test_parameters_without_a_motion_fail_at_the_start():
-    system = pendulum("sqrt(drive)", free=["drive"])
+    system = pendulum("sqrt(drive + A)", free=["drive"])
     found = system.simulate_many([0.1], [0.0], 1.0, parameters={"drive": [1.0, -1.0, 2.0]}, every=0.5)
     assert found.failed.tolist() == [math.inf, 0.0, math.inf]
     assert np.isnan(found.q[1, 1:]).all()
     assert np.isfinite(found.q[[0, 2]]).all()
+
+
+def test_parameters_that_a_law_cannot_be_computed_with_are_refused():
+    system = pendulum("sqrt(drive)", free=["drive"])
+    with pytest.raises(
+        mt.ModelError, match=r"row 1 .*drive = -1: torque on 'A': law: 'sqrt\(drive\)' cannot be computed"
+    ):
+        system.simulate_many([0.1], [0.0], 1.0, parameters={"drive": [1.0, -1.0, 2.0]}, every=0.5)
 
 
 # --- what is wrong ---
@@ -235,3 +244,64 @@ def test_loops_of_many_motions_stay_closed_and_move_as_those_of_one():
         assert (
             max(np.abs(Configuration(system.mechanism, *each).gaps()).max() for each in zip(q, v, strict=True)) < 1e-13
         )
+
+
+# --- starts and parameters ---
+
+
+def test_each_start_must_close_with_its_own_parameters():
+    system = linkage().build(free=["a", "b", "far"])
+    values = np.array([0.9, 1.0, 1.1])
+    mine = system.assemble({"A": 1.0}, guess={"B": 0.7, "D": 0.5})
+    # starts of other lengths are not moved to where they would close: they are refused
+    with pytest.raises(mt.MomentreeError, match=r"motion 0: .*the start does not close 'C: .*': gap 0\.0"):
+        system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": values}, every=0.5)
+    with pytest.raises(mt.MomentreeError, match=r"motion 1: .*the start does not close 'C: .*': gap 0\.0"):
+        system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": [1.0, 1.1, 1.2]}, every=0.5)
+    # what was closed with them is taken, and moves from there
+    starts = system.assemble_many({"A": 1.0}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, parameters={"a": values})
+    found = system.simulate_many(starts.q, starts.v, 0.5, parameters={"a": values}, every=0.1)
+    np.testing.assert_allclose(found.q[:, 0], starts.q, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found.q[:, 0, 0], 1.0, rtol=0, atol=1e-14)
+    for i, a in enumerate(values):
+        run = system.simulate(starts[i], 0.5, every=0.1, parameters={"a": a})
+        np.testing.assert_allclose(found.q[i], run.q, rtol=0, atol=1e-7)
+
+
+def test_states_stand_for_starts_with_their_parameters_and_their_time():
+    system = linkage().build(free=["a", "b", "far"])
+    values = np.array([0.9, 1.0, 1.1])
+    batch = system.assemble_many({"A": 0.7}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, t=0.3, parameters={"a": values})
+    states = [system.assemble({"A": 0.7}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, t=0.3, parameters={"a": a}) for a in values]
+    settings = {"t_end": 0.6, "every": 0.1}
+    expected = system.simulate_many(batch.q, batch.v, parameters={"a": values}, t=0.3, **settings)
+    for starts in (batch, states):
+        found = system.simulate_many(starts, **settings)
+        assert found.t[0] == 0.3
+        np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
+    with pytest.raises(mt.MomentreeError, match=r"the states are of different times, 0 to 0\.3 s"):
+        system.simulate_many([states[0], system.assemble({"A": 0.7}, guess={"B": 0.7, "D": 0.5})], **settings)
+    with pytest.raises(mt.MomentreeError, match="state 1 is one of another system"):
+        system.simulate_many([states[0], pendulum().assemble({"A": 1.0})], **settings)
+    with pytest.raises(mt.MomentreeError, match="give v, m x nv, too"):
+        system.simulate_many(batch.q, **settings)
+
+
+def test_limits_are_those_of_each_motion():
+    system = linkage().build(free=["far"])
+    start = system.assemble({"A": 1.5}, guess={"B": 0.7, "D": 0.5})
+    far = np.array([2.0, 1.8, 1.2])
+    with pytest.raises(
+        mt.MomentreeError, match=r"motion 2: joint 'A': the start has angle = 1\.5, outside its limits \(-1\.2, 1\.2\)"
+    ):
+        system.simulate_many(start.q, start.v, 0.1, parameters={"far": far}, every=0.1)
+    found = system.simulate_many(start.q, start.v, 0.1, parameters={"far": far[:2]}, every=0.1)
+    assert (found.failed == math.inf).all()
+
+
+def test_the_model_says_when_to_end():
+    system = linkage().build(free=["w"])
+    start = system.start()
+    assert system.simulate_many([start], every=0.5).t[-1] == FOUR_BAR["w"]
+    with pytest.raises(mt.MomentreeError, match="say when to end, t_end="):
+        pendulum().simulate_many([[0.0]], [[0.0]], every=0.5)

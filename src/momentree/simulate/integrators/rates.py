@@ -26,7 +26,7 @@ from momentree.equations.kinematics import coordinate_rates, move, moved_coordin
 from momentree.equations.loops import forces_of_loops, openings
 from momentree.equations.powers import meters, motion_powers, movers, powers
 from momentree.equations.sweeps import Records, Runner
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions import Reference
 from momentree.simulate.integrators.differentiated import Differentiated
 from momentree.simulate.integrators.explicit import NEAR, Projection
 from momentree.spatial import ZERO, Scalar
@@ -167,6 +167,17 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
 
 
+def kernel_of_configuration(mechanism: Mechanism, formula: _OfState) -> Kernel | None:
+    """Any formula of q, t and parameters as a function of arrays; None where its code would be too long."""
+    tape, arguments, target = Tape(), _arguments(mechanism, ("q", mechanism.nq)), Target.host()
+    if is_rolled(mechanism, None):
+        return None
+    tape.outputs(_traced(tape, mechanism, formula, arguments, Records))
+    if is_rolled(mechanism, None, tape):
+        return None
+    return Kernel(StraightLine.of(tape, arguments, target), target.lanes(0), target)
+
+
 # --- for simulate/integrators/symplectic.py ---
 
 
@@ -285,5 +296,5 @@ def _traced(tape: Tape, mechanism: Mechanism, formula: _OfState, arguments: Argu
     inputs = {name: [tape.input(column) for column in columns] for name, columns in arguments}
     parameters = dict(zip(map(Reference, mechanism.free), inputs.get("parameters", ()), strict=True))
     if parameters:
-        mechanism = mechanism.mapped(lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+        mechanism = mechanism.evaluated(parameters)
     return formula(in_joint_frames(mechanism), inputs["y"], inputs["t"][0], parameters, run)
