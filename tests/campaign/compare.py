@@ -1,7 +1,8 @@
 """One mechanism, by the library and by the oracle: the same configuration, velocities, accelerations, reactions, ...
 
 Everything is compared joint by joint, lengths in units of the mechanism's own. A difference counts where it exceeds
-TOLERANCE of the quantity itself, and what changes of 1e-12 in the numbers of the model make of it (its conditioning).
+TOLERANCE of the quantity itself and its conditioning: what changes of 1e-12 in the numbers of the model make of it, and
+round-off by the condition number of the Delassus matrix.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
 EVERY_WAY = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
 SHARE = 0.1  # of the time in which things of this size swing by a radian: how long they run
 RTOL = 1e-10  # of the library's runs
+ROUND_OFF = 10 * float(np.finfo(float).eps)  # by the condition number of the constraints among masses
 FLOOR = 1e-11  # of the largest of its kind in the mechanism: what is nothing
 
 
@@ -393,12 +395,12 @@ class Examination:
         self.result.differences.append(Difference(what, float(relative), float(allowed)))
 
     def _judge(self, what: str, off: float, size: float, floor: float, change: Any, loaded: bool = True) -> None:
-        """Allow TOLERANCE of the size; where that does not suffice, what the conditioning makes of 1e-12."""
+        """Allow TOLERANCE of the size; where that does not suffice, the conditioning besides."""
         size = max(size, floor / TOLERANCE, 1e-300)
         allowed = TOLERANCE
         if not off <= TOLERANCE * size:
             answers = self.neighbours if loaded or not self.tau else self.unloaded_neighbours
-            allowed += max(change(answer) for answer in answers) / size
+            allowed += max(change(answer) for answer in answers) / size + ROUND_OFF * self.oracle.conditioning
         self._note(what, off / size, allowed)
 
     @cached_property
