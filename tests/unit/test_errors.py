@@ -9,6 +9,7 @@ import pytest
 
 import momentree as mt
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, MomentreeError, Problem
+from momentree.model.bodies import Impossible
 from momentree.model.values import Mistake
 from momentree.simulate.run import RunError
 
@@ -20,6 +21,7 @@ ERRORS = [
     GraphError("no graph"),
     AssemblyError("joint 'C' cannot close", ("joint", "C")),
     Mistake("mass is wrong", "mass", ("name", "m")),
+    Impossible("inertia is less than zero.", True),
 ]
 WAYS = {"pickle": lambda error: pickle.loads(pickle.dumps(error)), "copy": copy.copy, "deepcopy": copy.deepcopy}
 
