@@ -454,17 +454,19 @@ class Oracle:
     def conditioning(self) -> float:
         """The condition number of the Delassus matrix G M^-1 G', unit on its diagonal, of what is not redundant.
 
-        Large where light bodies stand between heavy ones. A massless body counts as a hundredth of the lightest.
+        Large where light bodies stand between heavy ones, and near singular configurations. A massless body counts as a
+        hundredth of the lightest.
         """
         rank = self.rank
         if not rank:
             return 1.0
-        G, M = self.decomposed[0][:, :rank].T @ self.G[0], self._equations({})[0]
+        G, M = self.G[0], self._equations({})[0]
         least = 0.01 * min((body.mass for body in self.plain.bodies if body.mass > 0), default=1.0) * self.L**2
         M = M + np.diag(np.repeat([[least, 0.01 * least]], 3, axis=1).ravel().tolist() * len(self.plain.bodies))
         D = G @ np.linalg.solve(M, G.T)
-        scale = 1 / np.sqrt(np.diag(D))
-        return float(np.linalg.cond(D * scale[:, None] * scale))
+        scale = 1 / np.sqrt(np.where(np.diag(D) > 0, np.diag(D), 1.0))
+        eigenvalues = np.linalg.eigvalsh(D * scale[:, None] * scale)[::-1]
+        return float(eigenvalues[0] / max(eigenvalues[rank - 1], 1e-300))
 
     def least_inertia(self) -> float:
         """Along the motion of least inertia that the joints allow, as the square root of a part of the largest."""

@@ -8,6 +8,7 @@ from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
 REGULARISATION = 5e-10  # of the scale of each row, added to its diagonal entry
+SERIES = (1, 3, 6, 10, 15, 21, 28, 36, 45)  # of (1 - x)^-3
 
 
 def inverse(A: Matrix) -> list[list[Scalar]]:
@@ -75,19 +76,12 @@ def semidefinite_solver(Phi: Matrix, delta: Sequence[Scalar]) -> Callable[[Seque
     n = len(Phi)
     delta = [select(entry, entry, 1.0) for entry in delta]  # where nothing can move a row, x = 0
     factors = _factors([[Phi[i][j] + delta[i] if i == j else Phi[i][j] for j in range(n)] for i in range(n)])
-    S = _inverse(*factors)
-    E: list[list[Scalar]] = [[1 if i == j else 0 for j in range(n)] for i in range(n)]
-    B = [[S[i][j] * delta[j] for j in range(n)] for i in range(n)]
-    B2 = _matrix_product(B, B)
-    B3 = _matrix_product(B2, B)
-    powers = (E, B, B2)
-    series = _combined((28, 36, 45), powers)
-    for coefficients in ((10, 15, 21), (1, 3, 6)):
-        series = _combined((1, 1), (_combined(coefficients, powers), _matrix_product(B3, series)))
-    Q = _matrix_product(_combined((1, -2, 1), powers), series)
+    Z = _filter(_inverse(*factors), delta)
 
     def turn(b: Sequence[Scalar]) -> list[Scalar]:
-        return product(Q, _solved(*factors, b))
+        x = _solved(*factors, b)
+        weighted = [entry * weight for entry, weight in zip(x, delta, strict=True)]
+        return [entry + more for entry, more in zip(x, product(Z, weighted), strict=True)]
 
     def solved(b: Sequence[Scalar]) -> list[Scalar]:
         x = turn(b)
@@ -97,18 +91,41 @@ def semidefinite_solver(Phi: Matrix, delta: Sequence[Scalar]) -> Callable[[Seque
     return solved
 
 
+def _filter(S: Matrix, delta: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Z, where Q = E + Z Delta: symmetric, as all that is built of S and Delta is."""
+
+    def after(A: Matrix, X: Matrix) -> list[list[Scalar]]:
+        """A Delta X."""
+        return _symmetric_product(A, [[weight * x for x in row] for weight, row in zip(delta, X, strict=True)])
+
+    S2 = after(S, S)
+    S3 = after(S2, S)
+    highest = after(S3, _combined(SERIES[7:], (S, S2)))
+    higher = after(S3, _combined((*SERIES[4:7], 1), (S, S2, S3, highest)))
+    series = _combined((*SERIES[1:4], 1), (S, S2, S3, higher))  # E + 3 B + ... = E + series Delta
+    square = _combined((-2, 1), (S, S2))  # C^2 = E + square Delta
+    return _combined((1, 1, 1), (series, square, after(series, square)))
+
+
 def _combined(coefficients: Sequence[Scalar], matrices: Sequence[Matrix]) -> list[list[Scalar]]:
-    """The sum of matrices, each times its coefficient."""
-    return [
-        [_sum(c * x for c, x in zip(coefficients, entries, strict=True)) for entries in zip(*rows, strict=True)]
-        for rows in zip(*matrices, strict=True)
-    ]
+    """The sum of symmetric matrices, each times its coefficient."""
+    n = len(matrices[0])
+    result: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            terms = zip(coefficients, matrices, strict=True)
+            result[i][j] = result[j][i] = _sum(c * matrix[i][j] for c, matrix in terms)
+    return result
 
 
-def _matrix_product(A: Matrix, B: Matrix) -> list[list[Scalar]]:
-    """A B."""
-    columns = list(zip(*B, strict=True))
-    return [[_sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in A]
+def _symmetric_product(A: Matrix, B: Matrix) -> list[list[Scalar]]:
+    """A B, where that is symmetric."""
+    n = len(A)
+    result: list[list[Scalar]] = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            result[i][j] = result[j][i] = _sum(A[i][k] * B[k][j] for k in range(n))
+    return result
 
 
 def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
