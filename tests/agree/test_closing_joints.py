@@ -17,7 +17,7 @@ from momentree.simulate.state import State
 FORMULATIONS = ("hamiltonian", "lagrange")
 by_both = pytest.mark.parametrize("formulation", FORMULATIONS)
 KINDS = [kind for kind in JOINTS if kind not in ("Fixed", "Free")]
-TIGHT = {"rtol": 1e-13, "step": 2e-4}  # short steps, for the sake of stops that begin and end
+TIGHT = {"rtol": 1e-13, "step": 5e-5}  # short steps, for the sake of stops that begin and end
 
 
 def hindered(kind, random):

@@ -50,7 +50,7 @@ def agree(system, start, duration=0.3, **settings):
     assert np.abs(ends[0][0] - placed(system, start.q, start.t)).max() > 0.01  # it does move
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_trees(seed):
     random = np.random.default_rng(seed)
     kinds = [["Revolute", "Screw", "Spherical"], ["PinSlot", "Universal", "Planar", "Free"]][seed]
@@ -60,7 +60,7 @@ def test_trees(seed):
     agree(system, State(system.mechanism, q, random.standard_normal(system.nv)))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_planar_loops(seed):
     random = np.random.default_rng(seed)
     m, q = random_planar_loops(random, 5, 2)
@@ -75,9 +75,10 @@ SPATIAL = {  # by what closes the loop, with a seed that lets it move
     "screw": (1, ["Spherical", "Spherical"], ["Screw"]),
     "two loops": (1, ["Revolute", "Spherical", "Cylindrical"], ["Spherical", "Planar"]),
 }
+OTHERS = ("ball", "Cardan joint", "screw")
 
 
-@pytest.mark.parametrize("name", SPATIAL)
+@pytest.mark.parametrize("name", ["hinge", "two loops", *(pytest.param(x, marks=pytest.mark.long) for x in OTHERS)])
 def test_spatial_loops(name):
     seed, kinds, closing = SPATIAL[name]
     random = np.random.default_rng(seed)

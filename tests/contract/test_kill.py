@@ -61,8 +61,8 @@ def campaign(folder: Path, kills: int, seed: int) -> None:
     assert mt.load_run(whole).end.reason == "arrived"
 
 
-def test_ten_kills(tmp_path):
-    campaign(tmp_path, 10, 1)
+def test_three_kills(tmp_path):
+    campaign(tmp_path, 3, 1)
 
 
 @pytest.mark.long

@@ -61,6 +61,7 @@ def test_a_file_holds_what_memory_holds_and_nothing_is_left_beside_it(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
 
 
+@pytest.mark.long
 def test_killed_at_every_call_to_the_system_it_goes_on_to_the_same_file(tmp_path):
     whole = tmp_path / "whole.nc"
     record(falling(t_end=0.3), whole)

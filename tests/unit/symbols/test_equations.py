@@ -211,7 +211,10 @@ def test_symbols_agree_with_numbers_and_formalisms_with_each_other(model):
         assert getattr(by_energy, field) == getattr(by_aggregation, field)
 
 
-@pytest.mark.parametrize("kind", MOVING)
+SLOW = ("Free", "Universal", "Spherical", "Planar")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.long) if k in SLOW else k for k in MOVING])
 def test_every_joint_in_random_directions(kind):
     system = random_tree(np.random.default_rng(3), [kind, "Revolute"]).build()
     for by in FORMALISMS:
