@@ -39,6 +39,8 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/simulation.py --write docs/simulation-speed.md
 	$(BIN)/python benchmarks/closed_loops.py --write docs/closed-loops-speed.md
 	$(BIN)/python benchmarks/closure_drift.py --write docs/closure-drift.md
+	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md
+	$(BIN)/python benchmarks/damaged_files.py -n 1000
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt
