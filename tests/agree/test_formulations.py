@@ -111,11 +111,13 @@ def test_a_loop_with_redundant_rows():
     agree(system, system.assemble({"R1": 1.0}, rates={"R1": 0.7}))
 
 
+@pytest.mark.long
 def test_coupled_loops_in_a_row():
     system = four_bars_in_a_row(3).build()
     agree(system, system.assemble({"G0": 0.5}, rates={"G0": 0.5}))
 
 
+@pytest.mark.long
 def test_moving_pivots():
     random = np.random.default_rng(0)
     m = mt.Model("moving pivots")

@@ -105,6 +105,7 @@ def test_impulses_along_the_rows_leave_the_loops_closed():
     assert np.abs(Configuration(system.mechanism, start.q, u).velocities()).max() < 1e-12
 
 
+@pytest.mark.long
 def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_the_equation_of_its_crank_angle_says():
     # masses and lengths after the slider-crank of the IVP test set (Mazzia and Magherini 2008), its links rigid and
     # their moments of inertia taken as central ones; phi1 and phi1' at t are from the one equation of its crank angle

@@ -64,6 +64,7 @@ def test_both_formulations_give_the_same_motion(seed):
     same_motion(*(end_of(system, start, 0.3, formulation=name, **settings) for name in FORMULATIONS), 1e-9)
 
 
+@pytest.mark.long
 @by_both
 def test_rolled_and_straight_line_code_give_the_same_motion(formulation):
     system, start = start_of(0)

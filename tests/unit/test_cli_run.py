@@ -145,6 +145,7 @@ def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path):
     assert "holds an unfinished run" in refused.stderr
 
 
+@pytest.mark.long
 def test_resuming_with_other_words_is_refused_and_a_finished_run_is_shown(tmp_path):
     words = (PENDULUM, *START, "--t-end", 2, "-o", "run.nc", "--resume")
     first = run(*words, cwd=tmp_path)  # there is nothing yet: it begins
@@ -190,6 +191,7 @@ def test_a_file_says_where_to_begin_and_when_to_end(begun):
     assert mine["phi"][-1] == data["last"]["coordinates"]["phi"]
 
 
+@pytest.mark.long
 def test_words_replace_what_the_file_says_of_the_same_joint(begun):
     run(begun, "--from", "phi=0.1", "--t-end", 1, "-o", begun.with_name("run.nc"))
     found = mt.load_run(begun.with_name("run.nc"))

@@ -137,6 +137,7 @@ def test_a_loop_whose_rows_are_redundant(tmp_path):
     compare(system, tmp_path, start.q, start.v, np.array([1.0, -2.0, 3.0]), 0.0)
 
 
+@pytest.mark.long
 @needs_gcc
 def test_a_tree_with_every_joint_type_and_every_force(tmp_path):
     random = np.random.default_rng(3)

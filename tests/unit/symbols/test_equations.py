@@ -537,6 +537,7 @@ def test_the_command_writes_latex_and_json(tmp_path):
     assert (tmp_path / "out.tex").read_text(encoding="utf-8").startswith(r"\documentclass")
 
 
+@pytest.mark.long
 def test_wrong_commands(tmp_path):
     for words, told in (
         ([PENDULUM, "--by", "hamiltonian"], "there are those by 'energy' and 'aggregative'"),

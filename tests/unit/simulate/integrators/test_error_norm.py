@@ -33,6 +33,7 @@ def slider_crank(mass=1.0, length=1.0):
     return system, system.assemble({"A": 0.5}, rates={"A": 5.0}, guess={"S": 1.9 * length})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau"])
 def test_masses_and_units_do_not_matter(formulation, integrator):
