@@ -40,7 +40,7 @@ OWN_WALKERS: dict[str, dict[str, Any]] = {  # by their settings
     **{f"{OURS}, rtol {rtol:.0e}": {"rtol": rtol} for rtol in (3e-5, 1e-5, 3e-6, 1e-6, 1e-7, 1e-8)},
     f"{OURS}, dop853": {"integrator": "dop853", "rtol": 1e-6},
 }
-LENGTHS = {"short": 0.5, "long": 4.5}  # s, of runs whose difference tells what an evaluation costs
+LENGTHS = {"short": 0.5, "long": 20.5}  # s, of runs whose difference tells what an evaluation costs
 QUICK = Effort(1, 2.0, (1, 2), 1, (1.0, 2.0), 0.3, (1, 3), 0.2)
 
 
