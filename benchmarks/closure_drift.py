@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import momentree as mt
-from momentree.simulate.state import State
+from momentree.assembly.state import State
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import momentree as mt
-from momentree.simulate import recorder
+from momentree.results import recorder
 
 MODEL = Path(__file__).parents[1] / "examples" / "08_four_bar" / "model.toml"
 HOW = {"t_end": 3.0, "integrator": "rk4", "step": 1e-3, "every": 0.01}

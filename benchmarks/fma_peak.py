@@ -21,9 +21,9 @@ import numpy as np
 from example_models import States
 from llvmlite import binding
 
-from momentree.compile.functions import sincos
-from momentree.compile.llvm import compile_tape
-from momentree.compile.tape import Tape
+from momentree.compile.emit.llvm import compile_tape
+from momentree.compile.emit.llvm_functions import sincos
+from momentree.compile.trace.tape import Tape
 from momentree.equations import articulated
 from momentree.structure import Mechanism
 

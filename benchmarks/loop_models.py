@@ -11,7 +11,7 @@ from walker_numpy import E1, Gait, gait
 from walker_numpy import start as walker_start
 
 import momentree as mt
-from momentree.simulate.state import State
+from momentree.assembly.state import State
 
 WALKER = Path(__file__).parents[1] / "examples" / "13_walking_mechanism" / "model.toml"
 

@@ -19,7 +19,7 @@ from loop_models import row_of_four_bars
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
-from momentree.simulate.state import State
+from momentree.assembly.state import State
 
 KINDS = ("Revolute", "Prismatic", "Cylindrical", "Screw")
 DRAWER_AXES = ((1, 2, 3), (1, 0, 0), (0, 1, 1), (-1, 2, 0), (3, 1, 2), (1, 1, 1), (0.1, 5, 2), (2, -3, 1))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import momentree as mt
-from momentree.compile.tape import Operations, Tape
+from momentree.compile.trace.tape import Operations, Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.spatial.symmetric import solve

@@ -23,9 +23,9 @@ from forward_dynamics import alone, pin_to_one_core
 from forward_dynamics_page import table
 
 import momentree as mt
+from momentree.assembly.state import State
 from momentree.simulate.settings import Settings
-from momentree.simulate.simulate import simulation
-from momentree.simulate.state import State
+from momentree.simulate.simulation import simulation
 
 STEP = 1e-3  # s
 STARTS = 512  # motions of the batch

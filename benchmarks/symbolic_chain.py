@@ -35,10 +35,10 @@ from sympy.core.cache import clear_cache
 from sympy.physics import mechanics
 
 import momentree as mt
-from momentree.compile.tape import Tape
+from momentree.compile.trace.tape import Tape
 from momentree.equations import aggregative, newton_euler
 from momentree.equations.energy import energy_form
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial.scalar import FUNCTIONS, Scalar
 from momentree.structure import Mechanism
 

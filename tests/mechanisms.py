@@ -9,12 +9,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
-from momentree.equations.closure import Configuration
+from momentree.assembly.assemble import integrate, reference
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.scaled_constraints import CUT_OFF, Scales
+from momentree.assembly.state import State
 from momentree.equations.kinematics import records
-from momentree.equations.scaled_rows import CUT_OFF, Scales
-from momentree.model.joints import JOINTS
-from momentree.simulate.assemble import integrate, reference
-from momentree.simulate.state import State
+from momentree.model.joint_types import JOINTS
 from momentree.spatial import Vector
 
 EVERY_JOINT = tuple(JOINTS)

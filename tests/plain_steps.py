@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
+from momentree.assembly.configuration import Configuration
+from momentree.compile.trace.right_hand_sides import drift, kick
 from momentree.equations.aggregative import mass_matrix
-from momentree.equations.closure import Configuration
 from momentree.equations.hamiltonian import moving_bodies
-from momentree.simulate.integrators.rates import drift, kick
-from momentree.simulate.integrators.symplectic import Parts
+from momentree.integrate.verlet import Parts
 
 
 def composed(x, y):

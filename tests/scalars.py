@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import sympy
 
-from momentree.model.expressions import Reference, as_expression, parse
+from momentree.model.expressions.expression import Reference, as_expression, parse
 
 
 def same_on_a_batch(formula, size, seed, span=2.0, atol=1e-11):

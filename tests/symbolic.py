@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import sympy
 
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial.scalar import FUNCTIONS
 from momentree.structure.mechanism import Laws, Mechanism
 

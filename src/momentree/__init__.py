@@ -47,9 +47,9 @@ from momentree.system import System
 
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
+    from momentree.results.recorder import resume_run
+    from momentree.results.run import Run, RunError, RunWarning, load_run
     from momentree.simulate.events import Event
-    from momentree.simulate.recorder import resume_run
-    from momentree.simulate.run import Run, RunError, RunWarning, load_run
 
 __version__ = "0.1.0"
 
@@ -110,8 +110,8 @@ __all__ = [
 
 # names that are found when they are first used
 _LATER = {
-    **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "simulate.run"),
-    "resume_run": "simulate.recorder",
+    **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "results.run"),
+    "resume_run": "results.recorder",
     "Event": "simulate.events",
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
 }

@@ -16,7 +16,7 @@ import typer
 from momentree.errors import AssemblyError, MomentreeError, suggestion
 
 if TYPE_CHECKING:
-    from momentree.simulate.run import Run
+    from momentree.results.run import Run
     from momentree.system import System
 
 Parameters = dict[str, float | list[float]]
@@ -208,8 +208,8 @@ def compare(
 
 def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, chosen: dict[str, Any]) -> Run | None:
     """The run at `out`, finished; None if there is nothing. What the words say must be what it was begun with."""
-    from momentree.simulate.recorder import begun, resume_run
-    from momentree.simulate.run import text_of
+    from momentree.results.recorder import begun, resume_run
+    from momentree.results.run import text_of
 
     before = begun(out)
     if before is None:
@@ -233,7 +233,7 @@ def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, c
 
 def _show_run(found: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
     from momentree.look.run_tables import run_data
-    from momentree.simulate.recorder import how_to_continue
+    from momentree.results.recorder import how_to_continue
 
     print(json.dumps(run_data(found), indent=2) if as_json else found)
     for toggle in found.system.toggles(found) if _is_small(found) and not as_json else ():

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from momentree.compile.methods import CODES, compiled
-from momentree.equations.batches import Array, coordinates, matrix, scalars, vector
+from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
+from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.model import Model
-from momentree.model.expressions import Reference
+from momentree.model.expressions.expression import Reference
 from momentree.model.model import as_frame
 from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.analyse.redundancy import Toggle
+    from momentree.assembly.batch_assembly import States
+    from momentree.assembly.state import State
     from momentree.equations.balance import Energy
-    from momentree.simulate.batch_assembly import States
+    from momentree.results.run import Run
     from momentree.simulate.many import Motions
-    from momentree.simulate.run import Run
-    from momentree.simulate.state import State
     from momentree.symbols.equations import Equations
 
 
@@ -147,7 +147,7 @@ class System:
 
         >>> start = system.assemble({"A": 1.0}, rates={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
-        from momentree.simulate.assemble import assemble
+        from momentree.assembly.assemble import assemble
 
         mechanism = self.with_parameters(parameters)._numeric
         return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, rates, guess, t)
@@ -168,7 +168,7 @@ class System:
 
         >>> starts = system.assemble_many({"A": np.linspace(0, 1, 2048)}, guess={"D": 0.5})   # doctest: +SKIP
         """
-        from momentree.simulate.batch_assembly import assemble_many
+        from momentree.assembly.batch_assembly import assemble_many
 
         return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
 
@@ -183,7 +183,7 @@ class System:
 
         A model that says nothing begins where `assemble` puts it.
         """
-        from momentree.simulate.assemble import begin
+        from momentree.assembly.assemble import begin
 
         at = self.with_parameters(parameters)
         return begin(at._numeric, at._model, given, rates)
@@ -203,7 +203,7 @@ class System:
         parameters: Parameters | None = None,
     ) -> list[State]:
         """Every way to close the loops with the given coordinates, nearest to the guess first."""
-        from momentree.simulate.assemble import branches
+        from momentree.assembly.assemble import branches
 
         return branches(self.with_parameters(parameters)._numeric, given, guess, t)
 
@@ -211,8 +211,8 @@ class System:
 
     def position(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
         """The origin of a frame in inertial space (m); a body stands for its own frame."""
+        from momentree.assembly.state import State
         from momentree.equations.kinematics import frame_placement, records
-        from momentree.simulate.state import State
 
         q, t = (q.q, q.t) if isinstance(q, State) else (q, t)
         at = self._at(parameters)
@@ -351,7 +351,7 @@ class System:
 
     def _quantity(self, what: str) -> Callable[..., Array]:
         """The function of a quantity, the same at every call."""
-        from momentree.compile.callables import quantity
+        from momentree.compile.execute.callables import quantity
 
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
@@ -392,8 +392,8 @@ class System:
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
         """
-        from momentree.simulate.recorder import record
-        from momentree.simulate.simulate import simulation
+        from momentree.results.recorder import record
+        from momentree.simulate.simulation import simulation
 
         at = self.with_parameters(parameters)
         said = at._model.start
@@ -448,7 +448,7 @@ class System:
         what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
     ) -> None:
         """Write functions of the tree's dynamics in C99, `path` and a header beside it (docs/export-c.md)."""
-        from momentree.compile.c_files import write_c
+        from momentree.compile.emit.c_files import write_c
 
         write_c(self.mechanism, path, what)
 

@@ -26,8 +26,8 @@ from scipy.spatial.transform import Rotation
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_frame, random_tree
 from momentree.model.elements import Connection
-from momentree.model.joint import Joint
-from momentree.model.joints import JOINTS
+from momentree.model.joint_type import Joint
+from momentree.model.joint_types import JOINTS
 from momentree.spatial import Transform
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 

@@ -9,10 +9,10 @@ import pytest
 
 import momentree as mt
 from mechanisms import JOINTS, four_bar, random_body, random_frame, random_joint
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.state import State
 from momentree.equations.aggregative import inverse_dynamics
-from momentree.equations.closure import Configuration
 from momentree.equations.kinematics import records
-from momentree.simulate.state import State
 
 FORMULATIONS = ("hamiltonian", "lagrange")
 by_both = pytest.mark.parametrize("formulation", FORMULATIONS)

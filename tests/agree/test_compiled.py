@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from agree.test_dynamics import SEEDS, loaded, near
+from momentree.assembly.assemble import integrate
 from momentree.equations import aggregative, articulated
-from momentree.simulate.assemble import integrate
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -7,13 +7,13 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, four_bar, random_body, random_configuration, random_frame, random_tree
+from momentree.assembly.assemble import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.factors import factors
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import frame_jacobian, records
 from momentree.equations.reactions import held_frame
-from momentree.simulate.assemble import integrate
 from momentree.spatial import REST, ZERO, Force, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.mechanism import Attached

@@ -8,13 +8,13 @@ import sympy
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
+from momentree.assembly.assemble import integrate
 from momentree.equations.aggregative import inverse_dynamics, mass_matrix, second_form
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.energy import energy_form, equations_of_motion, power
 from momentree.equations.kinematics import records
-from momentree.model.expressions import Reference
-from momentree.simulate.assemble import integrate
+from momentree.model.expressions.expression import Reference
 from symbolic import is_zero, lagrange, state, symbolic
 
 SEEDS = range(4)

@@ -19,12 +19,12 @@ from mechanisms import (
     random_tree,
     slider_crank,
 )
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.state import State
 from momentree.equations import absolute
-from momentree.equations.closure import Configuration
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
-from momentree.simulate.state import State
-from momentree.structure.apart import apart
+from momentree.structure.maximal_coordinates import apart
 
 TIGHT = {"rtol": 1e-12}
 

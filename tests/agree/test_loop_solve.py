@@ -15,8 +15,8 @@ import pytest
 
 import momentree as mt
 from momentree.equations import articulated, hamiltonian
-from momentree.structure.closing import closing_plan
-from momentree.structure.closing_rows import closing_rows
+from momentree.structure.elimination import closing_plan
+from momentree.structure.loop_constraints import closing_rows
 from momentree.structure.reach import loop_lengths, reaches
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

@@ -8,9 +8,9 @@ from scipy.integrate import solve_ivp
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
+from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
 from momentree.equations.aggregative import momenta_along
-from momentree.equations.closure import Configuration
 from momentree.spatial import Force
 
 SECONDS = 0.3

@@ -13,8 +13,8 @@ import momentree as mt
 from agree.peers import MuJoCo
 from agree.test_dynamics import loaded, near
 from mechanisms import EVERY_JOINT, random_body, random_configuration, random_tree
+from momentree.assembly.state import State
 from momentree.model.frames import GROUND, Frame
-from momentree.simulate.state import State
 
 FORMULATIONS = ("hamiltonian", "lagrange")
 by_both = pytest.mark.parametrize("formulation", FORMULATIONS)

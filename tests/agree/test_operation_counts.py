@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from momentree.compile.tape import Tape
+from momentree.compile.trace.tape import Tape
 from momentree.equations.base_parameters import base_parameters
 
 spec = importlib.util.spec_from_file_location(

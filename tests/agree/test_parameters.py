@@ -11,7 +11,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import random_configuration
-from momentree.compile.callables import TAKES
+from momentree.compile.execute.callables import TAKES
 from parametric import FOUR_BAR, OTHER, linkage, tree
 
 TREE = {"l": 0.4, "m": 2.6, "w": 1.1}

@@ -7,10 +7,10 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, random_loops, slider_crank
+from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration import Configuration
 from momentree.equations.articulated import forward_dynamics
-from momentree.equations.closure import Configuration
 from momentree.equations.joint_reactions import joint_reactions
-from momentree.simulate.assemble import integrate
 
 # bodies of the four-bar: mass, length, and where rods begin; hinges: (body, its end), (body, its end), -1 is the ground
 LENGTHS = (1.0, 2.0, 2.0)

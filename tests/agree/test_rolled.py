@@ -9,10 +9,10 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_body, random_configuration, random_frame, random_joint, random_tree
-from momentree.compile import choice
-from momentree.compile.choice import kernel_of
-from momentree.compile.kernel import WIDTHS
-from momentree.compile.tracing import QUANTITIES, trace_rolled
+from momentree.compile.execute import choice
+from momentree.compile.execute.choice import kernel_of
+from momentree.compile.execute.kernel import WIDTHS
+from momentree.compile.trace.quantities import QUANTITIES, trace_rolled
 from momentree.equations import aggregative, articulated
 from momentree.errors import MomentreeError
 

@@ -7,12 +7,13 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, hexapod, slider_crank
-from momentree.compile.kernel import Kernel
-from momentree.compile.machine_code import Target
+from momentree.assembly.configuration import Configuration
+from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.trace.right_hand_sides import positions_code, rates_code
 from momentree.equations import hamiltonian, lagrange
-from momentree.equations.closure import Configuration
 from momentree.equations.formulations import FORMULATIONS
-from momentree.simulate.integrators.rates import positions_code, projection_of, rates_code
+from momentree.integrate.projection import projection_of
 
 
 def stacked_four_bars(n):

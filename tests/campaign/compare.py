@@ -28,10 +28,10 @@ from campaign.oracle import Answer, Oracle, Unanswered
 from campaign.reading import Plain, perturbed, read
 from campaign.trajectory import end_of
 from momentree.analyse.mobility import mobility
+from momentree.assembly.state import State
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.joint_reactions import joint_reactions
-from momentree.simulate.state import State
 from momentree.structure.mechanism import Mechanism
 
 TOLERANCE = 1e-8

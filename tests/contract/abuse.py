@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 import momentree as mt
-from momentree.compile.callables import TAKES
+from momentree.compile.execute.arrays import UNIT
+from momentree.compile.execute.callables import TAKES
 from momentree.equations import aggregative, articulated
-from momentree.equations.batches import UNIT
 
 TOLERANCE = 1e-9
 

@@ -19,13 +19,14 @@ import momentree
 PACKAGE = Path(momentree.__file__).parent
 ROOT = PACKAGE.parents[1]
 # a room may use the rooms before it
-ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "simulate", "analyse", "look"]
+ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "integrate", "assembly"]
+ROOMS += ["simulate", "results", "analyse", "look"]
 ORDER = [*ROOMS, "system", "__init__", "cli", "__main__"]
 # where an early room reaches for a later one, inside a method: a model is saved and built by its own methods, a run is
 # drawn and printed by its own, and shows a bar while it is computed
 BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
-BRIDGES |= {("simulate/run.py", "look"), ("simulate/run.py", "__init__"), ("simulate/recorder.py", "look")}
-BRIDGES |= {("simulate/recorder.py", "__init__"), ("analyse/compare.py", "look")}
+BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
+BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

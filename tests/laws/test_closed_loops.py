@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row
-from momentree.structure.closing import closing_plan
-from momentree.structure.closing_rows import closing_rows
+from momentree.structure.elimination import closing_plan
+from momentree.structure.loop_constraints import closing_rows
 
 
 def far_away(shift):

@@ -7,9 +7,9 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
-from momentree.equations.closure import Configuration, row_names
-from momentree.simulate.assemble import integrate
-from momentree.simulate.state import State
+from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration import Configuration, row_names
+from momentree.assembly.state import State
 
 SEEDS = range(3)
 

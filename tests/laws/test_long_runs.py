@@ -7,11 +7,11 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar, random_body, random_configuration, random_frame
+from momentree.assembly.samples import Samples
+from momentree.compile.trace.right_hand_sides import velocity_kernel
 from momentree.equations.hamiltonian import momenta
-from momentree.simulate.integrators.explicit import Status
-from momentree.simulate.integrators.preserving import INTEGRATORS, SymplecticStepper
-from momentree.simulate.integrators.rates import velocity_kernel
-from momentree.simulate.samples import Samples
+from momentree.integrate.explicit import Status
+from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
 
 LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 EACH = 97  # steps between samples: so many that they do not fall in with the motion

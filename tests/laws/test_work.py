@@ -8,14 +8,14 @@ import pytest
 import momentree as mt
 from agree.test_dynamics import loaded
 from mechanisms import four_bar, random_configuration
-from momentree.compile.llvm import compile_tape
-from momentree.compile.tape import Tape
+from momentree.assembly.assemble import integrate
+from momentree.compile.emit.llvm import compile_tape
+from momentree.compile.trace.tape import Tape
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.powers import meters, motion_powers, movers, powers
-from momentree.simulate.assemble import integrate
+from momentree.equations.work_terms import meters, motion_powers, movers, powers
 from momentree.spatial import Force, Vector
 
 SEEDS = range(8)

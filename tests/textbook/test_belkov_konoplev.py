@@ -12,8 +12,8 @@ import sympy as sp
 
 import momentree as mt
 from momentree.equations.aggregative import first_form
-from momentree.model.joint import Joint
-from momentree.model.joints import Universal
+from momentree.model.joint_type import Joint
+from momentree.model.joint_types import Universal
 
 NUMBERS = {"m2": 2.0, "m3": 1.5, "J44": 0.01, "J55": 0.08, "J66": 0.09, "I44": 0.02, "I55": 0.05, "I66": 0.06}
 NUMBERS |= {"r2": 0.3, "p": 0.7, "r3": 0.4, "g1": 0.5, "g2": -1.2, "g3": -9.81}

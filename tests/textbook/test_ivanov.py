@@ -22,9 +22,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
+from momentree.assembly.state import State
 from momentree.equations.forces import along_rates
 from momentree.equations.hamiltonian import momenta, moving_bodies, rates
-from momentree.simulate.state import State
 from momentree.spatial.inertia import RigidInertia
 
 INSTANT = 1e-12

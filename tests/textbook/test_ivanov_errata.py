@@ -18,8 +18,8 @@ from scipy.spatial.transform import Rotation
 
 import momentree as mt
 from mechanisms import bennett, four_bar
+from momentree.analyse.ivanov_iteration import SplitBodies
 from momentree.equations import hamiltonian
-from momentree.equations.iteration import SplitBodies
 from momentree.equations.kinematics import frame_jacobian
 
 SECONDS = 0.3

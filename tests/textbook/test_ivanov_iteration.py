@@ -16,9 +16,9 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, single_loop_of_hinges
+from momentree.analyse.ivanov_iteration import SplitBodies, conjugate_gradients, from_differences, simple_iteration
+from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
-from momentree.equations.closure import Configuration
-from momentree.equations.iteration import SplitBodies, conjugate_gradients, from_differences, simple_iteration
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
 SEVEN = [(1.0, 0.5, 0.1), (0.8, -0.9, 0.3), (1.1, 1.1, -0.2), (0.9, 0.4, 0.2), (1.2, -0.7, 0.1), (0.7, 0.9, -0.3),

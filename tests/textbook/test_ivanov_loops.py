@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
-from momentree.equations.closure import Configuration
 from momentree.spatial import Force, Motion
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"

@@ -15,8 +15,8 @@ import pytest
 import momentree as mt
 from mechanisms import bennett, four_bar, slider_crank
 from momentree.analyse.redundancy import singularity, toggles
+from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics
-from momentree.simulate.run import Run
 
 
 def turned(m, joint, angles):

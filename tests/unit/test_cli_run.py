@@ -18,7 +18,7 @@ PENDULUM = Path(__file__).parents[2] / "examples" / "01_pendulum" / "model.toml"
 START = ("--from", "phi=1", "--rate", "phi=0.5")
 # one that takes a while, with a chunk after every block
 SLOW = ("--integrator", "rk4", "--step", "2e-6", "--every", "2e-3", "--t-end", "100")
-OFTEN = "import sys, momentree.simulate.recorder as r; r.SECONDS = 0.0; from momentree.cli import main; main()"
+OFTEN = "import sys, momentree.results.recorder as r; r.SECONDS = 0.0; from momentree.cli import main; main()"
 
 
 def run(*words, cwd=None):

@@ -11,7 +11,7 @@ import momentree as mt
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, MomentreeError, Problem
 from momentree.model.bodies import Impossible
 from momentree.model.values import Mistake
-from momentree.simulate.run import RunError
+from momentree.results.run import RunError
 
 PROBLEMS = [Problem("body 'b'", "is wrong.", ("body", 0), "x.toml:3", ("body", "c")), Problem("", "too.")]
 ERRORS = [

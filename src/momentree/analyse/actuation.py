@@ -6,7 +6,7 @@ With d = inverse dynamics of the opened tree, S what the chosen joints do along 
 
 The torques are the shortest that do it, forces by the size of the mechanism. With them the loops are closed as
 `forward_dynamics` and `Run.reactions` close them, by the same solve: so lambda is the same for the same motion. Ranks
-are those of scaled rows and columns (equations/scaled_rows.py).
+are those of scaled rows and columns (assembly/scaled_constraints.py).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from momentree.assembly.configuration import Array, Block, ClosingJoint, Configuration, row_names
+from momentree.assembly.samples import Samples
+from momentree.assembly.scaled_constraints import WITHIN, ScaledRows, Scales, cut_off, row_scale, row_tolerances
+from momentree.compile.execute.arrays import coordinate_array, coordinates, numbers, scalars
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import reacting_bodies
-from momentree.equations.batches import coordinate_array, coordinates, numbers, scalars
-from momentree.equations.closure import Array, Block, ClosingJoint, Configuration, row_names
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
-from momentree.equations.loops import act, hold_accelerations, part_ways, recorded_loops
-from momentree.equations.scaled_rows import WITHIN, ScaledRows, Scales, cut_off, rate_units, row_scale, row_tolerances
+from momentree.equations.loops.constraints import act, hold_accelerations, part_ways, recorded_loops
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.samples import Samples
 from momentree.spatial import Force, Vector
-from momentree.structure.closing_rows import closing_rows
+from momentree.structure.loop_constraints import closing_rows
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 CLOSED = 1e-6  # of the size of a loop and of the velocities: what may open, and what of the forces may be missing
@@ -288,7 +288,7 @@ class _Row:
         N = self._passing(self.scales.scaled(at))
         shares = [at.rate_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
-        units = [unit for joint in chosen for unit in rate_units(_joint_of(mechanism, joint))]
+        units = [unit for joint in chosen for unit in _joint_of(mechanism, joint).velocity_units]
         levers = np.array([mechanism.size if unit == "m" else 1.0 for unit in units])  # a force by a length: a moment
         U, sizes, V = np.linalg.svd(N.T @ S / levers)
         rank = int((sizes > max(DRIVES, self.cut_off**2)).sum())

@@ -13,13 +13,13 @@ import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError
-from momentree.simulate.recorder import Progress, record
-from momentree.simulate.run import Run, RunWarning
-from momentree.simulate.simulate import simulation
+from momentree.results.recorder import Progress, record
+from momentree.results.run import Run, RunWarning
+from momentree.simulate.simulation import simulation
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from momentree.simulate.state import State
+    from momentree.assembly.state import State
     from momentree.system import System
 
 CLOSURES = ("project", "baumgarte", "leak", "none")  # in the order of the rows

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from momentree.equations.closure import Configuration, row_names
-from momentree.equations.scaled_rows import CUT_OFF
-from momentree.simulate.assemble import assemble
-from momentree.simulate.nearby import nearby, rows_at
-from momentree.simulate.state import State
+from momentree.assembly.assemble import assemble
+from momentree.assembly.configuration import Configuration, row_names
+from momentree.assembly.nearby import nearby, rows_at
+from momentree.assembly.scaled_constraints import CUT_OFF
+from momentree.assembly.state import State
 from momentree.structure.mechanism import Mechanism
 
 STRICT = 1e-9  # cut-off where constraints are not redundant within their tolerance

@@ -1,7 +1,7 @@
 """Redundant constraints and singular configurations: the rank of J, and of the Delassus matrix Phi = J M^-1 J'.
 
 Ranks are those of J in scaled rows and columns, whose singular values (`strengths`) are pure numbers, whatever the
-units and masses (equations/scaled_rows.py). Rows are those of `row_names`, constraints on rates included.
+units and masses (assembly/scaled_constraints.py). Rows are those of `row_names`, constraints on rates included.
 
 A configuration is singular where the rank is less than at others: the mechanism may go on in more ways than one there
 (a toggle). The weakest direction vanishes in proportion to the distance from it.
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from momentree.assembly.closing_search import difference, integrate
+from momentree.assembly.configuration import Array, Configuration, row_names
+from momentree.assembly.nearby import nearby
+from momentree.assembly.samples import Samples, in_batches
+from momentree.assembly.scaled_constraints import ScaledRows, Scales, cut_off
 from momentree.equations.aggregative import mass_matrix
-from momentree.equations.closure import Array, Configuration, row_names
-from momentree.equations.scaled_rows import ScaledRows, Scales, cut_off, rate_units
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.closing_search import difference, integrate
-from momentree.simulate.nearby import nearby
-from momentree.simulate.samples import Samples, in_batches
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from momentree.simulate.run import Run
+    from momentree.results.run import Run
 
 NEAR = 0.02  # of the strength that the weakest direction has at best: nearly singular
 GRID, ZOOMS = 33, 8  # points of each search between samples, and how often it is repeated around the lowest
@@ -218,7 +218,7 @@ def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
     """k x min(rows, nv): the singular values of J in scaled rows and columns at k configurations, the largest first."""
     joints, scales = _known(mechanism, driven), Scales(mechanism)
     kinds = [mechanism.by_joint[joint].connection.joint for joint in joints]  # type: ignore[union-attr]
-    last = np.array([scales.of_unit(unit) for kind in kinds for unit in rate_units(kind)])
+    last = np.array([scales.of_unit(unit) for kind in kinds for unit in kind.velocity_units])
     found = []
     for part in in_batches(len(t)):
         J = jacobians(mechanism, q[part], t[part], joints) * scales.columns

@@ -2,9 +2,9 @@
 
     M_i dv_i + Omega_i M_i v_i = F_i + sum of reactions ,   J v' + J' v = 0
 
-The mechanism is told anew with its bodies apart (structure/apart.py) and then obeys the equations of the first kind
-(lagrange.py): Newton's and Euler's of each body, and the rows of all joints at the level of accelerations. The order in
-which loops close (structure/closing.py) is that of the elimination of the sparse matrix.
+The mechanism is told anew with its bodies apart (structure/maximal_coordinates.py) and then obeys the equations of the
+first kind (lagrange.py): Newton's and Euler's of each body, and the rows of all joints at the level of accelerations.
+The order in which loops close (structure/elimination.py) is that of the elimination of the sparse matrix.
 
 What remains is the way in and out: places and velocities of the bodies from coordinates and rates of the tree, and
 back. Where a joint is tells its angles up to full turns, which are counted by integrating its rates.
@@ -18,12 +18,12 @@ from typing import NamedTuple
 from momentree.equations.forces import laws_of
 from momentree.equations.kinematics import records
 from momentree.equations.lagrange import changing_bodies, closed_rates
-from momentree.equations.loops import dual_axes, relate
+from momentree.equations.loops.constraints import dual_axes, relate
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.joint_type import Coordinates, Joint
 from momentree.spatial import Motion, Scalar, Transform
-from momentree.structure.apart import Angle, apart, stays, taken_apart, turning, turning_angles
+from momentree.structure.maximal_coordinates import Angle, apart, stays, taken_apart, turning, turning_angles
 from momentree.structure.mechanism import Attached, Mechanism
 
 __all__ = ["changing_bodies", "closed_rates", "counted", "counting", "entered", "left", "told"]

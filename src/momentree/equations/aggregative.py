@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from momentree.equations.forces import Names, along_rates, loaded
 from momentree.equations.kinematics import carry_velocity, records
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Motion, Scalar
 from momentree.structure.mechanism import Mechanism
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.forces import Names, along_rates, loaded
-from momentree.equations.loops import hold_accelerations, measure, react
-from momentree.equations.open_rows import begin_rows, impulses, numbered, with_rows
+from momentree.equations.loops.constraints import hold_accelerations, measure, react
+from momentree.equations.loops.elimination import begin_rows, impulses, numbered, with_rows
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product

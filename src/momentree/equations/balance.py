@@ -8,7 +8,7 @@ from typing import NamedTuple
 from momentree.equations.forces import Names, potential_energy
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Record
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Scalar
 from momentree.structure.mechanism import Mechanism
 

@@ -12,7 +12,7 @@ import dataclasses
 from typing import cast
 
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.model.joints import Revolute
+from momentree.model.joint_types import Revolute
 from momentree.spatial import RigidInertia, X, Y, Z
 from momentree.spatial.moments import MassMoments
 from momentree.structure.mechanism import Mechanism, TreeBody

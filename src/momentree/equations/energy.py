@@ -32,7 +32,7 @@ from typing import NamedTuple
 from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
 from momentree.structure.mechanism import Mechanism
 

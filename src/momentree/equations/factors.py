@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from momentree.equations.forces import Names
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from momentree.equations.contact import contact_forces, elastic_energy, meet
 from momentree.equations.kinematics import frame_placement, records
-from momentree.equations.loops import joints_of_loops, pull, pushed, pushes_of, relate
+from momentree.equations.loops.constraints import joints_of_loops, pull, pushed, pushes_of, relate
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.expressions import Expression, Reference
-from momentree.model.joint import Coordinates, Joint
+from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.joint_type import Coordinates, Joint
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt

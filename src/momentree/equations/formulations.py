@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from momentree.equations import absolute, hamiltonian, lagrange
 from momentree.equations.absolute import Moves
 from momentree.equations.sweeps import Records
-from momentree.structure.apart import Angle
+from momentree.structure.maximal_coordinates import Angle
 from momentree.structure.mechanism import Mechanism
 
 Holds = dict[str, Callable[[float], dict[str, float]]]

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from momentree.equations.aggregative import gather, momenta_along
 from momentree.equations.forces import Names, act, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move, records
-from momentree.equations.loops import (
+from momentree.equations.loops.constraints import (
     close_gaps,
     hold_velocities,
     measure,
@@ -30,9 +30,9 @@ from momentree.equations.loops import (
     react,
     row_count,
 )
-from momentree.equations.open_rows import begin_rows, impulses, numbered, with_rows
+from momentree.equations.loops.elimination import begin_rows, impulses, numbered, with_rows
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product

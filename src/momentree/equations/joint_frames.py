@@ -15,8 +15,8 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from momentree.model.joint import Joint
-from momentree.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw
+from momentree.model.joint_type import Joint
+from momentree.model.joint_types import Cylindrical, Planar, Prismatic, Revolute, Screw
 from momentree.spatial import IDENTITY, ZERO, Rotation, Scalar, Transform, Vector, Z
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import normals

@@ -13,9 +13,9 @@ from __future__ import annotations
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.forces import Names, along_rates
-from momentree.equations.loops import forces_of_loops, recorded_loops
+from momentree.equations.loops.constraints import forces_of_loops, recorded_loops
 from momentree.equations.sweeps import Record, Records
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Rotation, Scalar, Vector
 from momentree.structure.mechanism import Mechanism, TreeBody
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from momentree.equations.loops import carry_offset, face, with_loops
+from momentree.equations.loops.constraints import carry_offset, face, with_loops
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.expressions import Reference
-from momentree.model.joint import Coordinates, Prescribed
-from momentree.model.joints import Free
+from momentree.model.expressions.expression import Reference
+from momentree.model.joint_type import Coordinates, Prescribed
+from momentree.model.joint_types import Free
 from momentree.model.values import TIME
 from momentree.spatial import REST, ZERO, Motion, Path, Scalar, Transform, Vector
 from momentree.structure.mechanism import Attached, Laws, Mechanism

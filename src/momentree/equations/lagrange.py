@@ -13,7 +13,7 @@ from momentree.equations.articulated import accelerating_bodies
 from momentree.equations.forces import Names, along_rates
 from momentree.equations.kinematics import Rates, coordinate_rates, move
 from momentree.equations.sweeps import Records, Runner
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from momentree.equations.aggregative import gather
 from momentree.equations.forces import Names, along_rates, loaded
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
 from momentree.structure.mechanism import Mechanism
 

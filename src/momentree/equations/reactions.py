@@ -13,7 +13,7 @@ from momentree.equations.aggregative import second_form
 from momentree.equations.factors import factors
 from momentree.equations.kinematics import frame_jacobian, records
 from momentree.equations.sweeps import Record
-from momentree.model.joint import Coordinates
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Motion, Scalar
 from momentree.spatial.symmetric import solve
 from momentree.structure.mechanism import Attached, Mechanism

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from momentree.equations.contact import pressed
-from momentree.model.joint import Joint
+from momentree.model.joint_type import Joint
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum
 

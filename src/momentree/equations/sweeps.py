@@ -62,6 +62,6 @@ class Records(list[Record]):
 
 
 class Runner(Protocol):
-    """Who sweeps: Records itself, or the compiled loops of compile/rolled.py."""
+    """Who sweeps: Records itself, or the compiled loops of compile/trace/rolled.py."""
 
     def __call__(self, records: Iterable[Record], order: Sequence[int] | None = None, /) -> Records: ...

@@ -16,7 +16,7 @@ from momentree.model.bodies import SHAPES, Body
 from momentree.model.check import problems_of
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
-from momentree.model.joints import JOINTS
+from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
 from momentree.model.values import plain
 

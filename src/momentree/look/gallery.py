@@ -20,7 +20,7 @@ from momentree.look.graph_picture import draw_graph
 from momentree.look.tables import structure_report
 
 if TYPE_CHECKING:
-    from momentree.simulate.run import Run
+    from momentree.results.run import Run
     from momentree.system import System
 
 

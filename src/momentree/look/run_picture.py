@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from momentree.simulate.run import Run
+    from momentree.results.run import Run
 
 MOST_JOINTS, MOST_METERS = 8, 6  # that are drawn unless named
 LONGEST = 60  # letters of a name in a title or a legend

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.simulate.samples import Samples
+from momentree.assembly.samples import Samples
 
 if TYPE_CHECKING:
-    from momentree.simulate.run import Run
+    from momentree.results.run import Run
 
 ENDS = {"arrived": "arrived", "event": "ended by an event", "interrupted": "interrupted", "failed": "failed"}
 

@@ -2,7 +2,7 @@
 
 from momentree.model.bodies import Body, box, cylinder, rod, sphere
 from momentree.model.frames import Frame, turn
-from momentree.model.joints import (
+from momentree.model.joint_types import (
     Cylindrical,
     Fixed,
     Free,

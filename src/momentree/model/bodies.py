@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from momentree.model.expressions import Expression
+from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame
 from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector

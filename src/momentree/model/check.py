@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice
 from momentree.model.elements import Connection, Split, Spring
-from momentree.model.expressions import Reference
+from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
-from momentree.model.joint import Joint
+from momentree.model.joint_type import Joint
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS

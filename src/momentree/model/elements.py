@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Joint
+from momentree.model.joint_type import Joint
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
 from momentree.spatial import Scalar
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from momentree.model.expressions import Expression
+from momentree.model.expressions.expression import Expression
 from momentree.model.values import Mistake, Raw, Values, check_later, plain
 from momentree.spatial import IDENTITY, ZERO, Rotation, Transform, Vector
 from momentree.spatial import turn as turn_about

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from momentree.errors import ModelError, Problem
 from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Joint
+from momentree.model.joint_type import Joint
 from momentree.model.start import Start
 from momentree.model.values import Raw, plain
 

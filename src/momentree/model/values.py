@@ -14,8 +14,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, suggestion
-from momentree.model.expression_function import expression_of_function
-from momentree.model.expressions import LONGEST, Expression, Reference, parse
+from momentree.model.expressions.expression import LONGEST, Expression, Reference, parse
+from momentree.model.expressions.from_function import expression_of_function
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these

@@ -1,1 +1,1 @@
-"""Assembly of a start, integrators, events, and runs that are kept."""
+"""Simulation: phases, events, latches, settings, blocks of samples, many motions at once."""

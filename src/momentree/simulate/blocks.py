@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.closure import Array
+from momentree.assembly.configuration import Array
 
 if TYPE_CHECKING:
-    from momentree.simulate.state import State
+    from momentree.assembly.state import State
     from momentree.system import System
 
 Setting = float | int | str | None

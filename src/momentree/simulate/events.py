@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.equations.closure import Array
+from momentree.assembly.configuration import Array
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.check import known_references
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import TIME, Mistake
 from momentree.structure.mechanism import Mechanism
 

@@ -9,24 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from momentree.compile import threads as cores
-from momentree.compile.machine_code import Target
-from momentree.equations.batches import coordinate_array, coordinates, scalars
+from momentree.assembly.batch_assembly import States
+from momentree.assembly.batch_closing import BatchOfRows
+from momentree.assembly.samples import Samples, in_batches
+from momentree.assembly.state import State
+from momentree.compile.execute import threads as cores
+from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
+from momentree.compile.execute.kernel import kept
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
-from momentree.simulate.batch_assembly import States
-from momentree.simulate.batch_closing import BatchOfRows
-from momentree.simulate.dense import sampled
-from momentree.simulate.integrators.choice import ALONE, FIXED, AnyStepper, error_floor, new_stepper
-from momentree.simulate.integrators.explicit import Status
-from momentree.simulate.integrators.rates import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
-from momentree.simulate.integrators.stepping import Array
-from momentree.simulate.phase import closed_states, kept
-from momentree.simulate.progress import Progress
-from momentree.simulate.samples import Samples, in_batches
+from momentree.integrate.dense_output import sampled
+from momentree.integrate.explicit import Status
+from momentree.integrate.methods import ALONE, FIXED, AnyStepper, error_floor, new_stepper
+from momentree.integrate.stepper import Array
+from momentree.simulate.phase import closed_states
 from momentree.simulate.settings import Settings, is_number
-from momentree.simulate.simulate import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
-from momentree.simulate.state import State
+from momentree.simulate.simulation import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
+from momentree.simulate.step_sizes import Progress
 
 if TYPE_CHECKING:
     from momentree.system import System

@@ -8,29 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.assembly.samples import Samples
+from momentree.compile.execute.kernel import kept
+from momentree.compile.trace.right_hand_sides import accounts_of, closing_kernel, holding_kernel, velocity_kernel
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
-from momentree.simulate.integrators.choice import AnyStepper, error_floor, new_stepper
-from momentree.simulate.integrators.explicit import NEAR, NEWTON
-from momentree.simulate.integrators.rates import accounts_of, closing_kernel, holding_kernel, velocity_kernel
-from momentree.simulate.integrators.stepping import Array, Motion
-from momentree.simulate.samples import Samples
+from momentree.integrate.methods import AnyStepper, error_floor, new_stepper
+from momentree.integrate.projection import NEAR, NEWTON
+from momentree.integrate.stepper import Array, Motion
 from momentree.simulate.settings import Settings
-from momentree.structure.apart import taken_apart
-from momentree.structure.locking import left_free, locked
+from momentree.structure.locked_joints import left_free, locked
+from momentree.structure.maximal_coordinates import taken_apart
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 ROUND_OFF = 2e-15  # of a coordinate: smaller steps close nothing
-
-
-def kept(system: System, what: str, make: Callable[[], Any]) -> Any:
-    """Machine code that was made for this system before, or is made now."""
-    made = vars(system).setdefault("_code_of_phases", {})
-    if what not in made:
-        made[what] = make()
-    return made[what]
 
 
 def closed_states(

@@ -11,7 +11,7 @@ import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
-from momentree.simulate.integrators.choice import FIXED, HAMILTONIAN, INTEGRATORS, LEAKING
+from momentree.integrate.methods import FIXED, HAMILTONIAN, INTEGRATORS, LEAKING
 
 CLOSURES = ("none", "baumgarte", "leak", "project")
 RTOL = {"dop853": 1e-12, "dopri5": 1e-9, "radau": 1e-9}  # unless given; of a fixed step it only tells balances from bad

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.model.expressions import Expression
+from momentree.model.expressions.expression import Expression
 from momentree.spatial import Axes, Motion, Path, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.structure.mechanism import TreeBody

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from momentree.errors import ModelError, ModelWarning, MomentreeError, Problem, suggestion
 from momentree.model import Model
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import Mistake, Pending, Values, pending_checks
 from momentree.spatial import Motion, RigidInertia, Vector
 from momentree.structure.freeze import freeze

@@ -14,9 +14,9 @@ from momentree.errors import GraphError, ModelError, ModelWarning, Problem, sugg
 from momentree.model import Model
 from momentree.model.check import MOST, known_references, problems_of
 from momentree.model.elements import Connection, Split
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joints import Fixed, Free
+from momentree.model.joint_types import Fixed, Free
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import GraphError, suggestion
-from momentree.structure.spanning import Cycle, Entries, Ints, Rooting, frozen, kruskal, root
+from momentree.structure.spanning_tree import Cycle, Entries, Ints, Rooting, frozen, kruskal, root
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Connection
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint import Coordinates, Joint, Row
+from momentree.model.joint_type import Coordinates, Joint, Row
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn

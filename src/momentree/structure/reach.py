@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.model.joint import Joint
-from momentree.model.joints import Spherical
+from momentree.model.joint_type import Joint
+from momentree.model.joint_types import Spherical
 from momentree.spatial import ZERO, Force, Motion, Scalar, Vector
-from momentree.structure.closing import Plan
+from momentree.structure.elimination import Plan
 from momentree.structure.mechanism import Loop, Mechanism, Reversed, TreeBody
 
 Packed = tuple[Scalar, ...]  # of a symmetric matrix: row by row up to the diagonal

@@ -17,7 +17,7 @@ from typing import Any
 import sympy as sp
 
 from momentree.errors import MomentreeError, suggestion
-from momentree.model.expressions import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import FUNCTIONS
 from momentree.structure.mechanism import Laws, Mechanism

@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import MOVING, bennett, bennett_off, closed_state, four_bar, joint_pair, random_loops, slider_crank
-from momentree.equations.closure import Configuration
+from momentree.assembly.configuration import Configuration
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.errors import MomentreeError
 

@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett_off, four_bars_in_a_row, joint_pair
-from momentree.simulate import closing_search
+from momentree.assembly import closing_search
 
 FREEDOMS = {"Revolute": 1, "Prismatic": 1, "Cylindrical": 2, "Screw": 1}
 

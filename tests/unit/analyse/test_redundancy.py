@@ -7,6 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import MOVING, bennett, four_bar, random_loops, slider_crank
+from momentree.analyse.ivanov_iteration import SplitBodies
 from momentree.analyse.redundancy import (
     Toggle,
     jacobians,
@@ -16,12 +17,11 @@ from momentree.analyse.redundancy import (
     strengths,
     toggles,
 )
-from momentree.equations.closure import Configuration
-from momentree.equations.iteration import SplitBodies
-from momentree.equations.scaled_rows import column_scales, row_scales
-from momentree.simulate.assemble import integrate
+from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.scaled_constraints import column_scales, row_scales
+from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics
-from momentree.simulate.run import Run
 
 
 def run_of(system, t, q, v):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from momentree.compile.kernel import WIDTHS
-from momentree.compile.llvm import compile_tape
-from momentree.compile.tape import Tape
+from momentree.compile.emit.llvm import compile_tape
+from momentree.compile.execute.kernel import WIDTHS
+from momentree.compile.trace.tape import Tape
 from momentree.spatial.symmetric import semidefinite_solver, solve_semidefinite
 
 ROUND_OFF = 1e-14  # of |Phi| |x|

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
-from momentree.compile.llvm import compile_tape
-from momentree.compile.tape import Tape
+from momentree.assembly.assemble import integrate
+from momentree.compile.emit.llvm import compile_tape
+from momentree.compile.trace.tape import Tape
 from momentree.equations.contact import contact_forces, elastic_energy, elastic_force, meet, normal_force, press
 from momentree.equations.kinematics import records
-from momentree.simulate.assemble import integrate
 
 SHAPES = {
     "point on a plane": {},

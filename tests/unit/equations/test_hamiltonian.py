@@ -8,12 +8,12 @@ import pytest
 import momentree as mt
 from agree.test_dynamics import SEEDS, loaded, near
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
+from momentree.assembly.assemble import integrate
 from momentree.equations.articulated import accelerating_bodies, forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.forces import along_rates
 from momentree.equations.hamiltonian import momenta, moving_bodies, rates
 from momentree.equations.kinematics import records
-from momentree.simulate.assemble import integrate
 from momentree.spatial import Motion, Vector
 
 HOLONOMIC = [kind for kind in EVERY_JOINT if kind not in ("Spherical", "Free")]  # rates are derivatives of coordinates

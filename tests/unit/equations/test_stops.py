@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import momentree as mt
-from momentree.compile.tape import Tape
+from momentree.compile.trace.tape import Tape
 from momentree.equations.stops import RAMP, stop_energy, stop_force, stop_power, stops_of
-from momentree.model.joint import STOPS
+from momentree.model.joint_type import STOPS
 from momentree.model.values import Values
 
 INF = math.inf

@@ -17,7 +17,7 @@ from mechanisms import four_bar
 from momentree.files import atomic_write
 from momentree.files.atomic_write import write_file, write_files
 from momentree.look.graph_picture import draw_graph
-from momentree.simulate.recorder import record
+from momentree.results.recorder import record
 from slider import falling
 
 OLD = b"what was there before\n"

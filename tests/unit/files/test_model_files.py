@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import momentree as mt
 from mechanisms import four_bar
 from momentree.files import dumps, loads
-from momentree.model.joints import JOINTS
+from momentree.model.joint_types import JOINTS
 
 numbers = st.one_of(
     st.floats(min_value=1e-3, max_value=1e3), st.integers(1, 1000), st.sampled_from(["2*k", "k + 1/3", "sqrt(k)*1e-3"])

@@ -14,7 +14,7 @@ from momentree.errors import MomentreeError
 from momentree.look import progress
 from momentree.look.graph_picture import draw_graph
 from momentree.look.run_picture import thinned
-from momentree.simulate.recorder import record
+from momentree.results.recorder import record
 from slider import falling
 
 

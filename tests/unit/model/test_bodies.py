@@ -12,7 +12,7 @@ import momentree as mt
 from momentree.errors import ExpressionError
 from momentree.files.model_files import dumps
 from momentree.model.bodies import SHAPES, Body, box, cylinder, rod, sphere
-from momentree.model.expressions import Reference, as_expression
+from momentree.model.expressions.expression import Reference, as_expression
 from momentree.model.frames import Frame
 from momentree.model.values import Mistake, Values
 from momentree.spatial import Vector

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as ScipyRotation
 
 from momentree.errors import ExpressionError
-from momentree.model.expressions import Reference, as_expression
+from momentree.model.expressions.expression import Reference, as_expression
 from momentree.model.frames import ROTATION_TOLERANCE, Frame, Turn, rotation_of, turn
 from momentree.model.values import Mistake, Values
 from momentree.spatial import IDENTITY, Vector

@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from momentree.errors import ExpressionError
-from momentree.model import expressions
 from momentree.model.check import MOST
+from momentree.model.expressions import expression as expressions
 from momentree.model.values import Mistake, Values
 from momentree.structure import graph
 

@@ -9,7 +9,7 @@ import momentree as mt
 from mechanisms import four_bar
 from momentree.errors import ModelError, MomentreeError
 from momentree.simulate.events import Event
-from momentree.simulate.simulate import simulation
+from momentree.simulate.simulation import simulation
 
 PERIOD = 2.367841947576237449  # s: of the pendulum of IFToMM benchmark A01, from the horizontal (Jacobi)
 

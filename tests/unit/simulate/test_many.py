@@ -10,8 +10,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar, random_configuration, random_tree
-from momentree.equations.closure import Configuration
-from momentree.simulate.state import State
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.state import State
 from parametric import FOUR_BAR, linkage
 
 WAYS = [(formulation, integrator) for formulation in ("hamiltonian", "lagrange") for integrator in ("dop853", "dopri5")]

@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from momentree.model.expressions import Expression, Reference, parse
+from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.spatial import Vector, turn
 from momentree.spatial.scalar import FUNCTIONS, absolute, atan2, cos, maximum, minimum, select, sign, sin, sqrt
 

@@ -8,8 +8,8 @@ import pytest
 import momentree as mt
 from mechanisms import random_tree
 from momentree.equations.formulations import FORMULATIONS
-from momentree.simulate.integrators.choice import new_stepper
-from momentree.simulate.integrators.measure import at_rest, least_sizes, measure_of
+from momentree.integrate.error_norm import at_rest, least_sizes, measure_of
+from momentree.integrate.methods import new_stepper
 
 pytestmark = pytest.mark.filterwarnings("ignore::momentree.RunWarning")
 

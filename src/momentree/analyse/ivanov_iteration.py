@@ -1,0 +1,289 @@
+"""The iteration of Ivanov 2022, (10) to (12), for the multipliers eta of split bodies: for comparison and teaching.
+
+Nothing in the library computes motions with it. (10) always converges, but the slower the lighter the split bodies are;
+(11) loses what it looks for (docs/theory/errata.md, which proves the first and shows the second). The same W serves
+conjugate gradients well. The letters are the paper's; a prime is a transpose.
+
+    grad f(eta) = eps Ga' v = Phi eta + b = 0                                                               (7)
+    eta_k = eta_k-1 - W grad f(eta_k-1) ,     W = (eps Ma^-1 eps')^-1 ,     eta_0 = 0                       (10)
+    Phi^+ = X dF^+ ,     X = {eta_k} ,     dF = {grad f(eta_k) - grad f(0)} ,     k = 1 .. 6 L              (11)
+    eta = -Phi^+ grad f(0)                                                                                  (12)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from momentree.assembly.configuration import Array
+from momentree.equations.forces import along_rates
+from momentree.equations.hamiltonian import moving_bodies
+from momentree.equations.kinematics import frame_placement, seen_at
+from momentree.equations.sweeps import Fields, Record, Records
+from momentree.errors import MomentreeError
+from momentree.model.frames import GROUND
+from momentree.model.joint_type import Coordinates
+from momentree.spatial import Force, Motion, RigidInertia, Scalar
+from momentree.spatial.vector import ZERO, Vector, X, Y, Z
+from momentree.structure.mechanism import Loop, Mechanism
+
+UNITS = tuple(Motion(e, ZERO) for e in (X, Y, Z)) + tuple(Motion(ZERO, e) for e in (X, Y, Z))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Multipliers and how they were come by.
+
+    | field     | shape   | meaning                                                                              |
+    |-----------|---------|--------------------------------------------------------------------------------------|
+    | eta       | 6 L     | of each split body: N s, then N m s; in inertial axes, at the body's own frame       |
+    | history   | k + 1   | the length of grad f (m/s and rad/s together) at the start and after each iteration  |
+    | converged |         | whether grad f is as small as was asked for                                          |
+    """
+
+    eta: Array
+    history: Array
+    converged: bool
+
+    @property
+    def iterations(self) -> int:
+        """How many there were."""
+        return len(self.history) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Differences(Solution):
+    """What (11) and (12) make of 6 L iterations.
+
+    | field    | shape     | meaning                                                                              |
+    |----------|-----------|--------------------------------------------------------------------------------------|
+    | X, dF    | 6 L, 6 L  | the iterates of (10), and how grad f differs from grad f(0) at each                  |
+    | Phi_plus | 6 L, 6 L  | X dF^+, which the paper takes for the pseudo-inverse of Phi                          |
+    | rank     |           | of X: how many independent directions the iterates have, to the cut-off              |
+    | left     |           | the length of grad f at eta, which the paper does not look at                        |
+    """
+
+    X: Array
+    dF: Array
+    Phi_plus: Array
+    rank: int
+    left: float
+
+
+class SplitBodies:
+    """The split bodies of a mechanism at coordinates q, momenta p* and time t, and how they come apart.
+
+    Six rows for each, in inertial axes at the body's own frame: pre-image less image.
+    """
+
+    def __init__(self, mechanism: Mechanism, q: Coordinates, p: Coordinates, t: float = 0.0):
+        _refuse_other_closure(mechanism)
+        self.mechanism, self.t = mechanism, t
+        self.tree = dataclasses.replace(mechanism, loops=())  # the secondary graph, its bodies free of each other
+        self.q, self.p = [float(x) for x in q], [float(x) for x in p]
+        self.placed = moving_bodies(self.tree, self.q, self.p, t)
+
+    # --- one evaluation: NPF and QV of the paper ---
+
+    def grad_f(self, eta: Array) -> Array:
+        """eps Ga' v: the velocities at which the halves come apart, 6 L (m/s, rad/s)."""
+        return self._opening(self.moving(eta))
+
+    def rates(self, eta: Array) -> Array:
+        """The rates of the tree, nv."""
+        return np.array(along_rates(self.mechanism, self.moving(eta), "u"), dtype=float)
+
+    def moving(self, eta: Array) -> Records:
+        """The bodies as they move with p = p* + J' eta."""
+        return moving_bodies(self.tree, self.q, self.momenta(eta), self.t)
+
+    def momenta(self, eta: Array) -> list[float]:
+        """p = p* + J' eta, nv."""
+        return self._struck(self.p, eta)
+
+    def impulses(self, eta: Array) -> list[Force]:
+        """eta* of the ground and of each body, in its frame: the impulses on it and on all that it carries."""
+        for record in self.placed:
+            record.eta_star = Force.zero()
+        for loop, (*linear, a, b, c) in zip(self.mechanism.loops, eta.reshape(-1, 6).tolist(), strict=True):
+            impulse = Force(Vector(*linear), Vector(a, b, c))
+            for end, part in ((loop.first, impulse), (loop.second, -impulse)):
+                record = self.placed[end.body]
+                record.eta_star = record.eta_star + _carried(self._origin(loop), record, part)
+        self.placed.inward(carry_impulse)
+        return [record.eta_star for record in self.placed]
+
+    def _struck(self, p: Sequence[float], eta: Array) -> list[float]:
+        """p_i + A_i' eta*_i."""
+        struck = list(p)
+        for body, eta_star in zip(self.mechanism.bodies, self.impulses(eta)[1:], strict=True):
+            if body.laws is None:
+                along = self.placed[body.number].A.along(eta_star)
+                struck[body.v] = [float(old + new) for old, new in zip(p[body.v], along, strict=True)]
+        return struck
+
+    def _opening(self, moving: Records) -> Array:
+        found: list[Scalar] = []
+        for loop in self.mechanism.loops:
+            ends = (moving[loop.first.body], moving[loop.second.body])
+            first, second = (seen_at(self._origin(loop), record, record.v) for record in ends)
+            found += [*(first - second)]
+        return np.array(found, dtype=float)
+
+    def _origin(self, loop: Loop) -> Vector:
+        """Where a split body's own frame stands."""
+        return frame_placement(self.placed, loop.first).offset
+
+    # --- the matrices of (7) and (10) ---
+
+    @property
+    def size(self) -> int:
+        """6 L."""
+        return 6 * len(self.mechanism.loops)
+
+    @cached_property
+    def b(self) -> Array:
+        """grad f(0)."""
+        return self._opening(self.placed)
+
+    @cached_property
+    def Phi(self) -> Array:
+        """How the halves come apart by unit impulses: one evaluation for each column; the tree at rest otherwise."""
+        rest = [0.0] * self.mechanism.nv
+        columns = []
+        for struck in (rest, *(self._struck(rest, unit) for unit in np.eye(self.size))):
+            columns.append(self._opening(moving_bodies(self.tree, self.q, struck, self.t)))
+        Phi = np.array(columns[1:]).reshape(self.size, self.size) - columns[0]  # less what is prescribed
+        return np.asarray((Phi + Phi.T) / 2)
+
+    @cached_property
+    def W(self) -> Array:
+        """(eps Ma^-1 eps')^-1.
+
+        All parts of one body have the same Ma but for their mass, so that only eps m^-1 eps' is inverted. A slender
+        rod, whose Ma has no inverse, will do where the loops do not turn it about itself.
+        """
+        loops = self.mechanism.loops
+        eps = np.zeros((len(loops), len(self.mechanism.bodies)))
+        for row, loop in enumerate(loops):
+            eps[row, loop.first.body - 1], eps[row, loop.second.body - 1] = 1, -1
+        masses = np.array([float(body.inertia.mass) for body in self.mechanism.bodies])
+        reduced = np.linalg.inv(eps / masses @ eps.T)
+        W = np.zeros((len(loops), 6, len(loops), 6))
+        for row, loop in enumerate(loops):
+            W[row] = np.einsum("j,ik->ijk", reduced[row], self.inertia(loop))
+        return W.reshape(self.size, self.size)
+
+    @cached_property
+    def eigenvalues(self) -> Array:
+        """Of W Phi, the largest first. (10) leaves 1 - lambda of an error along each; all are between 0 and 1."""
+        squares, directions = np.linalg.eigh(self.W)
+        root = directions * np.sqrt(np.maximum(squares, 0)) @ directions.T
+        return np.asarray(np.linalg.eigvalsh(root @ self.Phi @ root)[::-1])
+
+    def inertia(self, loop: Loop) -> Array:
+        """Ma of a split body for each kg of it: in inertial axes, at its own frame."""
+        body, X_BF = self.mechanism.bodies[loop.first.body - 1], loop.first.placement
+        own: RigidInertia = X_BF.inverse().inertia_to_parent(body.inertia)
+        R = frame_placement(self.placed, loop.first).rotation
+        M = own.turned(R) * (1 / body.inertia.mass)
+        return np.array([[*(M @ unit)] for unit in UNITS], dtype=float)
+
+
+def carry_impulse(body: Record) -> tuple[Fields, Fields]:
+    """eta*_k = Ga_k eps_k' eta + sum of C' eta* over what it carries."""
+    return {}, {"eta_star": body.X.force_to_parent(body.eta_star)}
+
+
+def _carried(origin: Vector, record: Record, impulse: Force) -> Force:
+    """An impulse at a point, in inertial axes, as one on a body at its frame, in its axes."""
+    R, arm = record.X_0.rotation.T, origin - record.X_0.offset
+    return Force(R @ impulse.linear, R @ (impulse.angular + arm.cross(impulse.linear)))
+
+
+# --- the ways to eta ---
+
+
+def simple_iteration(bodies: SplitBodies, tolerance: float = 1e-10, most: int = 10_000) -> Solution:
+    """(10), until grad f is `tolerance` of grad f(0), or `most` iterations are made.
+
+    As eta_k = (E - W Phi) eta_k-1 - W b, with Phi formed once: what the paper shows (10) to be, so that thousands of
+    iterations cost little. `from_differences` evaluates grad f as the paper does.
+    """
+    Phi, W, b = bodies.Phi, bodies.W, bodies.b
+    eta, grad_f = np.zeros(bodies.size), b
+    history = [float(np.linalg.norm(b))]
+    while history[-1] > tolerance * history[0] and len(history) <= most:
+        eta = eta - W @ grad_f
+        grad_f = Phi @ eta + b
+        history.append(float(np.linalg.norm(grad_f)))
+    return Solution(eta, np.array(history), history[-1] <= tolerance * history[0])
+
+
+def from_differences(bodies: SplitBodies, cut_off: float = 1e-12, tolerance: float = 1e-10) -> Differences:
+    """(11) and (12), after as many iterations of (10) as eta has entries, each with an evaluation of grad f.
+
+    Singular values of dF below `cut_off` of the largest count as zero. The history is that of (10).
+    """
+    W, b = bodies.W, bodies.b
+    eta, grad_f = np.zeros(bodies.size), b
+    history = [float(np.linalg.norm(b))]
+    iterates, openings = [], []
+    for _ in range(bodies.size):
+        eta = eta - W @ grad_f  # (10)
+        grad_f = bodies.grad_f(eta)
+        iterates.append(eta)
+        openings.append(grad_f)
+        history.append(float(np.linalg.norm(grad_f)))
+    X, F = (np.array(columns).reshape(bodies.size, bodies.size).T for columns in (iterates, openings))
+    dF = F - b[:, None]
+    Phi_plus = X @ np.linalg.pinv(dF, rcond=cut_off)  # (11)
+    eta = -Phi_plus @ b  # (12)
+    left = float(np.linalg.norm(bodies.grad_f(eta)))
+    return Differences(eta, np.array(history), left <= tolerance * history[0], X, dF, Phi_plus, _rank(X, cut_off), left)
+
+
+def conjugate_gradients(bodies: SplitBodies, tolerance: float = 1e-10, most: int = 10_000) -> Solution:
+    """Phi eta = -b by conjugate gradients preconditioned with W: but for rounding, at most as many steps as the rank.
+
+    Hestenes and Stiefel 1952. Every step is one evaluation, as in (10).
+    """
+    Phi, W, b = bodies.Phi, bodies.W, bodies.b
+    eta, residual = np.zeros(bodies.size), -b
+    step = W @ residual
+    size = float(residual @ step)
+    history = [float(np.linalg.norm(b))]
+    while history[-1] > tolerance * history[0] and len(history) <= most and size > 0:
+        carried = Phi @ step
+        length = size / float(step @ carried)
+        eta, residual = eta + length * step, residual - length * carried
+        steepest = W @ residual
+        size, last = float(residual @ steepest), size
+        step = steepest + size / last * step
+        history.append(float(np.linalg.norm(residual)))
+    return Solution(eta, np.array(history), history[-1] <= tolerance * history[0])
+
+
+def _rank(A: Array, cut_off: float) -> int:
+    sizes = np.linalg.svd(A, compute_uv=False)
+    return int((sizes > cut_off * sizes.max(initial=0.0)).sum())
+
+
+def _refuse_other_closure(mechanism: Mechanism) -> None:
+    """The paper closes loops inside bodies, and in no other way."""
+    problems = []
+    for loop in mechanism.loops:
+        if (joint := loop.connection) is not None:
+            body = joint.first.body if joint.second.body == GROUND else joint.second.body
+            problems.append(
+                f"joint '{joint.name}': it closes a loop, and Ivanov's iteration is for split bodies, with six rows "
+                f"each. Split a body there: m.split('{body}', '{joint.name}')."
+            )
+    for closure in mechanism.closures:
+        problems.append(f"constraint '{closure.name}': Ivanov's iteration knows only loops that are opened in bodies.")
+    if problems:
+        raise MomentreeError("\n".join(problems))

@@ -1,0 +1,371 @@
+"""Many assemblies at once: the search of `assemble` (assemble.py) for all rows together, closed by machine code.
+
+A row that does not close in this way, that is near a toggle, or that gives what cannot simply be held (a coordinate of
+a joint that closes a loop, a part of a ball), is assembled by `assemble`, alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from momentree.assembly.assemble import ATTEMPTS, COMPARED, MET, NEAR_MISS, SETTLED, UNGUESSED, _Assembly, assemble
+from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, Indices, Mask, finite, shortest
+from momentree.assembly.closed_velocities import FITS
+from momentree.assembly.closing_search import reference
+from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.named_values import Column, columns_given
+from momentree.assembly.nearby import regular_rank
+from momentree.assembly.samples import in_batches
+from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
+from momentree.assembly.state import State
+from momentree.compile.execute.arrays import coordinate_array
+from momentree.errors import AssemblyError, MomentreeError
+from momentree.structure.mechanism import Mechanism, TreeBody
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Many states of one system: `states[i]` is one of them.
+
+    | field      | shape | meaning                                                             |
+    |------------|-------|---------------------------------------------------------------------|
+    | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
+    | t          |       | time (s)                                                            |
+    | parameters | m     | by name, the values of free parameters                              |
+    | reasons    | m     | why a state does not close; "" where it does                        |
+    """
+
+    system: Any = field(repr=False)
+    q: Array
+    v: Array
+    t: float
+    parameters: Mapping[str, Array]
+    reasons: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, i: int) -> State:
+        own = {name: float(values[i]) for name, values in self.parameters.items()}
+        return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
+
+
+def assemble_many(
+    system: System,
+    given: Mapping[str, Any],
+    velocities: Mapping[str, Any],
+    guess: Any,
+    t: float,
+    parameters: Mapping[str, Any],
+    strict: bool = True,
+) -> States:
+    """The states that `assemble` gives for each row; `System.assemble_many` tells of the arguments."""
+    mechanism = system._numeric
+    held, rates = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
+    rows, near = system._free.rows(parameters), _guessed(mechanism, guess)
+    count = _count(held, rates, near, rows)
+    rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
+    found = []
+    for part in in_batches(count) or [slice(0, 0)]:
+        told = (_part(held, part), _part(rates, part), near.part(part))
+        found.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *told).states(strict, part.start))
+    q, v = (np.concatenate([getattr(states, name) for states in found]) for name in ("q", "v"))
+    own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
+    return States(system, q, v, float(t), own, tuple(reason for states in found for reason in states.reasons))
+
+
+def _part(columns: Sequence[Column], part: slice) -> list[Column]:
+    """Some of many rows."""
+    return [column if column.values.size == 1 else replace(column, values=column.values[part]) for column in columns]
+
+
+class _Guess(NamedTuple):
+    """Coordinates (..., nq), and what is said of some of them by name."""
+
+    q: Array
+    columns: list[Column]
+    named: bool
+
+    def part(self, part: slice) -> _Guess:
+        """Some of many rows."""
+        many = self.q.ndim > 1 and len(self.q) > 1
+        return _Guess(self.q[part] if many else self.q, _part(self.columns, part), self.named)
+
+
+def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
+    if guess is None:
+        return _Guess(reference(mechanism), [], True)
+    if isinstance(guess, (State, States)):
+        return _Guess(guess.q, [], False)
+    if isinstance(guess, Mapping):
+        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess"), True)
+    if isinstance(guess, Sequence) and len(guess) and all(isinstance(one, State) for one in guess):
+        return _Guess(np.array([one.q for one in guess]), [], False)
+    return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [], False)
+
+
+def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: Array) -> int:
+    told = {"given": held, "velocities": rates, "guess": near.columns}
+    shapes = {f"{what} {c.entry.label}": c.values.shape for what, columns in told.items() for c in columns}
+    shapes |= {"guess": near.q.shape[:-1], "parameters": rows.shape[:-1]}
+    try:
+        (count,) = np.broadcast_shapes(*shapes.values(), (1,))
+    except ValueError:
+        many = ", ".join(f"{name} {shape}" for name, shape in shapes.items() if shape)
+        raise MomentreeError(f"assemble_many: rows do not fit together: {many}. Give one or as many of each.") from None
+    return 0 if any(0 in shape for shape in shapes.values()) else int(count)
+
+
+class _Found(NamedTuple):
+    """Coordinates and velocities of some rows, and why they are not closed."""
+
+    q: Array
+    v: Array
+    reasons: list[str]
+
+
+class _Assemblies:
+    """One call: what is held, what was guessed, and which of the configurations found is the nearest to that."""
+
+    def __init__(self, batch: BatchOfRows, held: Sequence[Column], rates: Sequence[Column], near: _Guess):
+        self.batch, self.held, self.rates, self.near = batch, held, rates, near
+        self.mechanism, self.count = batch.mechanism, batch.count
+        self.guess = np.array(np.broadcast_to(near.q, (self.count, self.mechanism.nq)), dtype=float)
+        for column in (*near.columns, *held):
+            place = column.entry.place
+            if isinstance(place, TreeBody):
+                self.guess[:, place.q.start + column.entry.index] = column.values
+        fixed = {i for column in held for i in column.entry.held}
+        self.hints = [column for column in near.columns if not fixed & {*column.entry.held}]
+        self.closing = BatchClosing(batch, fixed)
+        self.weights = np.ones(self.mechanism.nv)
+        if self.hints:
+            self.weights[:] = UNGUESSED
+            self.weights[[i for column in (*self.hints, *held) for i in column.entry.held]] = 1.0
+        self.partly = bool(self.hints) and bool((self.weights[self.closing.moving] < 1).any())
+        self.towards = BatchClosing(batch, fixed | {i for column in self.hints for i in column.entry.held})
+
+    @property
+    def together(self) -> bool:
+        """Whether rows can be closed together: what is given is held, and loops alone are to be closed."""
+        columns = (*self.held, *self.hints)
+        simple = all(column.entry.held for column in columns) and not self.mechanism.closures
+        simple &= all(isinstance(column.entry.place, TreeBody) for column in self.rates)
+        rows = sum(6 - loop.joint.freedom for loop in self.mechanism.loops) + len(self.rates)
+        return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
+
+    def states(self, strict: bool, first: int = 0) -> _Found:
+        """All states, those that are not found together one by one; `first` is the index of the first row."""
+        q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
+        left, reasons = np.arange(self.count), [""] * self.count
+        if self.together:
+            with np.errstate(all="ignore"):
+                q, missed = self.solved()
+                v, fits = self.velocities(q)
+            left = np.flatnonzero(~fits | np.isfinite(missed))
+            if not strict:
+                for k in np.flatnonzero(np.isfinite(missed)).tolist():
+                    reasons[k] = self._short(k, q[k])
+                q[np.isfinite(missed)] = np.nan
+                left = np.flatnonzero(~fits & ~np.isfinite(missed))
+        for k in left.tolist():
+            q[k], v[k] = np.nan, np.nan
+            try:
+                q[k], v[k] = self._alone(k)
+            except AssemblyError as error:
+                reasons[k] = str(error)
+                if strict:
+                    raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
+        v[np.isnan(q).any(axis=1)] = np.nan
+        return _Found(q, v, reasons)
+
+    # --- one by one ---
+
+    def _own(self, k: int) -> Mechanism:
+        """The mechanism of one row in floats."""
+        names = self.batch.system.mechanism.free
+        own = dict(zip(names, self.batch.parameters[k].tolist(), strict=True))
+        return self.batch.system.with_parameters(own)._numeric
+
+    def _said(self, k: int, mechanism: Mechanism) -> tuple[dict[str, Any], Any]:
+        """What is given and guessed for one row, as `assemble` takes it."""
+        if self.near.named:
+            return _of_row(self.held, k), _of_row(self.near.columns, k)
+        return _of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
+
+    def _alone(self, k: int) -> tuple[Array, Array]:
+        mechanism = self._own(k)
+        given, guess = self._said(k, mechanism)
+        state = assemble(mechanism, given, _of_row(self.rates, k), guess, self.batch.t)
+        return state.q, state.v
+
+    def _short(self, k: int, nearest: Array) -> str:
+        """Which loop cannot close, and by how much."""
+        mechanism = self._own(k)
+        given, guess = self._said(k, mechanism)
+        task = _Assembly(mechanism, given, guess, self.batch.t)
+        return f"{task._short(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
+
+    # --- the search ---
+
+    def solved(self) -> tuple[Array, Array]:
+        """The closed configurations nearest to the guesses; where there is none, the least misfit and the place of it.
+
+        Misfits are NaN where a row is closed. Those that are closed exactly go before others.
+        """
+        found, best = self.guess.copy(), np.full((2, self.count), np.inf)  # how near: closed exactly, and otherwise
+        missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # of those that are not closed
+        active = np.arange(self.count)
+        for attempt, steps in enumerate(self._starts()):
+            start = self.guess[active]
+            if attempt:
+                start = self.batch.integrated(start, steps * self.batch.columns[active])
+            if self.partly:
+                start = self.towards.close(start, active).q
+            q, misfit, exact = self.closing.close(start, active)
+            closed = misfit <= 1
+            least = ~closed & (misfit < missed[:, active].min(axis=0))
+            near[active[least]] = q[least]
+            missed[attempt, active[~closed]] = np.where(np.isfinite(misfit), misfit, np.inf)[~closed]
+            loose = self._loose(q, active, closed & ~exact) if attempt == 0 and not self.partly else ~closed
+            q[closed] = self._unwound(q[closed], active[closed])
+            miss, hinted = self.misses(q, active)
+            exactly, otherwise = best[:, active]
+            nearer = closed & np.where(exact, miss < exactly, np.isinf(exactly) & (miss < otherwise))
+            found[active[nearer]] = q[nearer]
+            best[np.where(exact[nearer], 0, 1), active[nearer]] = miss[nearer]
+            enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0) & ~loose
+            ever = np.isfinite(best[:, active]).any(axis=0)
+            enough |= np.where(ever, attempt >= COMPARED, (attempt >= 12) & _settled(missed[:, active]))
+            active = active[~enough]
+            if not len(active):
+                break
+        closed = np.isfinite(best).any(axis=0)
+        return np.where(closed[:, None], found, near), np.where(closed, np.nan, missed.min(axis=0))
+
+    def _loose(self, q: Array, rows: Indices, among: Mask) -> Mask:
+        """Rows among these that have more ways to go on with the given held than others have."""
+        loose, some = np.zeros(len(q), dtype=bool), np.flatnonzero(among)
+        if len(some):
+            J = self.batch.at(q[some], rows[some]).J
+            ways = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
+            at = Configuration(self._own(int(rows[some[0]])), q[some[0]], t=self.batch.t)
+            loose[some] = ways > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
+        return loose
+
+    def _starts(self) -> Any:
+        """Scaled steps from the guesses to where searches begin: none, then farther and farther, the same for all."""
+        nv, moving = self.mechanism.nv, self.closing.moving
+        yield np.zeros(nv)
+        if self.partly:
+            moving = moving[self.weights[moving] < 1]
+        if not len(moving):
+            return
+        random = np.random.default_rng(20190227)
+        for k in range(1, ATTEMPTS):
+            step = np.zeros(nv)
+            step[moving] = random.uniform(-1, 1, len(moving)) * 0.05 * (math.pi / 0.05) ** min(k / 12, 1.0)
+            yield step
+
+    def _unwound(self, q: Array, rows: Indices) -> Array:
+        """The same configurations without full turns away from the guesses, where turns do not matter."""
+        turns = np.zeros_like(q)
+        for body in self.batch.bodies:
+            angles = [body.q.start + i for i, unit in enumerate(body.connection.joint.units) if unit == "rad"]
+            turns[:, angles] = np.round((q[:, angles] - self.guess[rows][:, angles]) / (2 * math.pi))
+        wound = turns.any(axis=1)
+        back = q[wound] - 2 * math.pi * turns[wound]
+        closed = self.closing.misfits(back, rows[wound]) <= 1  # not so with gears or screws
+        q[wound] = np.where(closed[:, None], back, q[wound])
+        return q
+
+    def misses(self, q: Array, rows: Indices) -> tuple[Array, Array]:
+        """How far configurations are from the guesses, and from what was guessed by name alone."""
+        step = self.batch.difference(self.guess[rows], q)
+        step[:, self._turns] = np.remainder(step[:, self._turns] + math.pi, 2 * math.pi) - math.pi
+        whole = np.linalg.norm(self.weights * step / self.batch.columns[rows], axis=1)
+        square = np.zeros(len(rows))
+        for column in self.hints:
+            place: Any = column.entry.place
+            miss = q[:, place.q.start + column.entry.index] - np.broadcast_to(column.values, (self.count,))[rows]
+            turned = np.remainder(miss + math.pi, 2 * math.pi) - math.pi
+            square += np.square(turned if column.entry.angle else miss / self.batch.sizes[rows])
+        return np.hypot(whole, np.sqrt(square)), np.sqrt(square)
+
+    @cached_property
+    def _turns(self) -> Mask:
+        units = [unit for body in self.batch.bodies for unit in body.connection.joint.velocity_units]
+        return np.array([unit != "m" for unit in units], dtype=bool)
+
+    # --- velocities ---
+
+    def velocities(self, q: Array) -> tuple[Array, Mask]:
+        """The velocities nearest to rest that have the given ones and keep loops closed, and whether they surely do.
+
+        Near a toggle, where the constraints have a lower rank than elsewhere, they do not surely.
+        """
+        everything, nv = np.arange(self.count), self.mechanism.nv
+        at, columns = self.batch.at(q, everything), self.batch.columns
+        given, rows = np.zeros((self.count, len(self.rates))), np.zeros((self.count, len(self.rates), nv))
+        for i, column in enumerate(self.rates):
+            body: Any = column.entry.place
+            place = body.v.start + column.entry.index
+            slides = body.connection.joint.velocity_units[column.entry.index] == "m"
+            scale = self.batch.sizes if slides else np.ones(self.count)
+            given[:, i], rows[:, i, place] = column.values / scale, columns[:, place] / scale
+        right = np.concatenate([-at.drift, given], axis=1)
+        if not right.any():
+            return np.zeros((self.count, nv)), np.ones(self.count, dtype=bool)
+        J = np.concatenate([at.J, rows], axis=1)
+        v = shortest(J, right, CUT_OFF)
+        v = v + shortest(J, right - _times(J, v), CUT_OFF)
+        size = np.maximum(np.abs(right).max(axis=1, initial=0.0), np.abs(v).max(axis=1, initial=0.0))
+        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(self.rates)])
+        fits = (np.abs(right - _times(J, v)) <= limit * size[:, None]).all(axis=1)
+        return v * columns, (fits & self._regular(q, at.J)) | ~right.any(axis=1)
+
+    def _regular(self, q: Array, J: Array) -> Mask:
+        """Rows whose constraints have the rank that they have where they are not singular."""
+        sound = finite(J)
+        if not J.size or not sound.any():
+            return sound
+        ranks = _ranks(np.where(sound[:, None, None], J, 0.0))
+        one = int(np.flatnonzero(sound & (ranks == ranks[sound].max()))[0])
+        regular = regular_rank(Configuration(self._own(one), q[one], t=self.batch.t))
+        return np.asarray(sound & (ranks == regular))
+
+
+def _times(J: Array, v: Array) -> Array:
+    return np.asarray((J @ v[..., None])[..., 0])
+
+
+def _ranks(J: Array) -> Indices:
+    """k: how many constraints of each are independent."""
+    if not J.size:
+        return np.zeros(len(J), dtype=np.intp)
+    return np.asarray((np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1), dtype=np.intp)
+
+
+def _settled(missed: Array) -> Mask:
+    """Rows whose searches came so often to the same least misfit that no more need be tried."""
+    least = missed.min(axis=0)
+    margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
+    return np.asarray((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least)
+
+
+def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
+    """What a row says by name, as `assemble` takes it."""
+    found: dict[str, list[float]] = {}
+    for column in columns:
+        value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
+        found.setdefault(column.key, []).append(float(value))
+    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in found.items()}

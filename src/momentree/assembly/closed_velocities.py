@@ -1,0 +1,120 @@
+"""The velocities that a state begins with: the given ones, no loop opening, and otherwise nearest to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.named_values import Entry, rates_given
+from momentree.assembly.nearby import regular_rank, rows_at
+from momentree.assembly.scaled_constraints import CUT_OFF, ScaledRows, Scales
+from momentree.errors import AssemblyError
+from momentree.structure.mechanism import Mechanism
+
+FITS = 1e-9  # scaled, by the largest velocity: what may be missing of the given ones
+TOLD_APART = 1e-7  # strength of the weakest direction from which on round-off of closing does not decide its branch
+ROUND_OFF = 1e-12  # strength below which a direction is not known at all
+
+
+def closed_velocities(
+    mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float, placed: bool = False
+) -> Array:
+    """The velocities nearest to rest that have the given ones and keep everything closed.
+
+    `placed`: every coordinate is as it was asked for. Otherwise, so near to a toggle that closing cannot tell which
+    branch it is on, velocities must say it.
+    """
+    at = Configuration(mechanism, q, t=t)
+    entries = list(rates_given(mechanism, given))
+    still = [at.rates_of(e.joint)[e.index] for e in entries]  # of a closing joint, from prescribed motion alone
+    wanted = np.concatenate([-at.velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
+    if not wanted.any():
+        return np.zeros(mechanism.nv)
+    units = [entry.place.connection.joint.velocity_units[entry.index] for entry in entries]  # type: ignore[union-attr]
+    slopes = [(at.rate_slopes(e.joint)[e.index], unit) for e, unit in zip(entries, units, strict=True)]
+    scales = Scales(mechanism)
+    rows = scales.scaled(at, on_rates=True, more=slopes)
+    cut = _cut_off(at, rows, placed, entries)
+    right = rows.scaled(wanted)
+    v = rows.shortest(right, cut)
+    v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
+    size = max(float(np.abs(x).max(initial=0.0)) for x in (right, v / rows.column_scales, _carried(at)))
+    _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
+    return v
+
+
+def _carried(at: Configuration) -> Array:
+    """How fast both ends of each loop move by prescribed motion alone (1/s): their difference has its round-off."""
+    found = [np.zeros(0)]
+    for loop, length in zip(at.mechanism.loops, at.mechanism.loop_sizes, strict=True):
+        for end in (loop.first, loop.second):
+            motion = end.placement.motion(at.moving.bodies[end.body].v)
+            found.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
+    return np.concatenate(found)
+
+
+def _cut_off(at: Configuration, rows: ScaledRows, placed: bool, entries: Sequence[Entry]) -> float:
+    """Which directions of the constraints count: near a toggle as many as elsewhere, if they can be told apart."""
+    mechanism, closure = at.mechanism, rows_at(at)
+    if not closure.dense or not len(closure.row_scales):
+        return CUT_OFF
+    rank = closure.rank(CUT_OFF)
+    regular = _regular_rank(at, rank)
+    if rank >= regular:
+        return CUT_OFF
+    weakest = float(closure.strengths[regular - 1])
+    below = float(closure.strengths[regular]) if len(closure.strengths) > regular else 0.0
+    known = weakest > (ROUND_OFF if placed else TOLD_APART)
+    if known and below < 0.01 * weakest:
+        return float(np.sqrt(max(below, 1e-3 * weakest) * weakest))
+    if rows.rank(CUT_OFF) < mechanism.nv:
+        raise AssemblyError(_ambiguous(mechanism, closure, rank, regular, entries))
+    return CUT_OFF
+
+
+def freedoms(at: Configuration) -> int:
+    """Of the mechanism where its constraints are not singular."""
+    return at.mechanism.nv - _regular_rank(at, rows_at(at).rank(CUT_OFF))
+
+
+def _regular_rank(at: Configuration, rank: int) -> int:
+    """The rank where the constraints are not singular: once found, for all configurations that have it too."""
+    known: int | None = vars(at.mechanism).get("_regular_rank")
+    if known is None or rank != known:
+        known = regular_rank(at)
+        vars(at.mechanism).setdefault("_regular_rank", known)
+    return known
+
+
+def _ambiguous(mechanism: Mechanism, closure: ScaledRows, rank: int, regular: int, entries: Sequence[Entry]) -> str:
+    """What could go on in several ways, and which velocities would say how."""
+    given = {entry.joint for entry in entries}
+    _, sizes, V = np.linalg.svd(closure.J)
+    free = V[rank:].T  # motions that the strong directions let pass
+    moves = np.abs(free).max(axis=1) > 1e-3
+    names = [
+        str(name) for name, moving in zip(mechanism.rates, moves, strict=True) if moving and name.name not in given
+    ]
+    more = "one velocity" if regular - rank == 1 else f"{regular - rank} velocities"
+    message = f"the configuration is a toggle, within {float(sizes[regular - 1]):.1e} rad: the constraints have rank"
+    message = f"{message} {rank} there, {regular} elsewhere, so that the motion is ambiguous"
+    choose = f"Give {more} more, of {' or '.join(names[:6])}" if names else "Give more velocities"
+    return f"{message}. {choose}, or all coordinates of a configuration on the branch that is meant."
+
+
+def _check_fit(mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledRows, left: Array, size: float) -> None:
+    """What is left over must be what redundant constraints leave, within their tolerance."""
+    loops = len(rows.row_scales) - len(entries) - len(mechanism.closures)
+    limit = np.full(len(left), FITS)
+    limit[:loops] = CUT_OFF
+    if (np.abs(left) <= limit * size).all():
+        return
+    miss = float(np.abs(left * rows.row_scales).max())
+    given_rates = ", ".join(f"{e.label}={e.value:g}" for e in entries)
+    driven = ", ".join(f"'{body.connection.name}'" for body in mechanism.bodies if body.laws)
+    cause = f"the rates {given_rates}" if entries else f"the prescribed motions of joints {driven}"
+    way_out = "Give fewer." if entries else "Leave one of the joints free."
+    raise AssemblyError(f"{cause} do not fit together: they open the loops at {miss:.4g} m/s or rad/s. {way_out}")

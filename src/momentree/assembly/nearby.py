@@ -1,0 +1,38 @@
+"""Closed configurations a finite way off, and the rank that the constraints have where they are not singular."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from momentree.assembly.closing_search import Closed, Closing, integrate
+from momentree.assembly.configuration import Configuration
+from momentree.assembly.scaled_constraints import CUT_OFF, ScaledRows, Scales
+
+PROBES = 2  # other configurations that are tried, in case the first is singular
+
+
+def rows_at(at: Configuration) -> ScaledRows:
+    """J at a configuration, constraints on rates included."""
+    return Scales(at.mechanism).scaled(at, on_rates=True)
+
+
+def nearby(at: Configuration) -> Iterator[Closed]:
+    """A random direction that the constraints let pass, then closed again: closed if the misfit is 1 at most."""
+    mechanism, rows = at.mechanism, rows_at(at)
+    if not len(rows.row_scales) or not mechanism.nv:
+        return
+    closing, random = Closing(mechanism, at.t), np.random.default_rng(1997)
+    for k in range(PROBES):
+        scaled = random.standard_normal(mechanism.nv)
+        step = rows.column_scales * scaled - rows.shortest(rows.J @ scaled, CUT_OFF)
+        largest = float(np.abs(step / rows.column_scales).max(initial=0.0))
+        if largest > 1e-9:
+            yield closing.close(integrate(mechanism, at.q, step * (0.2 * (k + 1) / largest)))
+
+
+def regular_rank(at: Configuration) -> int:
+    """The largest rank of J at a configuration and near it."""
+    found = [at, *(near.at for near in nearby(at) if near.misfit <= 1)]
+    return max(rows_at(each).rank(CUT_OFF) for each in found)

@@ -1,0 +1,256 @@
+"""The constraint Jacobian J in scaled rows and columns: pure numbers, so that ranks have absolute cut-offs.
+
+    rows:     translations over the size L of the loop, rotations as they are; a constraint over the norm of its row
+              the coordinate or velocity of a joint over L of the mechanism if it slides
+    columns:  slides times L, the size of the largest loop that they are in; turns as they are
+
+A singular value is then how far a loop opens, by its size, when its joints move by a radian or by its size. It depends
+on no unit, no mass and no place. Values below CUT_OFF belong to redundant directions (docs/theory/closure.md).
+Dense where it is small, by singular values; sparse otherwise, by factors of J J' + cut-off^2 E.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from momentree.assembly.configuration import Array, Block, Configuration, Places
+from momentree.spatial import Force, Scalar
+from momentree.spatial.scalar import maximum, minimum, sqrt
+from momentree.structure.mechanism import Mechanism
+
+CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
+WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
+LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
+MOST_OFF_CLOSED = 1e-2  # what it becomes at most where loops are open
+TURNS = 3  # of the filtered solve
+SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
+
+
+def row_scales(mechanism: Mechanism) -> Array:
+    """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
+    found = []
+    for number, loop in enumerate(mechanism.loops):
+        found += [row_scale(mechanism, number, row.direction) for row in loop.rows]
+    return _stacked(found)
+
+
+def row_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
+    """Of one row of a loop."""
+    size, length = mechanism.loop_sizes[loop], mechanism.loop_tolerances[loop]
+    wider = maximum(1.0, WITHIN * length / size / CUT_OFF)  # so that one cut-off serves all loops
+    return wider * (_norm(row.angular) + size * _norm(row.linear))
+
+
+def row_tolerances(mechanism: Mechanism) -> Array:
+    """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
+    found = []
+    for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
+        found += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
+    return _stacked(found)
+
+
+def column_scales(mechanism: Mechanism) -> Array:
+    """By what columns are multiplied: L for slides, 1 for turns."""
+    largest = dict[int, Scalar]()
+    for loop, size in zip(mechanism.loops, mechanism.loop_sizes, strict=True):
+        first, second, _ = mechanism.ways(loop)
+        for number in (*first, *second):
+            largest[number] = maximum(size, largest.get(number, 0.0))
+    found = []
+    for body in mechanism.bodies:
+        if body.laws is None:
+            size = largest.get(body.number, mechanism.size)
+            found += [size if unit == "m" else 1.0 for unit in body.connection.joint.velocity_units]
+    return _stacked(found)
+
+
+def cut_off(gap: float) -> float:
+    """The cut-off at a configuration that is open by `gap` (scaled): redundant rows look independent there by so much.
+
+    Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
+    constraints that are independent must still count.
+    """
+    return math.hypot(CUT_OFF, min(10 * gap, MOST_OFF_CLOSED))
+
+
+class Scales:
+    """The scales of a mechanism, found once."""
+
+    def __init__(self, mechanism: Mechanism):
+        self.mechanism = mechanism
+        self.rows, self.columns = row_scales(mechanism), column_scales(mechanism)
+
+    def scaled(self, at: Configuration, on_rates: bool = False, more: Sequence[tuple[Array, str]] = ()) -> ScaledRows:
+        """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
+        everything: Places = np.arange(self.mechanism.nv, dtype=np.intp)
+        blocks = [*at.blocks(on_rates), *((everything, np.asarray(row)[None]) for row, _ in more)]
+        return ScaledRows(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
+
+    def of_unit(self, unit: str) -> float:
+        """Of a joint's coordinate or velocity."""
+        return self.mechanism.size if unit == "m" else 1.0
+
+
+class ScaledRows:
+    """J in scaled rows and columns at one configuration: rows of loops, of constraints, and of joints (the last)."""
+
+    def __init__(self, blocks: Sequence[Block], rows: Array, columns: Array, last: Sequence[float] = ()):
+        others = list(_beyond(blocks, len(rows)))
+        norms = [np.linalg.norm(block * columns[places]) for places, block in others[: len(others) - len(last)]]
+        self.row_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
+        self.column_scales = columns
+        self.J: Any = _assembled(blocks, self.row_scales, columns)
+
+    @property
+    def dense(self) -> bool:
+        return isinstance(self.J, np.ndarray)
+
+    def among(self, columns: Places) -> ScaledRows:
+        """The same with some of the columns only."""
+        found = object.__new__(ScaledRows)
+        found.row_scales, found.column_scales, found.J = (
+            self.row_scales,
+            self.column_scales[columns],
+            self.J[:, columns],
+        )
+        return found
+
+    def scaled(self, gaps: Array) -> Array:
+        """Gaps, or velocities, of the rows as pure numbers."""
+        return gaps / self.row_scales
+
+    # --- solutions, by scaled right-hand sides ---
+
+    def damped(self, gaps: Array, damping: float) -> Array:
+        """C J' (J J' + damping E)^-1 gaps: columns in their own units."""
+        if self.dense:
+            m, n = self.J.shape
+            if m <= n:
+                found = self.J.T @ np.linalg.solve(self.J @ self.J.T + damping * np.eye(m), gaps)
+            else:
+                found = np.linalg.solve(self.J.T @ self.J + damping * np.eye(n), self.J.T @ gaps)
+        else:
+            found = self.J.T @ self._factors(damping).solve(gaps)
+        return np.asarray(self.column_scales * found)
+
+    def shortest(self, gaps: Array, cut: float) -> Array:
+        """The shortest x with J x = gaps, as far as directions stronger than the cut-off allow; in its own units.
+
+        Sparse: with S = (J J' + cut^2 E)^-1 and P = E - cut^2 S, y <- y + P P S (gaps - J J' y), as in the loop solve.
+        """
+        if self.dense:
+            U, sizes, V = self._svd
+            kept = sizes > cut
+            return np.asarray(self.column_scales * (V[kept].T @ (U[:, kept].T @ gaps / sizes[kept])))
+        S, y = self._factors(cut * cut), np.zeros(len(gaps))
+        for _ in range(TURNS):
+            step = S.solve(gaps - self._gram @ y)
+            for _ in range(2):
+                step = step - cut * cut * S.solve(step)
+            y = y + step
+        return np.asarray(self.column_scales * (self.J.T @ y))
+
+    # --- ranks ---
+
+    @property
+    def strengths(self) -> Array:
+        """The singular values, the largest first."""
+        return self._svd[1]
+
+    @property
+    def directions(self) -> Array:
+        """The orthonormal combinations of rows that belong to them, as columns."""
+        return self._svd[0]
+
+    def rank(self, cut: float) -> int:
+        """How many rows are independent."""
+        return len(self.independent(cut)) if not self.dense else int((self.strengths > cut).sum())
+
+    def independent(self, cut: float, rank: int | None = None) -> list[int]:
+        """Rows that span all the others, the first among equals; as many as `rank` says where it is known."""
+        if not self.dense:
+            return np.flatnonzero(self._new_in_rows() > cut * cut).tolist()
+        count = self.rank(cut) if rank is None else rank
+        if not count:
+            return []
+        from scipy.linalg import qr
+
+        # with pivoting, QR takes the row with the most new in it
+        earlier_first = 1 - 1e-9 * np.arange(len(self.J)) / len(self.J)
+        _, order = qr((self.J * earlier_first[:, None]).T, mode="r", pivoting=True)
+        return sorted(order[:count].tolist())
+
+    @cached_property
+    def _svd(self) -> tuple[Array, Array, Array]:
+        U, sizes, V = np.linalg.svd(self.J if self.dense else self.J.toarray(), full_matrices=False)
+        return U, sizes, V
+
+    @cached_property
+    def _gram(self) -> Any:
+        return (self.J @ self.J.T).tocsc()
+
+    def _factors(self, shift: float) -> Any:
+        """L U of J J' + shift E, with pivots on the diagonal: it is positive definite."""
+        from scipy.sparse import identity
+        from scipy.sparse.linalg import splu
+
+        shifted = (self._gram + shift * identity(self.J.shape[0])).tocsc()
+        return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+
+    def _new_in_rows(self) -> Array:
+        """What is new in each row, squared, after the rows that were eliminated before it: the pivots of J J'.
+
+        That of a redundant row is proportional to the shift, often many times as large: two shifts tell what it is
+        without one.
+        """
+        pivots = []
+        for shift in SHIFTS:
+            factors = self._factors(shift)
+            pivots.append(np.asarray(factors.U.diagonal()[factors.perm_c]))
+        return np.asarray(pivots[0] - SHIFTS[0] * (pivots[1] - pivots[0]) / (SHIFTS[1] - SHIFTS[0]))
+
+
+def _beyond(blocks: Sequence[Block], rows: int) -> Iterable[Block]:
+    """The blocks, of one row each, below those of loops."""
+    start = 0
+    for places, block in blocks:
+        if start >= rows and len(block):
+            yield places, block
+        start += len(block)
+
+
+def _assembled(blocks: Sequence[Block], rows: Array, columns: Array) -> Any:
+    """One matrix of scaled blocks: an array, or sparse where that would be large."""
+    m, n = len(rows), len(columns)
+    starts = np.cumsum([0, *(len(block) for _, block in blocks)])
+    parts = [
+        block * columns[places] / rows[start : start + len(block), None]
+        for start, (places, block) in zip(starts, blocks, strict=False)
+    ]
+    if m * n <= LARGEST_DENSE:
+        J = np.zeros((m, n))
+        for start, part, (places, _) in zip(starts, parts, blocks, strict=False):
+            J[start : start + len(part), places] = part
+        return J
+    from scipy.sparse import csr_array
+
+    down = [np.repeat(np.arange(i, i + len(part)), part.shape[1]) for i, part in zip(starts, parts, strict=False)]
+    across = [np.tile(places, len(part)) for part, (places, _) in zip(parts, blocks, strict=True)]
+    entries = np.concatenate([part.ravel() for part in parts])
+    found = csr_array((entries, (np.concatenate(down), np.concatenate(across))), shape=(m, n))
+    found.eliminate_zeros()
+    return found
+
+
+def _norm(v: Iterable[Scalar]) -> Scalar:
+    return sqrt(sum(x * x for x in v))
+
+
+def _stacked(numbers: Sequence[Scalar]) -> Array:
+    """One number each or, of a mechanism in batches, one row each."""
+    return np.array(np.broadcast_arrays(*numbers) if numbers else [], dtype=float)

@@ -1,0 +1,78 @@
+"""State: coordinates and rates of a mechanism at one time, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from momentree.assembly.configuration import Array, Configuration
+from momentree.errors import MomentreeError, suggestion
+from momentree.structure.free_parameters import values_in
+from momentree.structure.mechanism import Mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.rate("A")` its rate.
+
+    | field | shape | meaning                            |
+    |-------|-------|------------------------------------|
+    | q     | nq    | coordinates of the tree (m, rad)   |
+    | v     | nv    | rates of the tree (m/s, rad/s)     |
+    | t     |       | time (s)                           |
+    """
+
+    mechanism: Mechanism = field(repr=False)
+    q: Array
+    v: Array
+    t: float = 0.0
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The free parameters of the system, and the values with which this state was made."""
+        return values_in(self.mechanism)
+
+    @cached_property
+    def _configuration(self) -> Configuration:
+        return Configuration(self.mechanism, self.q, self.v, self.t)
+
+    def __getitem__(self, joint: str) -> float | Array:
+        """The coordinates of any joint, one that closes a loop included; a single one as a number."""
+        return _single(self._configuration.coordinates_of(self._known(joint)))
+
+    def rate(self, joint: str) -> float | Array:
+        """The rates of any joint; a single one as a number."""
+        return _single(self._configuration.rates_of(self._known(joint)))
+
+    @property
+    def closure(self) -> float:
+        """The largest gap of any loop or constraint (m, rad)."""
+        return float(np.abs(self._configuration.gaps()).max(initial=0.0))
+
+    @property
+    def closure_rate(self) -> float:
+        """The largest velocity at which any loop or constraint opens (m/s, rad/s)."""
+        return float(np.abs(self._configuration.velocities()).max(initial=0.0))
+
+    def _known(self, joint: str) -> str:
+        if joint not in self.mechanism.by_joint:
+            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
+        return joint
+
+    def __str__(self) -> str:
+        lines = [f"{self.mechanism.name} at t = {self.t:g} s, closed to {self.closure:.1e}"]
+        for name, place in self.mechanism.by_joint.items():
+            joint = place.connection.joint  # type: ignore[union-attr]
+            values = " ".join(
+                f"{x:+.6g} {unit}" for x, unit in zip(np.atleast_1d(self[name]), joint.units, strict=True)
+            )
+            rates = " ".join(f"{x:+.6g}" for x in np.atleast_1d(self.rate(name)))
+            if values:
+                lines.append(f"  {name:<12} {values}   rate {rates}")
+        return "\n".join(lines)
+
+
+def _single(values: tuple[float, ...]) -> float | Array:
+    return float(values[0]) if len(values) == 1 else np.array(values, dtype=float)

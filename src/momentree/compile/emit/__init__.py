@@ -1,0 +1,1 @@
+"""Emitting: a tape as text of LLVM, of C, or as a function of CasADi."""

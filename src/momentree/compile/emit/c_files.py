@@ -1,0 +1,107 @@
+"""The dynamics of a mechanism as two files for programs in C or C++: definitions, and a header that documents them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from momentree.compile.emit.c_code import c_function, c_preamble, c_prototype, identifier
+from momentree.compile.trace.quantities import Arguments, trace
+from momentree.compile.trace.tape import Tape
+from momentree.errors import MomentreeError
+from momentree.files.atomic_write import write_files
+from momentree.structure.mechanism import Mechanism
+
+Traced = dict[str, tuple[Tape, Arguments]]
+
+# by the unit of a rate: that of its derivative, and that of what acts along it
+_UNITS = {"m/s": ("m/s2", "N"), "rad/s": ("rad/s2", "N m")}
+_MEANINGS = {
+    "mass_matrix": "M(q), NV x NV, row by row: kg, kg m, kg m2, by the units of its row and column.",
+    "bias": "What must act along the rates for vdot = 0: inertial terms, gravity and every force of the model.",
+    "inverse_dynamics": "What must act along the rates, besides the forces of the model, for the rates to change with "
+    "vdot.",
+    "forward_dynamics": "vdot: how the rates change under the forces of the model and tau along the rates.",
+}
+_SIZES = {"mass_matrix": "NV * NV"}
+
+
+def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iterable[str]) -> None:
+    """Write `path`, which ends in .c, and the header beside it; both or none of them are written."""
+    target = Path(path)
+    if target.suffix != ".c":
+        raise MomentreeError(f"'{target}': a file of C ends in .c. Try '{target.with_suffix('.c')}'.")
+    if not target.parent.is_dir():
+        raise MomentreeError(f"'{target}': there is no folder '{target.parent}'. Create it first.")
+    prefix = identifier(target.stem, "file")
+    wanted = list(dict.fromkeys([what] if isinstance(what, str) else what))
+    if not wanted:
+        raise MomentreeError(f"'{target}': what is empty. Name at least one of {', '.join(_MEANINGS)}.")
+    traced = {quantity: trace(mechanism, quantity) for quantity in wanted}
+    texts = {target.with_suffix(".h"): header(mechanism, prefix, traced), target: source(prefix, traced)}
+    write_files({file: (text,) for file, text in texts.items()})
+
+
+def source(prefix: str, traced: Traced) -> str:
+    """The text of the .c file: what the functions need, and the functions."""
+    functions = [c_function(tape, f"{prefix}_{what}", arrays) for what, (tape, arrays) in traced.items()]
+    opening = f'/* Written by Momentree; {prefix}.h tells what the functions compute. */\n\n#include "{prefix}.h"\n'
+    return "\n".join([opening, c_preamble(tape for tape, _ in traced.values()), *functions])
+
+
+def header(mechanism: Mechanism, prefix: str, traced: Traced) -> str:
+    """The text of the .h file: sizes, the order of all entries by name and unit, prototypes."""
+    upper = prefix.upper()
+    sizes = {"NQ": mechanism.nq, "NV": mechanism.nv} | ({"NP": len(mechanism.free)} if mechanism.free else {})
+    prototypes = [_documented(f"{prefix}_{what}", what, arrays) for what, (_, arrays) in traced.items()]
+    return "\n".join(
+        [
+            _comment(_introduction(mechanism, upper)),
+            f"#ifndef {upper}_H\n#define {upper}_H\n",
+            *(f"#define {upper}_{name} {size}" for name, size in sizes.items()),
+            '\n#ifdef __cplusplus\nextern "C" {\n#endif\n',
+            *prototypes,
+            "#ifdef __cplusplus\n}\n#endif\n",
+            f"#endif /* {upper}_H */\n",
+        ]
+    )
+
+
+# --- comments ---
+
+
+def _introduction(mechanism: Mechanism, upper: str) -> list[str]:
+    joints = [body.connection.joint for body in mechanism.bodies if body.laws is None]
+    velocity_units = [f"{unit}/s" for joint in joints for unit in joint.velocity_units]
+    lines = [
+        f"Dynamics of '{mechanism.name}'. Written by Momentree.",
+        "",
+        f"q: {upper}_NQ coordinates. Quaternions (qx, qy, qz, qw) are of unit length; no function checks it.",
+        *_entries("q", mechanism.coordinates, [unit for joint in joints for unit in joint.units]),
+        "",
+        f"v: {upper}_NV rates; their derivatives vdot, and tau, what acts along them, have the same order.",
+        *_entries("v", mechanism.rates, [f"{u}; vdot {_UNITS[u][0]}; tau {_UNITS[u][1]}" for u in velocity_units]),
+        "",
+        "t: time (s), for what moves or acts by a law of time.",
+    ]
+    if mechanism.free:
+        defaults = [f"in the model {float(mechanism.values.scalar(name))!r}" for name in mechanism.free]
+        lines += ["", f"parameters: {upper}_NP numbers.", *_entries("parameters", mechanism.free, defaults)]
+    return [*lines, "", "The result, `out`, may not overlap the arguments. SI units, radians."]
+
+
+def _entries(array: str, names: Sequence[object], notes: Sequence[str]) -> list[str]:
+    return [f"    {array}[{i}]  {name}  ({note})" for i, (name, note) in enumerate(zip(names, notes, strict=True))]
+
+
+def _documented(name: str, what: str, arrays: Arguments) -> str:
+    size = _SIZES.get(what, "NV")
+    return f"{_comment([_MEANINGS[what], f'out: {size} numbers.'])}{c_prototype(name, arrays)}\n"
+
+
+def _comment(lines: Sequence[str]) -> str:
+    """Lines as a comment that no name of a user's can end or break."""
+    shown = ("".join(c if c.isprintable() else " " for c in line) for line in lines)
+    safe = (line.replace("*/", "* /").replace("/*", "/ *") for line in shown)
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in safe) + " */\n"

@@ -1,0 +1,38 @@
+"""The code of derivatives of a state together with that of their Jacobian: what implicit integrators ask for."""
+
+from __future__ import annotations
+
+from momentree.compile.emit.llvm import Arrays, StraightLine
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.trace.derivatives import jacobian
+from momentree.compile.trace.tape import Tape
+
+LONGEST = 30_000  # operations times columns: above, LLVM takes longer for the Jacobian than differences ever cost
+
+
+class Differentiated(StraightLine):
+    """The code of a tape, and of the derivatives of its outputs by the columns of its first argument.
+
+    | attribute | meaning                                                                             |
+    |-----------|-------------------------------------------------------------------------------------|
+    | jacobian  | the code of the derivatives that are not 0 everywhere; None where that were too long |
+    | places    | row and column of each of them                                                      |
+    """
+
+    jacobian: StraightLine | None = None
+    places: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, tape: Tape, arrays: Arrays, target: Target) -> Differentiated:
+        """The code of a tape as it is now; its outputs stay what they are."""
+        made = super().of(tape, arrays, target)
+        assert isinstance(made, cls)
+        columns = arrays[0][1]
+        if len(tape.online()) * len(columns) <= LONGEST:
+            outputs = [tape.scalar(edge) for edge in tape.kept()]
+            found = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
+            tape.outputs(found.values)
+            made.jacobian = StraightLine.of(tape, arrays, target)
+            made.places = tuple(zip(found.rows, found.columns, strict=True))
+            tape.outputs(outputs)
+        return made

@@ -1,0 +1,238 @@
+"""What the texts of straight-line and of rolled code share: the function over rows, and the operations of a tape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
+
+from momentree.compile.emit.llvm_functions import SIMPLE, Lines, definitions
+from momentree.compile.trace.tape import Node, edges_of
+
+GIVEN = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
+
+
+class LanesCode(Protocol):
+    """Code that can be written for columns of lanes: of a tape, or rolled."""
+
+    def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
+        """The texts that define `name`_W, and the functions that it calls."""
+        ...
+
+    def scratch(self, width: int) -> int:
+        """How many numbers it needs to write."""
+        ...
+
+
+class Writer:
+    """Writes the operations of a tape as lines; `leaf` names an input, a parameter or a value from elsewhere.
+
+    | field     | meaning                                                        |
+    |-----------|----------------------------------------------------------------|
+    | found     | the names of values, by their nodes                            |
+    | functions | what the lines call and `definitions` defines, with its widths |
+    """
+
+    def __init__(
+        self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str], fused: Collection[int] = frozenset()
+    ):
+        self.lines, self.nodes, self._leaf, self._fused = lines, nodes, leaf, fused
+        self.found: dict[int, str] = {}
+        self.functions: set[tuple[str, int]] = set()
+        self._pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
+
+    def value(self, edge: int) -> str:
+        """The name of what an edge leads to; operations have been written before."""
+        index = abs(edge)
+        if self.nodes[index][0] == "number":
+            number = float(self.nodes[index][1])
+            return self.lines.number(number if edge >= 0 else -number)
+        if index not in self.found:
+            self.found[index] = self._leaf(index)
+        return self.found[index] if edge >= 0 else self.lines.negative(self.found[index])
+
+    def sines_and_cosines(self, edges: Sequence[int], width: int) -> None:
+        """Write sin and cos of several arguments at once, in the lanes of one vector, where one number is written."""
+        arguments = [self.value(edge) for edge in edges]
+        self.functions.add(("sincos", width))
+        lanes = Lines(width, f"angles{abs(edges[0])}.")
+        sines, cosines = lanes.sine_and_cosine(lanes.of_lanes(arguments + [arguments[0]] * (width - len(arguments))))
+        for lane, edge in enumerate(edges):
+            self._pairs[edge] = lanes.lane(sines, lane), lanes.lane(cosines, lane)
+        self.lines.do(str(lanes).strip())
+
+    def operate(self, index: int) -> None:
+        """Write the operation of a node."""
+        lines, op, edges = self.lines, self.nodes[index][0], edges_of(self.nodes[index])
+        if index in self._fused:
+            return
+        if op == "+":
+            self.found[index] = self._sum(*edges)
+            return
+        arguments = [self.value(edge) for edge in edges]
+        if op in SIMPLE:
+            self.found[index] = SIMPLE[op](lines, *arguments)
+        elif op in ("sin", "cos"):
+            self.functions.add(("sincos", lines.width))
+            if edges[0] not in self._pairs:
+                self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
+            self.found[index] = self._pairs[edges[0]][op == "cos"]
+        else:
+            self.functions.add((op, lines.width))
+            self.found[index] = lines.call(op, *arguments)
+
+    def _sum(self, a: int, b: int) -> str:
+        """a + b, one of them a product that is written with the sum."""
+        for one, other in ((b, a), (a, b)):
+            if abs(one) in self._fused:
+                x, y = edges_of(self.nodes[abs(one)])
+                return self.lines.fused(self.value(x if one > 0 else -x), self.value(y), self.value(other))
+        first, second = self.value(a), self.value(abs(b))
+        return self.lines.plus(first, second) if b > 0 else self.lines.less(first, second)
+
+
+def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Iterable[int]) -> set[int]:
+    """Of what is written, products that are needed in one sum only, to be written with it: for every width the same."""
+    uses = Counter(abs(edge) for edge in outputs)
+    sums = []
+    for index in written:
+        edges = edges_of(nodes[index])
+        uses.update(map(abs, edges))
+        if nodes[index][0] == "+":
+            sums.append(edges)
+    products = {index for index in written if nodes[index][0] == "*" and uses[index] == 1}
+    found = set()
+    for a, b in sums:
+        for one in (abs(b), abs(a)):
+            if one in products:
+                found.add(one)
+                break
+    return found
+
+
+class Rows:
+    """The function rows_W (execute/kernel.py): `once` is done before the loop over rows, `body` for each W of them.
+
+    `unit` is the number of an argument, if there is one, that is not given: its row r is 1 in column r, else 0.
+    """
+
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+        self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
+        self.block = "body"  # the label of what is being written
+        self.once, self.body = Lines(1, "once"), Lines(width)
+        for k in range(arguments):
+            if k != unit:
+                self._find_rows(k)
+        self.body.do(f"%results = mul i64 %row, {outputs}")
+        self.body.do("%kept = getelementptr double, ptr %out, i64 %results")
+
+    def _find_rows(self, k: int) -> None:
+        """Where the rows of argument k start, one for each lane."""
+        self.once.do(f"%place{k} = getelementptr ptr, ptr %arguments, i64 {k}")
+        self.once.do(f"%argument{k} = load ptr, ptr %place{k}")
+        self.once.do(f"%at{k} = getelementptr i64, ptr %strides, i64 {k}")
+        self.once.do(f"%stride{k} = load i64, ptr %at{k}")
+        self.body.do(f"%offset{k} = mul i64 %row, %stride{k}")
+        self.body.do(f"%start{k}_0 = getelementptr double, ptr %argument{k}, i64 %offset{k}")
+        for lane in range(1, self.width):
+            self.body.do(f"%start{k}_{lane} = getelementptr double, ptr %start{k}_{lane - 1}, i64 %stride{k}")
+
+    def load(self, lines: Lines, k: int, column: str | int) -> str:
+        """A column of argument k; before the loop, that of its first row."""
+        if k == self.unit:
+            return self._unit(lines, column)
+        starts = [f"%argument{k}"] if lines is self.once else [f"%start{k}_{lane}" for lane in range(self.width)]
+        places = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
+        return lines.of_lanes([lines.let(f"load double, ptr {place}, align 8") for place in places])
+
+    def _unit(self, lines: Lines, column: str | int) -> str:
+        found = []
+        for lane in range(self.width):
+            row = lines.let(f"add i64 %row, {lane}")
+            found.append(lines.let(f"uitofp i1 {lines.let(f'icmp eq i64 {row}, {column}')} to double"))
+        return lines.of_lanes(found)
+
+    def store(self, lines: Lines, value: str, place: str | int) -> None:
+        """A result of each lane's row."""
+        at = lines.let(f"getelementptr double, ptr %kept, i64 {place}")
+        for lane in range(self.width):
+            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
+            # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
+            lines.do(f"store{' volatile' * (self.width > 1)} double {lines.lane(value, lane)}, ptr {to}, align 8")
+
+    def new_block(self, label: str) -> None:
+        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        self.body.do(f"br i1 %more, label %{label}, label %rest")
+        self.body.label(label)
+        self.block = label
+
+    def text(self, linkage: str = "") -> str:
+        """The function."""
+        W, given = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
+        return f"""define {linkage}void @{self.name}_{W}{GIVEN} nounwind {{
+entry:
+{self.once}
+  %last = sub i64 %end, {W - 1}
+  br label %head
+head:
+  %row = phi i64 [ %begin, %entry ], [ %next, %{self.block} ]
+  %more = icmp slt i64 %row, %last
+  br i1 %more, label %body, label %rest
+body:
+{self.body}
+  %next = add i64 %row, {W}
+  br label %head
+rest:
+  {"" if W == 1 else f"call void @{self.name}_1{given}"}
+  ret void
+}}"""
+
+
+class Lanes:
+    """The function lanes_W(argument 0, argument 1, ..., out, scratch): one row in each lane, and no loop over rows.
+
+    Arguments and results are columns of W numbers, one for each lane, aligned to as many: nothing has to be gathered.
+    It is what compiled loops call, such as those of integrators.
+    """
+
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes", unit: None = None):
+        self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
+        self.once, self.body = Lines(1, "once"), Lines(width)
+        self.block = "body"
+        self._arguments = ", ".join(f"ptr %argument{k}" for k in range(arguments))
+
+    def load(self, lines: Lines, k: int, column: str | int) -> str:
+        """A column of argument k."""
+        at = lines.let(f"getelementptr {lines.type}, ptr %argument{k}, i64 {column}")
+        return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
+
+    def store(self, lines: Lines, value: str, place: str | int) -> None:
+        """A column of the results."""
+        at = lines.let(f"getelementptr {lines.type}, ptr %out, i64 {place}")
+        lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
+
+    def new_block(self, label: str) -> None:
+        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        self.body.do(f"br i1 %more, label %{label}, label %rest")
+        self.body.label(label)
+        self.block = label
+
+    def text(self, linkage: str = "") -> str:
+        """The function."""
+        given = f"({self._arguments}, ptr noalias %out, ptr noalias %scratch)"
+        return f"""define {linkage}void @{self.name}_{self.width}{given} nounwind {{
+entry:
+  %more = icmp ne ptr %out, null
+  br label %body
+body:
+{self.body}
+  br label %rest
+rest:
+  ret void
+}}"""
+
+
+def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:
+    """The text of all parts of a module, and of the functions that they call."""
+    remainder = [] if width == 1 else [f"declare void @rows_1{GIVEN.replace('noalias ', '')}"]
+    return "\n\n".join([*parts, *remainder, definitions(functions)]) + "\n"

@@ -1,0 +1,199 @@
+"""From a tape to machine code, through LLVM: the text of the function rows_W (execute/kernel.py), for any width W.
+
+One number and W of them in the lanes of a vector are one text (compile/emit/llvm_functions.py) on different types.
+
+A tape holds no operation twice and none in vain, so the text needs no pass of LLVM, only its code generator. Which
+products fuse with which sums stands in the text, so that one row and many of them give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
+from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.trace.tape import Node, Tape, edges_of
+from momentree.errors import MomentreeError, suggestion
+
+Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
+
+
+BLOCK = 1000  # operations: LLVM takes longer, and more than so many times, for longer blocks
+
+
+class _Recorded(NamedTuple):
+    """A tape as it is now: what is recorded on it later changes no kernel."""
+
+    nodes: list[Node]
+    live: list[int]
+    online: list[int]
+    outputs: list[int]
+
+    @classmethod
+    def on(cls, tape: Tape) -> _Recorded:
+        return cls(tape.nodes, tape.live(), tape.online(), list(tape.kept()))
+
+    def each_time(self) -> _Recorded:
+        """The same with nothing done once: parameters are inputs."""
+        nodes = [("input", *node[1:]) if node[0] == "parameter" else node for node in self.nodes]
+        return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])])
+
+
+def compile_tape(
+    tape: Tape, arrays: Sequence[tuple[str, Sequence[str]]], width: int | None = None, target: Target | None = None
+) -> Kernel:
+    """The outputs of a tape as a function of arrays.
+
+    | argument | meaning                                                                                             |
+    |----------|-----------------------------------------------------------------------------------------------------|
+    | arrays   | the name of each argument and of the inputs in its columns; parameters stand in arrays of their own |
+    | width    | rows computed at a time: 1, 2, 4 or 8; unless given, what suits the processor and the tape          |
+    | target   | the processor, unless given this one                                                                |
+
+    >>> import numpy
+    >>> tape = Tape()
+    >>> x, y = tape.inputs("x", "y")
+    >>> tape.outputs([x * y, x - y])
+    >>> kernel = compile_tape(tape, [("point", ["x", "y"])])
+    >>> kernel([numpy.array([[3.0, 2.0], [5.0, 4.0]])])
+    array([[ 6.,  1.],
+           [20.,  1.]])
+    """
+    grouped = tuple((name, tuple(columns)) for name, columns in arrays)
+    recorded, target = _Recorded.on(tape), target or Target.host()
+    _check_arrays(recorded, grouped)
+    lanes = target.lanes(_most_alive(recorded)) if width is None else width
+    return Kernel(StraightLine(recorded, grouped, target.lanes(0)), lanes, target)
+
+
+class StraightLine:
+    """The code of a tape, one operation after the other; `lanes` of a vector do the angles of a single row."""
+
+    def __init__(self, recorded: _Recorded, arrays: Arrays, lanes: int = 2):
+        parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
+        self.arrays = tuple((name, len(columns)) for name, columns in arrays)
+        self.constant = tuple(any(name in parameters for name in columns) for _, columns in arrays)
+        self.outputs = len(recorded.outputs)
+        self._recorded, self._grouped, self._lanes = recorded, arrays, lanes
+
+    @classmethod
+    def of(cls, tape: Tape, arrays: Arrays, target: Target) -> StraightLine:
+        """The code of a tape as it is now."""
+        return cls(_Recorded.on(tape), arrays, target.lanes(0))
+
+    def text(self, width: int) -> str:
+        """The module that defines rows_W."""
+        rows = Rows(width, len(self._grouped), self.outputs)
+        functions = _write(self._recorded, self._grouped, rows, self._lanes)
+        return module(width, [rows.text()], functions)
+
+    def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
+        """The function `name`_W on columns of lanes (rows.py), and what it calls."""
+        each = self._recorded.each_time()
+        rows = Lanes(width, len(self._grouped), self.outputs, name)
+        functions = _write(each, self._grouped, rows, self._lanes)
+        return [rows.text()], functions
+
+    def scratch(self, width: int) -> int:
+        """Nothing: all values are in registers and on the stack."""
+        return 0
+
+
+def _check_arrays(recorded: _Recorded, arrays: Arrays) -> None:
+    nodes = recorded.nodes
+    kinds = {node[1]: node[0] for node in nodes if node[0] in ("input", "parameter")}
+    problems, seen = [], set()
+    for array, columns in arrays:
+        for name in columns:
+            if name not in kinds:
+                problems.append(f"array '{array}': the tape has no input '{name}'.{suggestion(name, kinds)}")
+            elif name in seen:
+                problems.append(f"array '{array}': '{name}' stands in two columns. Leave one of them out.")
+            seen.add(name)
+        if len({kinds.get(name) for name in columns}) > 1 and all(name in kinds for name in columns):
+            problems.append(f"array '{array}' mixes inputs and parameters. Give the parameters one of their own.")
+    for index in recorded.live:
+        if nodes[index][0] in ("input", "parameter") and nodes[index][1] not in seen:
+            problems.append(f"{nodes[index][0]} '{nodes[index][1]}' stands in no array, but the outputs need it.")
+    if problems:
+        raise MomentreeError("\n".join(problems))
+
+
+def _most_alive(recorded: _Recorded) -> int:
+    """How many values are needed at the same time, at most, when the operations are done in the order of the tape."""
+    nodes = recorded.nodes
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for index in recorded.online:
+        for value in (index, *(abs(edge) for edge in edges_of(nodes[index]) if nodes[abs(edge)][0] != "number")):
+            first.setdefault(value, index)
+            last[value] = index
+    born, dying = Counter(first.values()), Counter(last.values())
+    most = alive = 0
+    for index in recorded.online:
+        alive += born[index]
+        most = max(most, alive)
+        alive -= dying[index]
+    return most
+
+
+# --- the text ---
+
+
+def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) -> set[tuple[str, int]]:
+    """Write a tape: what depends on parameters alone before the loop over rows, the rest in it; gives what it calls."""
+    nodes, online, width = recorded.nodes, set(recorded.online), rows.width
+    varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
+    places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
+    fused = fused_products(nodes, recorded.online, recorded.outputs)
+    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *places[nodes[index][1]]))
+
+    def leaf(index: int) -> str:
+        if index in varying:
+            return rows.load(rows.body, *places[nodes[index][1]])
+        return rows.body.splat(once.value(index))
+
+    body = Writer(rows.body, nodes, leaf, fused)
+    results: dict[int, list[int]] = {}
+    for place, edge in enumerate(recorded.outputs):
+        results.setdefault(abs(edge), []).append(place)
+
+    def write(indices: Iterable[int]) -> None:
+        for count, index in enumerate(indices):
+            if edges_of(nodes[index]):
+                (body if index in online else once).operate(index)
+            # each result is stored as soon as it is known
+            for place in results.get(index, ()):
+                rows.store(rows.body, body.value(recorded.outputs[place]), place)
+            if width == 1 and count % BLOCK == BLOCK - 1:
+                rows.new_block(f"body{count}")
+
+    # one row has angles enough to fill the lanes: all that need no other angle are done first and together
+    angles, before = _angles(recorded) if width == 1 else ([], set())
+    write(index for index in recorded.live if index in before)
+    for i in range(0, len(angles) - 1, lanes):
+        body.sines_and_cosines(angles[i : i + lanes], lanes)
+    write(index for index in recorded.live if index not in before)
+    return once.functions | body.functions
+
+
+def _angles(recorded: _Recorded) -> tuple[list[int], set[int]]:
+    """Edges to the angles that are had from the inputs by sums and products alone, and what leads to them."""
+    nodes, plain = recorded.nodes, set()
+    for index in recorded.live:
+        edges = edges_of(nodes[index])
+        if (not edges or nodes[index][0] in ("+", "*")) and all(abs(edge) in plain for edge in edges):
+            plain.add(index)
+    turned = (nodes[index] for index in recorded.online if nodes[index][0] in ("sin", "cos"))
+    angles = list(dict.fromkeys(node[1] for node in turned if abs(node[1]) in plain))
+    before: set[int] = set()
+    waiting = [abs(edge) for edge in angles]
+    while waiting:
+        index = waiting.pop()
+        if index not in before and edges_of(nodes[index]):
+            before.add(index)
+            waiting += [abs(edge) for edge in edges_of(nodes[index])]
+    return angles, before

@@ -1,0 +1,347 @@
+"""Quantities of a mechanism as functions of arrays, in machine code that is made when it is first needed.
+
+| quantity         | arguments              | result   |
+|------------------|------------------------|----------|
+| mass_matrix      | q, t=0                 | nv x nv  |
+| bias             | q, v, t=0              | nv       |
+| inverse_dynamics | q, v, vdot, t=0        | nv       |
+| forward_dynamics | q, v, tau=None, t=0    | nv       |
+
+Values of free parameters may be given by name, `parameters={"k": 3.0}`: one for all rows, or batches too.
+
+Anything that NumPy takes for numbers is taken. Axes before the last (all axes of t) are batches and broadcast; where
+one row serves all, nothing is copied. The rows of a batch are computed several at a time, on all cores where it pays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from momentree.compile.execute import fast_calls, threads
+from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
+from momentree.compile.execute.input_checks import rows_fit
+from momentree.compile.execute.kernel import Kernel
+from momentree.equations.aggregative import mass_matrix
+from momentree.errors import MomentreeError, suggestion
+from momentree.structure.free_parameters import FreeParameters
+from momentree.structure.mechanism import Mechanism
+
+TAKES = {
+    "mass_matrix": ("q", "t"),
+    "bias": ("q", "v", "t"),
+    "inverse_dynamics": ("q", "v", "vdot", "t"),
+    "forward_dynamics": ("q", "v", "tau", "t"),
+}
+OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads as their default
+WORTH = 32  # rows of a call for which code for several at a time is made
+
+
+def quantity(
+    mechanism: Mechanism,
+    what: str,
+    doc: str = "",
+    code: str | None = None,
+    free: FreeParameters | None = None,
+    kernels: dict[str, Kernel] | None = None,
+) -> Callable[..., Array]:
+    """A quantity as a function: the fast one where this interpreter is known, else the general one."""
+    return Quantity(mechanism, what, doc, code, free, kernels).fastest()
+
+
+class Quantity:
+    """The general function of a quantity: converts, broadcasts, checks, computes.
+
+    `free` knows which values parameters may have; `kernels` is code of the same system, some of it made already.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        what: str,
+        doc: str = "",
+        code: str | None = None,
+        free: FreeParameters | None = None,
+        kernels: dict[str, Kernel] | None = None,
+    ):
+        self._free, self._kernels = free, {} if kernels is None else kernels
+        self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
+        self._names = TAKES[what]
+        self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
+        self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
+        self._quaternions = quaternions(mechanism)
+        self._places = (ctypes.c_int64 * len(self._quaternions))(*(found.start for found in self._quaternions))
+        self._kernel: Kernel | None = None
+        self._entry: fast_calls.Entry | None = None
+        self._lock = threading.RLock()
+
+    def __call__(
+        self, *given: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
+    ) -> Array:
+        values = self._bound(given, named)
+        try:
+            return self._computed(values, out, threads, self._constants(parameters))
+        except MemoryError:
+            raise MomentreeError(f"{self.__name__}: memory does not suffice. Give fewer rows at a time.") from None
+
+    def __repr__(self) -> str:
+        return f"<{self._usage()} of '{self._mechanism.name}'>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Quantity, (self._mechanism, self.__name__, self.__doc__, self._code, self._free)
+
+    def __getattr__(self, name: str) -> Any:
+        """Under its own name, the fast function: as such it is unpickled."""
+        if name == self.__dict__.get("__name__"):
+            return self.fastest()
+        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+
+    # --- the fast function ---
+
+    def fastest(self) -> Callable[..., Array]:
+        """The function that answers single rows without delay, and hands all other calls to this one."""
+        if not fast_calls.available() or not all(self._shape):
+            return self
+        try:
+            made = self._made_entry()
+        except (ImportError, OSError, RuntimeError):  # LLVM cannot be had: the first call will say so
+            return self
+        return made.function(self, self.__name__, f"{self._usage()}\n--\n\n{self.__doc__}")
+
+    def _made_entry(self) -> fast_calls.Entry:
+        with self._lock:
+            if self._entry is None:
+                standing = [self._standing(*each) for each in zip(self._names, self._columns, strict=True)]
+                places = [found.start for found in self._quaternions]
+                constants = [] if (row := self._constants()) is None else [row]
+                self._entry = fast_calls.Entry(self._columns, [*standing, *constants], places, self._shape)
+                if self._kernel is not None:
+                    self._entry.compute_with(self._kernel)
+            return self._entry
+
+    def _made(self) -> Kernel:
+        """The machine code, which may be long in the making; one thread makes it."""
+        with self._lock:
+            if self._kernel is None:
+                kernel = self._kernel_of(self.__name__, varied=False)
+                if self._entry is not None:
+                    self._entry.compute_with(kernel)
+                self._kernel = kernel
+            return self._kernel
+
+    def _varied(self) -> Kernel:
+        """Machine code for parameters that differ from row to row."""
+        with self._lock:
+            return self._kernel_of(f"{self.__name__}, varied", varied=True)
+
+    def _kernel_of(self, key: str, varied: bool) -> Kernel:
+        from momentree.compile.execute.choice import kernel_of
+
+        if key not in self._kernels:
+            kernel = kernel_of(self._mechanism, self.__name__, self._code, varied)
+            kernel.address(1)
+            self._kernels[key] = kernel
+        return self._kernels[key]
+
+    # --- arguments ---
+
+    def _usage(self) -> str:
+        names = [f"{name}={OPTIONAL[name]}" if name in OPTIONAL else name for name in self._names]
+        return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None, parameters=None)"
+
+    def _bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """The values of all arguments in their order."""
+        if len(given) > len(self._names):
+            raise TypeError(f"{self.__name__}: {len(given)} arguments are too many. Call {self._usage()}.")
+        values = dict(zip(self._names, given, strict=False))
+        for name, value in named.items():
+            if name not in self._names:
+                raise TypeError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
+            if name in values:
+                raise TypeError(f"{self.__name__}: '{name}' is given twice, by its place and by its name.")
+            values[name] = value
+        missing = [name for name in self._names if name not in values and name not in OPTIONAL]
+        if missing:
+            raise TypeError(f"{self.__name__}: {' and '.join(missing)} must be given. Call {self._usage()}.")
+        return [self._value(name, columns, values) for name, columns in zip(self._names, self._columns, strict=True)]
+
+    def _value(self, name: str, columns: int | None, values: dict[str, Any]) -> Any:
+        left_out = name not in values or (name == "tau" and values[name] is None)
+        return self._standing(name, columns) if left_out else values[name]
+
+    def _standing(self, name: str, columns: int | None) -> Array | None:
+        """What stands in for an argument that is left out; None where it must be given."""
+        if name not in OPTIONAL:
+            return None
+        return np.zeros(()) if columns is None else np.zeros(columns)
+
+    def _constants(self, given: Any = None) -> Array | None:
+        """Free parameters (..., n), where there are any: at the values that are given, or that the model gives them."""
+        free, values = self._mechanism.free, self._mechanism.values
+        if given is not None and self._free is not None:
+            rows = self._free.rows(given)
+            return rows if free else None
+        return np.array([values.scalar(name) for name in free], dtype=float) if free else None
+
+    def _arrays(self, values: Sequence[Any]) -> list[Array]:
+        """Each argument as an array whose last axis holds its columns."""
+        found = []
+        for name, columns, value in zip(self._names, self._columns, values, strict=True):
+            if columns is None:
+                found.append(numbers(value, name, "a number")[..., None])
+            else:
+                found.append(coordinate_array(value, columns, name))
+        return found
+
+    # --- computing ---
+
+    def _computed(self, values: Sequence[Any], out: Any, limit: int | None, constants: Array | None) -> Array:
+        arrays, limit = self._arrays(values), threads.available(limit)
+        one = constants is None or constants.ndim == 1
+        batch = self._batch(arrays if one or constants is None else [*arrays, constants])
+        shape, count = (*batch, *self._shape), math.prod(batch)
+        out = _empty(shape, self.__name__) if out is None else _writable(out, shape)
+        rows = [_rows(array, batch, count) for array in arrays]
+        self._check_apart(rows, out)
+        kernel = self._made() if one else self._varied()
+        if out.size:
+            row_of = [] if constants is None else [_rows(constants, batch, count)]
+            call = _Call.of(kernel, [*rows, *row_of], out, self._places)
+            width = kernel.width if count >= WORTH else 1  # by the call alone: the same call gives the same bits
+            unfit: list[bool] = []
+            threads.share(lambda: call.computer(width, unfit), count, limit)
+            if unfit:
+                self._explain(rows)
+                threads.share(lambda: call.computer(width, None), count, limit)
+            if call.broken:
+                self._explain_results([*rows, *row_of], out.reshape(count, -1))
+        return out
+
+    def _batch(self, arrays: Sequence[Array]) -> tuple[int, ...]:
+        """The leading axes of all arguments together."""
+        try:
+            return np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+        except ValueError:
+            named = zip((*self._names, "parameters"), arrays, strict=False)
+            axes = [(name, array.shape[:-1]) for name, array in named]
+            told = ", ".join(f"{name} has {'x'.join(map(str, shape))}" for name, shape in axes if shape)
+            message = f"{self.__name__}: the leading axes do not fit together: {told}."
+            raise MomentreeError(f"{message} Give each the same, or 1 where one serves all.") from None
+
+    def _explain(self, rows: Sequence[tuple[Array, int]]) -> None:
+        """Says what is wrong with numbers that were found unfit; a quaternion at the edge may yet pass."""
+        for name, (array, _) in zip(self._names, rows, strict=True):
+            check_finite(array, name)
+        check_units(rows[0][0], self._quaternions)
+
+    def _explain_results(self, rows: Sequence[tuple[Array, int]], results: Array) -> None:
+        """Says which row, and which rate, has no finite result, and what may be the cause."""
+        row, place = np.argwhere(~np.isfinite(results))[0]
+        rates = self._mechanism.rates
+        message = f"the result for {rates[place % len(rates)]} is not a finite number"
+        if len(results) > 1:
+            message += f" in row {row}"
+        idle = self._without_inertia([array if stride == 0 else array[row] for array, stride in rows])
+        if idle:
+            cause = f"nothing that moves with {' or '.join(idle)} has inertia. Give the bodies that it moves some."
+        else:
+            cause = "numbers may be too large, a law of force or motion leave its domain, or a spring have no length."
+        raise MomentreeError(f"{self.__name__}: {message}: {cause}")
+
+    def _without_inertia(self, values: Sequence[Array]) -> list[str]:
+        """Rates that the mass matrix has nothing for."""
+        mechanism, found = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
+        if mechanism.free:
+            instead = dict(zip(mechanism.free, found["parameters"].tolist(), strict=True))
+            mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
+        diagonal = np.diag(mass_matrix(mechanism, found["q"].tolist(), float(found["t"][0])))
+        return [str(name) for name, inertia in zip(mechanism.rates, diagonal, strict=True) if not inertia > 0]
+
+    def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:
+        for name, (array, _) in zip(self._names, rows, strict=True):
+            if np.may_share_memory(array, out):
+                raise MomentreeError(f"out overlaps {name}. Give memory of its own to the results.")
+
+
+class _Call(NamedTuple):
+    """The addresses of one call, and what must live until it ends."""
+
+    kernel: Kernel
+    starts: Any
+    strides: Any
+    columns: Any
+    places: Any
+    out: Array
+    kept: Sequence[tuple[Array, int]]
+    broken: list[bool]  # not empty where a result is not finite
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Sequence[tuple[Array, int]], out: Array, places: Any) -> _Call:
+        n = len(rows)
+        starts = (ctypes.c_void_p * n)(*[array.ctypes.data for array, _ in rows])
+        strides = (ctypes.c_int64 * n)(*[stride for _, stride in rows])
+        columns = (ctypes.c_int64 * n)(*[array.shape[-1] for array, _ in rows])
+        return cls(kernel, starts, strides, columns, places, out, rows, [])
+
+    def computer(self, width: int, unfit: list[bool] | None) -> threads.Compute:
+        """What a thread computes with; rows that are unfit are told, where that is wanted."""
+        function, fit, scratch = self.kernel.function(width), rows_fit(), self.kernel.scratch(width)
+        to, n, q = self.out.ctypes.data, len(self.starts), len(self.places)
+        results, each = (ctypes.c_void_p * 1)(to), (ctypes.c_int64 * 1)(self.kernel.outputs)
+
+        def compute(begin: int, end: int) -> None:
+            if unfit is not None and not fit(self.starts, self.strides, self.columns, n, self.places, q, begin, end):
+                unfit.append(True)
+            if not unfit:
+                function(self.starts, self.strides, to, begin, end, scratch.ctypes.data)
+                if not fit(results, each, each, 1, self.places, 0, begin, end):
+                    self.broken.append(True)
+
+        return compute
+
+
+def _empty(shape: tuple[int, ...], what: str) -> Array:
+    try:
+        return np.empty(shape)
+    except (MemoryError, ValueError):
+        size = "x".join(map(str, shape))
+        raise MomentreeError(f"{what}: there is no memory for {size} results. Give fewer rows at a time.") from None
+
+
+def _writable(out: Any, shape: tuple[int, ...]) -> Array:
+    """What the user gave for the results, if they fit in."""
+    if not isinstance(out, np.ndarray) or hasattr(out, "mask"):
+        raise MomentreeError(f"out is a {type(out).__name__}. Give an array: numpy.empty({shape}).")
+    if out.dtype != np.float64 or out.shape != shape:
+        told = f"out holds {out.dtype} and has the shape {out.shape}"
+        raise MomentreeError(f"{told}; float64 and {shape} are expected: numpy.empty({shape}).")
+    if not out.flags.writeable:
+        raise MomentreeError("out is read-only. Give an array that may be written, or none.")
+    if not (out.flags.c_contiguous and out.flags.aligned):
+        raise MomentreeError(f"out is not contiguous, row after row. Give numpy.empty({shape}), or none.")
+    return out
+
+
+def _plain(array: Array) -> Array:
+    return array if array.flags.c_contiguous and array.flags.aligned else array.copy()
+
+
+def _rows(array: Array, batch: tuple[int, ...], count: int) -> tuple[Array, int]:
+    """An argument as rows that machine code can read, and how far each is from the next; 0 where one serves all."""
+    columns = array.shape[-1]
+    if 0 in array.strides:  # what was broadcast by the caller is one row still
+        array = array[tuple(slice(1) if step == 0 else slice(None) for step in array.strides[:-1])]
+    if array.size == columns:
+        return _plain(array.reshape(columns)), 0
+    if array.shape[:-1] != batch:
+        array = np.broadcast_to(array, (*batch, columns))
+    rows = array.reshape(count, columns)
+    dense = columns < 2 or rows.strides[1] == rows.itemsize
+    if not (dense and rows.flags.aligned and rows.strides[0] % rows.itemsize == 0):
+        rows = _plain(rows)
+    return rows, rows.strides[0] // rows.itemsize

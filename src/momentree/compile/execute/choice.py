@@ -1,0 +1,41 @@
+"""Which code is made: straight-line for systems of few bodies, rolled for those of many.
+
+Straight-line code runs faster, but the time that LLVM takes to make it grows faster than its length. Rolled code takes
+about as long to make for any number of bodies.
+"""
+
+from __future__ import annotations
+
+from momentree.compile.emit.llvm import compile_tape
+from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.trace.quantities import trace, trace_rolled
+from momentree.compile.trace.tape import Tape
+from momentree.structure.mechanism import Mechanism
+
+MANY = 40  # bodies: above, nobody waits for straight-line code, and it is not even traced
+LONG = 16_000  # operations: above, LLVM takes more than a second or two
+
+
+def kernel_of(mechanism: Mechanism, what: str, code: str | None = None, varied: bool = False) -> Kernel:
+    """The machine code of a quantity; `code` is "straight-line" or "rolled", unless given what suits.
+
+    Free parameters are the same for all rows of a call, or `varied` from row to row.
+    """
+    if is_rolled(mechanism, code):
+        return _rolled(mechanism, what, varied)
+    tape, arguments = trace(mechanism, what, varied)
+    return _rolled(mechanism, what, varied) if is_rolled(mechanism, code, tape) else compile_tape(tape, arguments)
+
+
+def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) -> bool:
+    """Whether code is rolled: as asked for, or by the number of bodies and, once it is traced, of operations."""
+    if code is not None:
+        return code == "rolled"
+    long = tape is not None and len(tape.online()) > LONG and len(mechanism.bodies) > 1
+    return len(mechanism.bodies) > MANY or long
+
+
+def _rolled(mechanism: Mechanism, what: str, varied: bool) -> Kernel:
+    target = Target.host()
+    return Kernel(trace_rolled(mechanism, what, varied), target.lanes(0), target)

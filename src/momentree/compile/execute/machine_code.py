@@ -1,0 +1,141 @@
+"""Machine code from the text of an LLVM module: for which processor, by which options, and how it is linked.
+
+What LLVM's code generator gave for a text is kept on disk (compile/execute/cache.py): with the same text, processor and
+version of LLVM, it is only linked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import ctypes.util
+import functools
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from momentree.compile.emit.llvm_functions import LIBM, libm_symbol
+from momentree.compile.execute import cache
+
+WORKING_SET = 64 * 1024  # bytes: twice a first-level cache, since most live values are idle; 8 lanes of 842 still paid
+_OPTIONS: dict[str, Any] = {"opt": 2, "reloc": "pic", "codemodel": "small"}
+_SCHEDULING = "-enable-misched"
+_NEWEST_TRIED = 22  # version of LLVM
+_numbers = itertools.count()  # the name of a library is never used twice
+
+
+class Target(NamedTuple):
+    """A processor as LLVM calls it; without a name and features, the oldest one of this architecture."""
+
+    cpu: str = ""
+    features: str = ""
+
+    @classmethod
+    @functools.cache
+    def host(cls) -> Target:
+        """This one."""
+        from llvmlite import binding
+
+        return cls(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
+
+    def lanes(self, live: int) -> int:
+        """How many rows at a time: what a register holds, but fewer where that many live values overflow the cache."""
+        features = self.features.split(",")
+        width = 8 if "+avx512f" in features else 4 if "+avx" in features else 2
+        while width > 2 and live * width * 8 > WORKING_SET:
+            width //= 2
+        return width
+
+
+@functools.cache
+def _initialised() -> None:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+@functools.cache
+def _linker() -> Any:
+    from llvmlite import binding
+
+    _initialised()
+    return binding.create_lljit_compiler(use_jit_link=True)
+
+
+@functools.cache
+def _libm() -> dict[str, int]:
+    """Addresses of the functions of libm, by their names on a tape."""
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    if not hasattr(library, "atan2"):  # libm is not among the libraries of the interpreter
+        library = ctypes.CDLL(ctypes.util.find_library("m"))
+    found = {name: getattr(library, {"power": "pow"}.get(name, name)) for name in LIBM}
+    return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in found.items()}
+
+
+def object_code(text: str, target: Target) -> bytes:
+    """The object file of a module: the one that is kept, or a new one."""
+    key = _key(text, target)
+    code = cache.get(key)
+    if code is None:
+        code = _generated(text, target)
+        cache.put(key, code)
+    return code
+
+
+def _key(text: str, target: Target) -> str:
+    """Of everything that decides what the code generator gives."""
+    import llvmlite
+    from llvmlite import binding
+
+    version = ".".join(map(str, binding.llvm_version_info))
+    ours = sys.modules["momentree"].__version__
+    options = " ".join([*(f"{name}={value}" for name, value in _OPTIONS.items()), f"{_SCHEDULING}=false"])
+    return cache.key_of(text, *target, binding.get_default_triple(), version, llvmlite.__version__, ours, options)
+
+
+def _generated(text: str, target: Target) -> bytes:
+    from llvmlite import binding
+
+    _initialised()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, **_OPTIONS
+    )
+    module = binding.parse_assembly(text, binding.create_context())
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    with _unscheduled():
+        return machine.emit_object(module)
+
+
+@contextlib.contextmanager
+def _unscheduled() -> Iterator[None]:
+    """Leaves out LLVM's scheduler of instructions, which makes long straight-line code slower.
+
+    The option is one of the whole process, so others who compile in it get it back. LLVM ends the process at an option
+    that it does not know: only versions that know it are asked.
+    """
+    from llvmlite import binding
+
+    known = binding.llvm_version_info[0] <= _NEWEST_TRIED
+    if known:
+        binding.set_option("momentree", f"{_SCHEDULING}=false")
+    try:
+        yield
+    finally:
+        if known:
+            binding.set_option("momentree", f"{_SCHEDULING}=true")
+
+
+def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:
+    """An object file in memory: what is given back holds the addresses of the symbols, and keeps the code alive."""
+    from llvmlite import binding
+
+    library = binding.JITLibraryBuilder().add_object_img(code)
+    for symbol in [symbols] if isinstance(symbols, str) else symbols:
+        library.export_symbol(symbol)
+    known = {libm_symbol(name): address for name, address in _libm().items()} | dict(others)
+    for name, address in known.items():
+        if name.encode() in code:  # it is named in the object file, so it is called
+            library.import_symbol(name, address)
+    return library.link(_linker(), f"momentree{next(_numbers)}")

@@ -1,0 +1,1 @@
+"""Tracing: equations recorded on a tape, differentiated, and laid out for loops over bodies."""

@@ -1,0 +1,276 @@
+"""Derivatives of what a tape has recorded, recorded on the same tape: they fold, share, compile and have derivatives.
+
+A node y of arguments x_1 ... x_n has the differential dy = sum_i s_i dx_i. Forward, derivatives are carried from the
+inputs to the results by these slopes s_i; in reverse, weights are carried from the results to the inputs by the same:
+
+    forward   y_dot = sum_i s_i x_i_dot            reverse   x_i_bar = x_i_bar + s_i y_bar
+
+A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3. What no result needs, or what depends on
+nothing that is asked for, is left alone.
+
+At a kink one side is taken: the slope of abs(x) at 0 is 0, min(a, b) and max(a, b) where a = b have that of the
+argument recorded later, and select(x, a, b) where x = 0 has that of b. Forward, a branch that is not chosen may have an
+infinite slope, as select(x, sqrt(x), 0) at x = 0; in reverse its weight 0 meets that slope, and the result is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from momentree.compile.trace.tape import Node, Tape, Variable, edges_of
+from momentree.errors import MomentreeError
+from momentree.spatial.scalar import Scalar, cos, cosh, log, select, sign, sin, sinh, sqrt
+
+Rule = Callable[..., Scalar]  # of a factor w, a result and its arguments: w times one slope
+Parts = dict[int, Scalar]  # derivatives by the column, or weights by the row, that they belong to; zeros are left out
+
+
+def _log_or_zero(x: Scalar) -> Scalar:
+    """log x, but 0 at x = 0: what the exponent changes of 0**y is nothing."""
+    if isinstance(x, Variable):
+        return select(abs(x), log(x), 0)
+    return log(x) if x > 0 else 0 if x == 0 else math.nan
+
+
+# w times the slope of each operation by each of its arguments, from its result y; None where it is 0 everywhere.
+# A choice passes w on or holds it back, instead of multiplying it by 1 or 0: w may be infinite where it is held back.
+RULES: dict[str, tuple[Rule | None, ...]] = {
+    "+": (lambda w, y, a, b: w, lambda w, y, a, b: w),
+    "*": (lambda w, y, a, b: w * b, lambda w, y, a, b: w * a),
+    "reciprocal": (lambda w, y, x: -w * (y * y),),
+    "power": (lambda w, y, x, n: w * (n * x ** (n - 1)), lambda w, y, x, n: w * (y * _log_or_zero(x))),
+    "sin": (lambda w, y, x: w * cos(x),),
+    "cos": (lambda w, y, x: -w * sin(x),),
+    "tan": (lambda w, y, x: w * (1 + y * y),),
+    "asin": (lambda w, y, x: w * (1 / sqrt((1 - x) * (1 + x))),),
+    "acos": (lambda w, y, x: -w * (1 / sqrt((1 - x) * (1 + x))),),
+    "atan": (lambda w, y, x: w * (1 / (1 + x * x)),),
+    "atan2": (lambda w, y, b, a: w * (a / (a * a + b * b)), lambda w, y, b, a: -w * (b / (a * a + b * b))),
+    "sinh": (lambda w, y, x: w * cosh(x),),
+    "cosh": (lambda w, y, x: w * sinh(x),),
+    "tanh": (lambda w, y, x: w * (1 - y * y),),
+    "exp": (lambda w, y, x: w * y,),
+    "log": (lambda w, y, x: w * (1 / x),),
+    "sqrt": (lambda w, y, x: w * (0.5 / y),),
+    "absolute": (lambda w, y, x: w * sign(x),),
+    "sign": (None,),
+    "minimum": (lambda w, y, a, b: select(b - a, w, 0), lambda w, y, a, b: select(b - a, 0, w)),
+    "maximum": (lambda w, y, a, b: select(a - b, w, 0), lambda w, y, a, b: select(a - b, 0, w)),
+    "select": (None, lambda w, y, x, a, b: select(x, w, 0), lambda w, y, x, a, b: select(x, 0, w)),
+}
+
+
+# --- what is asked ---
+
+
+def forward(tape: Tape, outputs: Sequence[Scalar], seeds: Mapping[Variable, Scalar]) -> list[Scalar]:
+    """The derivative of each output in one direction, sum_j (d output / d input_j) seed_j.
+
+    | argument | meaning                                                    |
+    |----------|------------------------------------------------------------|
+    | outputs  | numbers and variables of the tape                          |
+    | seeds    | the direction: inputs and parameters, how fast each moves  |
+
+    >>> tape = Tape()
+    >>> x, y = tape.inputs("x", "y")
+    >>> tape.outputs(forward(tape, [x * y, 3.0], {x: 1, y: 0.5}))
+    >>> tape.evaluate({"x": 4.0, "y": 7.0})
+    [9.0, 0]
+    """
+    edges = [tape.edge(output) for output in outputs]
+    found = _forward(tape, edges, _starts(_inputs(tape, seeds), ({0: seed} for seed in seeds.values())))
+    return [_signed(found.get(abs(edge), {}).get(0, 0), edge) for edge in edges]
+
+
+def reverse(tape: Tape, outputs: Sequence[Scalar], weights: Sequence[Scalar], by: Sequence[Variable]) -> list[Scalar]:
+    """The derivatives of sum_i weight_i output_i by inputs and parameters, all of them in one sweep."""
+    edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
+    parts = ({0: _signed(weight, edge)} for weight, edge in zip(weights, edges, strict=True))
+    found = _reverse(tape, _starts(map(abs, edges), parts), columns)
+    return [found.get(column, {}).get(0, 0) for column in columns]
+
+
+def gradient(tape: Tape, output: Scalar, by: Sequence[Variable]) -> list[Scalar]:
+    """The derivatives of one output by inputs and parameters.
+
+    >>> tape = Tape()
+    >>> x, y = tape.inputs("x", "y")
+    >>> tape.outputs(gradient(tape, x * y * y, [x, y]))
+    >>> tape.evaluate({"x": 4.0, "y": 3.0})
+    [9.0, 24.0]
+    """
+    return reverse(tape, [output], [1], by)
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """The derivatives of many outputs by many inputs, d output_row / d input_column; the others are 0 everywhere.
+
+    | field         | meaning                                             |
+    |---------------|-----------------------------------------------------|
+    | rows, columns | where each value stands, row after row              |
+    | values        | numbers and variables of the tape, none the number 0 |
+    | shape         | number of outputs, number of inputs                 |
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    values: tuple[Scalar, ...]
+    shape: tuple[int, int]
+
+    def dense(self) -> list[list[Scalar]]:
+        """All entries, row after row, with the number 0 where there is none."""
+        found: list[list[Scalar]] = [[0] * self.shape[1] for _ in range(self.shape[0])]
+        for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
+            found[row][column] = value
+        return found
+
+
+def jacobian(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> Jacobian:
+    """The derivatives of all outputs by inputs and parameters, forward or in reverse, whichever takes fewer operations.
+
+    Both are recorded, and what is not kept is dead. Each node carries only the derivatives that are not 0. Columns that
+    meet in no output would fit into one sweep (A. Curtis, M. Powell, J. Reid, J. Inst. Maths Applics 13, 1974, p. 117),
+    but a node that such a sweep serves twice leads to no output: the operations would be the same, one by one.
+
+    >>> tape = Tape()
+    >>> x, y = tape.inputs("x", "y")
+    >>> found = jacobian(tape, [x * y, 3 * y, 5.0], [x, y])
+    >>> found.shape, found.rows, found.columns
+    ((3, 2), (0, 0, 1), (0, 1, 1))
+    >>> found.dense()[1:]
+    [[0, 3], [0, 0]]
+    """
+    edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
+    ways = [_by_columns(tape, edges, columns), _by_rows(tape, edges, columns)]
+    entries = min(ways, key=lambda found: _operations(tape, [*edges, *map(tape.edge, found.values())]))
+    places = sorted(entries)
+    return Jacobian(
+        rows=tuple(row for row, _ in places),
+        columns=tuple(column for _, column in places),
+        values=tuple(entries[place] for place in places),
+        shape=(len(edges), len(columns)),
+    )
+
+
+def sparsity(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> list[tuple[int, int]]:
+    """Row and column of each derivative that may differ from 0, row after row; records nothing.
+
+    A derivative can still cancel while it is recorded: then `jacobian` has no entry there.
+    """
+    edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
+    nodes, found = tape.nodes, {node: set(parts) for node, parts in _units(columns).items()}
+    for index in _between(nodes, edges, found):
+        for _, edge in _links(nodes[index]):
+            found.setdefault(index, set()).update(found.get(abs(edge), ()))
+    return sorted((row, column) for row, edge in enumerate(edges) for column in found.get(abs(edge), ()))
+
+
+# --- sweeps ---
+
+
+def _forward(tape: Tape, edges: Sequence[int], seeds: Mapping[int, Parts]) -> dict[int, Parts]:
+    """The derivatives of every node that leads from the seeds to an edge."""
+    nodes, found = tape.nodes, dict(seeds)
+    for index in _between(nodes, edges, seeds):
+        total: Parts = found.get(index, {})
+        y, *x = map(tape.scalar, (index, *edges_of(nodes[index])))
+        for rule, edge in _links(nodes[index]):
+            for key, part in found.get(abs(edge), {}).items():
+                _add(total, key, rule(_signed(part, edge), y, *x))
+        found[index] = total
+    return found
+
+
+def _reverse(tape: Tape, weights: Mapping[int, Parts], by: Sequence[int]) -> dict[int, Parts]:
+    """The weights of every node that leads from `by` to a weighted one."""
+    nodes, found = tape.nodes, dict(weights)
+    between = _between(nodes, weights, by)
+    reached = set(between)
+    for index in reversed(between):
+        y, *x = map(tape.scalar, (index, *edges_of(nodes[index])))
+        for rule, edge in _links(nodes[index]):
+            if abs(edge) in reached:
+                for key, part in found.get(index, {}).items():
+                    _add(found.setdefault(abs(edge), {}), key, _signed(rule(part, y, *x), edge))
+    return found
+
+
+def _by_columns(tape: Tape, edges: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Scalar]:
+    found = _forward(tape, edges, _units(columns))
+    parts = ((row, edge, found.get(abs(edge), {})) for row, edge in enumerate(edges))
+    return {(row, column): _signed(value, edge) for row, edge, part in parts for column, value in part.items()}
+
+
+def _by_rows(tape: Tape, edges: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Scalar]:
+    found = _reverse(tape, _units(edges), columns)
+    parts = ((column, found.get(index, {})) for column, index in enumerate(columns))
+    return {(row, column): value for column, part in parts for row, value in part.items()}
+
+
+def _add(total: Parts, key: int, term: Scalar) -> None:
+    value = total.get(key, 0) + term
+    if isinstance(value, Variable) or value != 0:
+        total[key] = value
+    else:
+        total.pop(key, None)
+
+
+def _signed(value: Scalar, edge: int) -> Scalar:
+    return value if edge >= 0 else -value
+
+
+def _starts(nodes: Iterable[int], parts: Iterable[Parts]) -> dict[int, Parts]:
+    """Where a sweep starts; what is given twice for a node is added."""
+    found: dict[int, Parts] = {}
+    for node, part in zip(nodes, parts, strict=True):
+        for key, value in part.items():
+            _add(found.setdefault(node, {}), key, value)
+    return found
+
+
+def _units(edges: Sequence[int]) -> dict[int, Parts]:
+    """1 for each edge, in a part of its own."""
+    return _starts(map(abs, edges), ({place: _signed(1, edge)} for place, edge in enumerate(edges)))
+
+
+# --- the nodes that matter ---
+
+
+def _links(node: Node) -> list[tuple[Rule, int]]:
+    """The arguments that an operation has a slope by, with the rule of each."""
+    return [(rule, edge) for rule, edge in zip(RULES.get(node[0], ()), edges_of(node), strict=True) if rule is not None]
+
+
+def _between(nodes: Sequence[Node], edges: Iterable[int], by: Iterable[int]) -> list[int]:
+    """The nodes that depend on `by` and that the edges depend on, arguments before results."""
+    links = [[abs(edge) for _, edge in _links(node)] for node in nodes]
+    reached, needed = set(by), {abs(edge) for edge in edges}
+    for index, arguments in enumerate(links):
+        if not reached.isdisjoint(arguments):
+            reached.add(index)
+    for index in range(len(nodes) - 1, -1, -1):
+        if index in needed:
+            needed.update(links[index])
+    return sorted(reached & needed)
+
+
+def _operations(tape: Tape, edges: Iterable[int]) -> int:
+    """How many operations lead to these edges."""
+    nodes, needed = tape.nodes, {abs(edge) for edge in edges}
+    for index in range(len(nodes) - 1, -1, -1):
+        if index in needed:
+            needed.update(abs(edge) for edge in edges_of(nodes[index]))
+    return sum(bool(edges_of(nodes[index])) for index in needed)
+
+
+def _inputs(tape: Tape, by: Iterable[Variable]) -> list[int]:
+    """The nodes of inputs and parameters."""
+    found = [tape.edge(variable) for variable in by]
+    nodes = tape.nodes
+    for edge in found:
+        if edge < 0 or nodes[edge][0] not in ("input", "parameter"):
+            raise MomentreeError(f"no derivative by {tape.scalar(edge)!r}: take an input or a parameter of the tape.")
+    return found

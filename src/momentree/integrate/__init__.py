@@ -1,0 +1,1 @@
+"""Integrators in machine code: one Method record each; tableaux, explicit, implicit and symplectic steps."""

@@ -1,0 +1,177 @@
+"""Loops in the steps of symplectic.py: closed, positions and velocities, at the end of every step (RATTLE).
+
+    B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0              (12)
+    p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open           (13)
+
+r and F are those of the tree (docs/theory/structure-preserving.md). lam is found by steps of a simplified Newton's
+method, each after (5) and (6) were solved with the last one: `gaps` of rates.py tells g, and `shove` what closes it,
+
+    lam <- lam - w Phi^+ g(q1, t1) / h ,   r1 <- r1 + w c ,   c = -M^-1 J' Phi^+ g / h                          (14)
+    w <- w c'(c' - c) / |c' - c|^2 ,   c' the last c ,   w = 1 at first                                         (15)
+
+with Phi = J M^-1 J' at q0, redundant rows or not. (13) is linear: `hold` gives J' mu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from momentree.integrate.verlet import ENOUGH, STALLED, Advance, Layout
+
+
+class ClosingLayout(Layout):
+    """How many numbers stand where, with so many rows of loops.
+
+    | array  | holds                                                                       |
+    |--------|-----------------------------------------------------------------------------|
+    | wanted | q0, then openings that are to be cancelled                                  |
+    | shoved | what `shove` makes of that: rates, impulses along them, openings             |
+    | lam    | J(q0)' lam                                                                  |
+    | opened | the openings J r of its rates r = M^-1 J' lam                               |
+    | former | the rates of the last correction                                            |
+    """
+
+    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int):
+        super().__init__(nq, nv, accounts, width, substeps, dense, rows)
+        self.rows = rows
+        self.add({"wanted": nq + rows, "shoved": 2 * nv + rows, "lam": nv, "opened": rows, "former": nv})
+
+
+class ClosingAdvance(Advance):
+    """The text of advance_W where loops are closed."""
+
+    layout: ClosingLayout
+
+    def _begin(self) -> None:
+        super()._begin()
+        nq, nv = self.layout.nq * self.width, self.layout.nv * self.width
+        self.do(f"%gaps = getelementptr double, ptr %wanted, i64 {nq}")
+        self.do(f"%impulse = getelementptr double, ptr %shoved, i64 {nv}")
+        self.do(f"%opening = getelementptr double, ptr %shoved, i64 {2 * nv}")
+        self.do("%turns = alloca i64")
+        for name in ("settled", "last", "share", "along", "square"):
+            self.do(f"%{name} = alloca {self.lines.type}, align 64")
+
+    def _halves(self, known: Sequence[str]) -> None:
+        """lam of (12) with pi0 and r1, from what is known of all three."""
+        again = self.new_label("close")
+        self._guess(known)
+        self._guess_lam(known[2])
+        self.do("store i64 0, ptr %turns")
+        self.put_chunk(self.lines.number(0.0), "%settled", "0")
+        self.put_chunk(self.lines.number(math.inf), "%last", "0")
+        self.goto(again)
+        self.label(again)
+        self._first_half()
+        self._second_half()
+        self._shove()
+        self._judge(again)
+        self.goto(f"{again}.learn")
+        self.label(f"{again}.correct")
+        self._correct()
+        self.goto(again)
+        self.label(f"{again}.learn")
+        self._kicked()
+        self._learn_gain(known[0], "%guess")
+        with self._momenta() as i:
+            self._learn(self.chunk("%rate1", i), known[1], i)
+        scale = self.lines.reciprocal(self._a())
+        with self.loop(self.layout.rows) as i:
+            self._learn(self.lines.times(scale, self.chunk("%opened", i)), known[2], i, self.layout.rows)
+
+    def _guess_lam(self, known: str) -> None:
+        """From the openings that it would make: so it is a combination of rows at q0, whatever the guess."""
+        minus = self.lines.negative(self._a())
+        self._extrapolate(known, "%gaps", self.layout.rows)
+        with self.loop(self.layout.rows) as i:
+            self.put_chunk(self.lines.times(minus, self.chunk("%gaps", i)), "%gaps", i)
+        self._copy("%y", "%wanted", self.layout.nq)
+        self._call("shove", 3, "%wanted", "%shoved")
+        self._copy("%impulse", "%lam", self.layout.nv)
+        self._copy("%opening", "%opened", self.layout.rows)
+
+    def _shove(self) -> None:
+        """What would close the gaps at q1 in a whole step."""
+        self._call("gaps", 4, to="%gaps")
+        scale = self.lines.times(self.lines.number(0.5), self.lines.reciprocal(self._a()))
+        with self.loop(self.layout.rows) as i:
+            self.put_chunk(self.lines.times(scale, self.chunk("%gaps", i)), "%gaps", i)
+        self._call("shove", 3, "%wanted", "%shoved")
+
+    def _judge(self, again: str) -> None:
+        """Leave when in all lanes q1 would move by no more than round-off; give up after many turns."""
+        lines, h = self.lines, self.lines.times(self.lines.number(2.0), self._a())
+        for array in ("%change", "%size"):
+            self.do(f"store {lines.type} zeroinitializer, ptr {array}")
+        with self._momenta() as i:
+            self._enlarge("%change", lines.times(h, self.chunk("%shoved", i)))
+        with self.loop(max(self.layout.nq, 1)) as i:
+            self._enlarge("%size", self.chunk("%there", i))
+        change, size, before = (self.chunk(array, "0") for array in ("%change", "%size", "%last"))
+        enough = lines.compare("ole", change, lines.times(size, lines.number(ENOUGH)))
+        little = lines.times(lines.plus(size, lines.number(1.0)), lines.number(STALLED))
+        less = lines.compare("olt", lines.plus(change, change), before)
+        small = lines.choose(less, lines.number(0.0), lines.number(1.0))
+        stalled = lines.choose(lines.compare("ole", change, little), small, lines.number(0.0))
+        settled = lines.intrinsic("maxnum", self.chunk("%settled", "0"), stalled)
+        self.put_chunk(lines.choose(enough, lines.number(1.0), settled), "%settled", "0")
+        self.put_chunk(change, "%last", "0")
+        self._go_on(again, self.chunk("%settled", "0"), "%turns", f"{again}.correct")
+
+    def _correct(self) -> None:
+        """lam and r1 by (14), then pi0; lanes that are settled stay as they are."""
+        lines = self.lines
+        self._relax()
+        settled = lines.compare("one", self.chunk("%settled", "0"), lines.number(0.0))
+        columns = {"%lam": self.layout.nv, "%rate1": self.layout.nv, "%opened": self.layout.rows}
+        for array, more in (("%lam", "%impulse"), ("%rate1", "%shoved"), ("%opened", "%opening")):
+            with self.loop(max(columns[array], 1)) as i:
+                new = lines.fused(self.chunk("%share", "0"), self.chunk(more, i), self.chunk(array, i))
+                self._take(settled, new, array, i)
+        self._kicked()
+        self._copy("%guess", "%pi", self.layout.nv)
+
+    def _relax(self) -> None:
+        """The share of a correction c that is taken, by (15) from the one before; at first all of it."""
+        lines = self.lines
+        for array in ("%along", "%square"):
+            self.do(f"store {lines.type} zeroinitializer, ptr {array}")
+        with self._momenta() as i:
+            old, new = self.chunk("%former", i), self.chunk("%shoved", i)
+            d = lines.less(old, new)
+            for array, factor in (("%along", old), ("%square", d)):
+                self.put_chunk(lines.fused(factor, d, self.chunk(array, "0")), array, "0")
+            self.put_chunk(new, "%former", i)
+        share, square = self.chunk("%share", "0"), self.chunk("%square", "0")
+        ratio = self.let(f"fdiv {lines.type} {lines.times(share, self.chunk('%along', '0'))}, {square}")
+        first = self.let(f"icmp eq i64 {self.integer('%turns', 0)}, 1")
+        known = lines.splat(self.let(f"uitofp i1 {first} to double"))
+        whole = lines.compare("one", known, lines.number(0.0))
+        moved = lines.compare("ogt", square, lines.number(0.0))
+        found = lines.choose(moved, ratio, lines.number(1.0))
+        self.put_chunk(lines.choose(whole, lines.number(1.0), found), "%share", "0")
+
+    def _settled(self) -> str:
+        return self.chunk("%settled", "0")
+
+    def _pushed(self, s: str, i: str) -> str:
+        lam = self.chunk("%lam", i)
+        self._enlarge("%size", lam)  # where it and a F cancel, their sum is round-off
+        return self.lines.plus(s, lam)
+
+    def _begin_more(self) -> None:
+        super()._begin_more()
+        with self._momenta() as i:
+            self.put_chunk(self.lines.plus(self.chunk("%more.p", i), self.chunk("%lam", i)), "%more.p", i)
+
+    def _kick_again(self) -> None:
+        """p1 - p0 by (13)."""
+        super()._kick_again()
+        with self._momenta() as i:
+            place = self._next(i, self.layout.nq)
+            more = self.lines.plus(self.chunk("%more.p", i), self.chunk("%lost", place))
+            self.put_chunk(self.lines.plus(self.chunk("%p", i), more), "%pi", i)
+        self._call("hold", 4, to="%shoved")
+        with self._momenta() as i:
+            self.put_chunk(self.lines.plus(self.chunk("%more.p", i), self.chunk("%shoved", i)), "%more.p", i)

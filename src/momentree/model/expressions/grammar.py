@@ -1,0 +1,297 @@
+"""Expressions as text: a small parser of our own (Pratt), so that no text is ever run as Python, and the printer.
+
+| written                   | means                                                           |
+|---------------------------|-----------------------------------------------------------------|
+| 1  2.5  .5  1e-3  pi  deg | numbers; deg is pi/180                                          |
+| t                         | time                                                            |
+| alpha   alpha'            | a parameter or a joint coordinate, and its rate                 |
+| hull.y  hull.y'           | a component of a joint with several coordinates, and its rate   |
+| `left hip`.x'             | names that are not identifiers stand in backquotes              |
+| + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2) |
+| sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more        |
+| select(x, a, b)           | a where x > 0, b elsewhere                                      |
+
+What is constant has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Iterator
+from functools import reduce
+from typing import Any, NamedTuple, NoReturn
+
+from momentree.errors import ExpressionError, suggestion
+from momentree.model.expressions.expression import (
+    APOSTROPHES,
+    CONSTANTS,
+    LONGEST,
+    Expression,
+    Reference,
+    continues_name,
+    digits,
+)
+from momentree.spatial.scalar import FUNCTIONS
+
+MAX_LENGTH = LONGEST
+MAX_DEPTH = 100
+_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # -x*y is (-x)*y, but -x^y is -(x^y)
+_NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
+_STARTS_OPERAND = ("number", "name", "reference", "(")
+_NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and b elsewhere"
+_HINTS = {
+    "=": "an equation a = b is written as a - b",
+    **dict.fromkeys("<>≤≥!≠", _NO_COMPARISON),
+    **dict.fromkeys('"“”', "a text in quotes has no meaning here; an unusual name stands in backquotes: `left hip`"),
+    **dict.fromkeys(APOSTROPHES, "an apostrophe stands right after a name, once, and means its rate: alpha'"),
+    ".": "a name has one component at most, right after it: hull.y",
+    **dict.fromkeys("[]{}", "use parentheses ( )"),
+    **dict.fromkeys("·×∙⋅", "write * for a product"),
+    "÷": "write / for a quotient",
+    "−": "write - for a minus sign",
+    "²": "write ^2",
+    "³": "write ^3",
+    "√": "write sqrt(x)",
+    "°": "write 30*deg",
+}
+
+
+def parse(text: str) -> Expression:
+    """The expression that a text means, or an ExpressionError with the place of the mistake."""
+    if not isinstance(text, str):
+        raise ExpressionError(f"an expression is written as a text, not as {type(text).__name__}")
+    if len(text) > MAX_LENGTH:
+        message = f"an expression of {len(text)} characters is too long; the limit is {MAX_LENGTH}"
+        raise ExpressionError(message, position=MAX_LENGTH)
+    return _Parser(text).whole()
+
+
+class _Token(NamedTuple):
+    kind: str  # "number", "name" (plain, perhaps of a function), "reference", "end", or the sign itself
+    text: str
+    position: int
+    content: Any = None  # float or Reference
+
+
+def _fail(message: str, text: str, position: int) -> NoReturn:
+    raise ExpressionError(message, text, position)
+
+
+# ---- text to tokens
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """One token after the other, each read only when it is asked for, so that the first mistake is found first."""
+    at = 0
+    while True:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        token = _token(text, at)
+        yield token
+        at += len(token.text)
+
+
+def _token(text: str, at: int) -> _Token:
+    if at == len(text):
+        return _Token("end", "", at)
+    if found := _NUMBER.match(text, at):
+        if math.isinf(float(found[0])):
+            _fail(f"{reprlib.repr(found[0])[1:-1]} is too large: not a finite number", text, at)
+        return _Token("number", found[0], at, float(found[0]))
+    if text[at] == "`" or text[at].isidentifier():
+        return _name(text, at)
+    if found := _PUNCTUATION.match(text, at):
+        return _Token("^" if found[0] == "**" else found[0], found[0], at)
+    hint = _HINTS.get(text[at])
+    _fail(f"unexpected character {text[at]!r}{': ' + hint if hint else ''}", text, at)
+
+
+def _name(text: str, start: int) -> _Token:
+    """A name with its component and its apostrophe, without spaces in between."""
+    name, at = _word(text, start)
+    component, rate = "", False
+    if text[at : at + 1] == ".":
+        if not (text[at + 1 : at + 2] == "`" or text[at + 1 : at + 2].isidentifier()):
+            _fail("the name of a component is missing after '.', as in hull.y", text, at)
+        component, at = _word(text, at + 1)
+    if text[at : at + 1] and text[at] in APOSTROPHES:
+        rate, at = True, at + 1
+    written = text[start:at]
+    if written == name:
+        return _Token("name", name, start, Reference(name))
+    if text[start] != "`" and name in CONSTANTS:
+        _fail(f"'{name}' is a number: it has no components and no rate", text, start)
+    if text[start] != "`" and name in FUNCTIONS:
+        _fail(f"'{name}' is a function: write {name}(...)", text, start)
+    return _Token("reference", written, start, Reference(name, component, rate))
+
+
+def _word(text: str, start: int) -> tuple[str, int]:
+    """An identifier, or whatever stands between backquotes; and where it ends."""
+    if text[start] != "`":
+        end = start + 1
+        while end < len(text) and continues_name(text[end]):
+            end += 1
+        return text[start:end], end
+    end = text.find("`", start + 1)
+    if end < 0:
+        _fail("the backquote that ends this name is missing", text, start)
+    if end == start + 1:
+        _fail("there is no name between these backquotes", text, start)
+    return text[start + 1 : end], end + 1
+
+
+# ---- tokens to tree
+
+
+class _Parser:
+    def __init__(self, text: str):
+        self.text = text
+        self.tokens = _tokens(text)
+        self.previous = self.token = next(self.tokens)
+
+    def whole(self) -> Expression:
+        result = self.expression(0, 0)
+        if self.token.kind != "end":
+            self.refuse(self.token)
+        return result
+
+    def expression(self, binding: int, depth: int) -> Expression:
+        """An operand and all operators after it that bind more tightly than `binding`."""
+        left = self.operand(depth)
+        while _BINDING.get(self.token.kind, 0) > binding:
+            sign = self.advance()
+            if sign.kind == "^":  # to the right: a^b^c is a^(b^c)
+                right = self.expression(_BINDING["^"] - 1, self.deeper(depth, sign))
+            else:
+                right = self.expression(_BINDING[sign.kind], depth)
+            left = self.node(sign.kind, (left, right), sign)
+        return left
+
+    def operand(self, depth: int) -> Expression:
+        token = self.advance()
+        match token.kind:
+            case "number" | "reference":
+                return self.node(token.kind, (token.content,), token)
+            case "name":
+                return self.call(token, depth) if self.token.kind == "(" else self.name(token)
+            case "+":
+                return self.expression(_BINDING["negate"], self.deeper(depth, token))
+            case "-":
+                return self.node("negate", (self.expression(_BINDING["negate"], self.deeper(depth, token)),), token)
+            case "(":
+                inside = self.expression(0, self.deeper(depth, token))
+                self.close(token)
+                return inside
+            case "end":
+                what = (
+                    "a number, a name or '(' is expected"
+                    if self.text.strip()
+                    else "there is nothing in this expression"
+                )
+                _fail(f"unexpected end: {what}", self.text, token.position)
+        _fail(f"unexpected '{token.text}': a number, a name or '(' is expected here", self.text, token.position)
+
+    def name(self, token: _Token) -> Expression:
+        if token.text in FUNCTIONS:
+            _fail(f"'{token.text}' is a function: write {token.text}(...)", self.text, token.position)
+        if token.text in CONSTANTS:
+            return self.node("number", (CONSTANTS[token.text],), token)
+        return self.node("reference", (token.content,), token)
+
+    def call(self, function: _Token, depth: int) -> Expression:
+        """A function and its arguments in parentheses."""
+        name = function.text
+        if name not in FUNCTIONS:
+            near = suggestion(name, FUNCTIONS)
+            _fail(f"unknown function '{name}'.{near} A product is written {name}*(...).", self.text, function.position)
+        depth = self.deeper(depth, function)
+        opening = self.advance()
+        arguments = [] if self.token.kind == ")" else [self.expression(0, depth)]
+        while self.token.kind == ",":
+            self.advance()
+            arguments.append(self.expression(0, depth))
+        self.close(opening)
+        if name in ("min", "max") and len(arguments) >= 2:
+            return reduce(lambda a, b: self.node(name, (a, b), function), arguments)
+        if name in ("min", "max"):
+            _fail(f"'{name}' takes 2 or more arguments, not {len(arguments)}", self.text, function.position)
+        return self.node(name, tuple(arguments), function)
+
+    def close(self, opening: _Token) -> None:
+        if self.token.kind == "end":
+            message = f"missing ')' that closes the '(' at place {opening.position}"
+            _fail(message, self.text, self.token.position)
+        if self.token.kind != ")":
+            self.refuse(self.token)
+        self.advance()
+
+    def advance(self) -> _Token:
+        self.previous, self.token = self.token, next(self.tokens) if self.token.kind != "end" else self.token
+        return self.previous
+
+    def deeper(self, depth: int, token: _Token) -> int:
+        if depth == MAX_DEPTH:
+            _fail(f"nested too deep: the limit is {MAX_DEPTH} levels", self.text, token.position)
+        return depth + 1
+
+    def refuse(self, token: _Token) -> NoReturn:
+        """A token that cannot follow a complete operand."""
+        if token.kind in _STARTS_OPERAND:
+            before = self.previous.text
+            message = f"an operator is missing between '{before}' and '{token.text}': write {before}*{token.text}"
+        elif token.kind == ")":
+            message = "unexpected ')': no '(' is open here"
+        else:
+            message = f"unexpected '{token.text}': a comma stands only between the arguments of a function"
+        _fail(message, self.text, token.position)
+
+    def node(self, op: str, args: tuple[Any, ...], token: _Token) -> Expression:
+        """The node, or what is wrong with it and where."""
+        try:
+            return Expression(op, args)
+        except ExpressionError as error:
+            _fail(error.message, self.text, token.position)
+
+
+# ---- printing
+
+
+def written(expression: Expression) -> str:
+    """The canonical text: parse(written(e)) == e."""
+    texts: list[str] = []
+    stack: list[str | Expression] = [expression]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            texts.append(item)
+        else:
+            stack.extend(reversed(_pieces(item)))
+    return "".join(texts)
+
+
+def _pieces(node: Expression) -> list[str | Expression]:
+    """The text of a node around its parts, with parentheses where the parser, or a reader, would go wrong."""
+    op, parts = node.op, node._parts
+    if op == "number":
+        return [digits(node.args[0])]
+    if op == "reference":
+        return [str(node.args[0])]
+    if op in FUNCTIONS:
+        commas = [piece for part in parts for piece in (", ", part)]
+        return [op, "(", *commas[1:], ")"]
+    own = _BINDING[op]
+    if op == "negate":
+        return ["-", *_held(parts[0], own + 1)]
+    left, right = (own + 1, own) if op == "^" else (own, own + 1)
+    sign = f" {op} " if op in "+-" else op
+    return [*_held(parts[0], left), sign, *_held(parts[1], right, after_sign=True)]
+
+
+def _held(part: Expression, binding: int, after_sign: bool = False) -> list[str | Expression]:
+    negative = part.op == "negate" or (part.op == "number" and part.args[0] < 0)
+    own = _BINDING["negate"] if negative else _BINDING.get(part.op, 5)  # all else is held tightest
+    return ["(", part, ")"] if own < binding or (negative and after_sign) else [part]

@@ -1,0 +1,232 @@
+"""What every joint is and may carry; the joints themselves are in joints.py.
+
+A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its rates u
+move M with A u (`axes`, in the axes and at the origin of M), and what it does not let move are its `rows`, in the axes
+of F. `fit` finds the coordinates that come nearest to a given placement, for joints that close a loop.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
+
+from numpy.typing import NDArray
+
+from momentree.model.expressions.expression import Expression
+from momentree.model.values import Mistake, Raw, Values, check_later, checked, not_negative, plain
+from momentree.spatial import REST, ZERO, Axes, Force, Rotation, Scalar, Transform, Vector
+from momentree.spatial.scalar import atan2
+from momentree.spatial.vector import axis_name
+
+Coordinates = Sequence[Scalar] | NDArray[Any]
+# of stops: N/m or N m/rad, and N s/m or N m s/rad; a blow of 1 kg or 1 kg m2 keeps about 0.3 of its speed
+STOPS = (1e4, 100.0)
+
+
+class Prescribed(NamedTuple):
+    """What a prescribed joint does at one time: its coordinates, rates, and the derivatives of the rates."""
+
+    q: tuple[Scalar, ...]
+    u: tuple[Scalar, ...]
+    du: tuple[Scalar, ...]
+
+
+class Row(NamedTuple):
+    """One direction that a joint does not let move: its name, and the force along it in the axes of F."""
+
+    name: str
+    direction: Force
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What every joint may carry, one value for each rate (a single value for joints of one freedom).
+
+    | field   | meaning                                                                                       |
+    |---------|-----------------------------------------------------------------------------------------------|
+    | motion  | prescribed coordinates, laws of t; a ball takes turns about x, then y, then z                 |
+    | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
+    | damping | N s/m or N m s/rad                                                                            |
+    | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
+    | stops   | (stiffness, damping) of what holds it there, one pair or one for each rate; `STOPS` unless given |
+    """
+
+    coordinates: ClassVar[tuple[str, ...]] = ()
+    units: ClassVar[tuple[str, ...]] = ()  # of the coordinates
+    rates: ClassVar[tuple[str, ...]] = ()  # the coordinate's name and a prime, or a name of its own
+    axis_fields: ClassVar[tuple[str, ...]] = ()
+
+    motion: Raw = dataclasses.field(default=None, kw_only=True)
+    spring: Raw = dataclasses.field(default=None, kw_only=True)
+    damping: Raw = dataclasses.field(default=None, kw_only=True)
+    rest: Raw = dataclasses.field(default=None, kw_only=True)
+    limits: Raw = dataclasses.field(default=None, kw_only=True)
+    stops: Raw = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, plain(getattr(self, field.name)))
+
+    # --- kinematics, on resolved joints -----------------------------------------------------------------------------
+
+    def placement(self, q: Coordinates) -> Transform:
+        """X_FM at coordinates q."""
+        raise NotImplementedError
+
+    def axes(self, q: Coordinates) -> Axes:
+        """A(q): M moves with A u, in axes of M."""
+        raise NotImplementedError
+
+    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+        """A' along the motion, component by component in axes of M: zero where the axes are fixed in M."""
+        return Axes([REST] * len(self.rates))
+
+    def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
+        """The coordinates whose placement is nearest to a given one."""
+        raise NotImplementedError
+
+    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+        """What the joint does not let move: (6 - freedom) directions in axes of F, for the origin of M."""
+        raise NotImplementedError
+
+    def reference(self) -> tuple[Scalar, ...]:
+        """The coordinates at which M coincides with F."""
+        return (0.0,) * len(self.coordinates)
+
+    def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
+        """The coordinates after a step along the rates."""
+        return tuple(a + b for a, b in zip(q, step, strict=True))
+
+    def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
+        """The step that `integrate` needs from q to later."""
+        return tuple(b - a for a, b in zip(q, later, strict=True))
+
+    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        """Time derivatives of the coordinates at rates u."""
+        return tuple(u)
+
+    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
+        """Coordinates, rates and their derivatives, for motion laws with these values and time derivatives."""
+        return Prescribed(tuple(laws), tuple(rates), tuple(accelerations))
+
+    # --- what the user wrote ---------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+    @property
+    def velocity_units(self) -> tuple[str, ...]:
+        """The units that integrated velocities have: those of the coordinates, radians for the turning of a ball."""
+        if len(self.coordinates) == len(self.rates):
+            return self.units
+        return ("m",) * (len(self.rates) - 3) + ("rad",) * 3
+
+    @property
+    def freedom(self) -> int:
+        """How many rates are left to the dynamics; a prescribed joint has none."""
+        return 0 if self.motion is not None else len(self.rates)
+
+    def resolved(self, values: Values) -> Self:
+        """The same joint in numbers: unit axes, options as tuples with one value for each rate."""
+        axes = {name: values.axis(getattr(self, name), name) for name in self.axis_fields}
+        motion = None
+        if self.motion is not None:
+            motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
+        hindered = (self.spring, self.damping, self.limits, self.stops)
+        if motion is not None and any(option is not None for option in hindered):
+            raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.", "motion")
+        return self.with_fields(**axes, motion=motion, **self._options(values))
+
+    def with_fields(self, **fields: Any) -> Self:
+        """A copy with resolved fields, which are no longer what a user wrote."""
+        joint = copy.copy(self)
+        for name, value in fields.items():
+            object.__setattr__(joint, name, value)
+        return joint
+
+    def _options(self, values: Values) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        for name in ("spring", "damping", "rest", "limits", "stops"):
+            raw = getattr(self, name)
+            if raw is None:
+                continue
+            if name != "damping" and len(self.coordinates) != len(self.rates):
+                message = f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
+                raise Mistake(message, name)
+            if name == "limits":
+                pairs = (raw,) if len(self.rates) == 1 else self._each(raw, name)
+                options[name] = tuple(_limits(pair, values) for pair in pairs)
+            elif name == "stops":
+                options[name] = tuple(_stop(pair, values) for pair in self._each_stop(raw))
+            else:
+                options[name] = tuple(values.scalar(one, name) for one in self._each(raw, name))
+        for name in ("spring", "damping"):
+            for value in options.get(name, ()):
+                not_negative(value, name)
+        if "rest" in options and "spring" not in options:
+            raise Mistake("has a rest position but no spring. Give spring=.", "rest")
+        if "stops" in options and "limits" not in options:
+            raise Mistake("has stops but no limits to stop at. Give limits=.", "stops")
+        if "limits" in options:
+            options.setdefault("stops", (STOPS,) * len(self.rates))
+        return options
+
+    def _each_stop(self, raw: Raw) -> tuple[Raw, ...]:
+        """A pair for each rate: one for all of them, or one for each."""
+        one = not isinstance(raw, tuple) or not any(isinstance(entry, tuple) for entry in raw)
+        return self._each((raw,) * len(self.rates) if one else raw, "stops")
+
+    def _each(self, raw: Raw, what: str) -> tuple[Raw, ...]:
+        count = len(self.rates)
+        if count == 0:
+            raise Mistake(f"a {self.kind} joint does not move and takes no {what}.", what)
+        entries = raw if isinstance(raw, tuple) else (raw,)
+        if len(entries) != count:
+            counted = f"{len(entries)} value{'s' * (len(entries) != 1)}"
+            message = f"{what} has {counted}; a {self.kind} joint takes {count}: {', '.join(self.rates)}."
+            raise Mistake(message, what)
+        return entries
+
+
+def translations(*directions: Vector) -> tuple[Row, ...]:
+    return tuple(Row(f"translation along {axis_name(n)}", Force(n, ZERO)) for n in directions)
+
+
+def rotations(*directions: Vector) -> tuple[Row, ...]:
+    return tuple(Row(f"rotation about {axis_name(n)}", Force(ZERO, n)) for n in directions)
+
+
+def angle_about(n: Vector, R: Rotation) -> Scalar:
+    """The turn about n that is nearest to R: tan = n.(R32-R23, R13-R31, R21-R12) / (tr R - n.R n)."""
+    a, b, c = R.rows
+    axial = Vector(c.y - b.z, a.z - c.x, b.x - a.y)
+    return atan2(n @ axial, a.x + b.y + c.z - n @ (R @ n))
+
+
+def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise Mistake("limits are a pair (lowest, highest); write -inf or inf where there is none.", "limits")
+    low, high = (one if one in (-math.inf, math.inf) else values.scalar(one, "limits") for one in pair)
+    if isinstance(low, Expression) or isinstance(high, Expression):
+        check_later(_check_limits, low, high)
+    else:
+        _check_limits(low, high)
+    return low, high
+
+
+def _check_limits(low: float, high: float) -> None:
+    if low >= high:
+        raise Mistake(f"limits ({low:g}, {high:g}) leave no room: the first must be the smaller.", "limits")
+
+
+def _stop(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise Mistake("stops are a pair (stiffness, damping), or one pair for each rate.", "stops")
+    stiffness, damping = (values.scalar(one, "stops") for one in pair)
+    checked(stiffness, lambda v: v > 0, "stops", "", "the stiffness must be positive")
+    return stiffness, checked(damping, lambda v: v >= 0, "stops", "", "the damping may not be negative")

@@ -1,0 +1,93 @@
+"""When a run is not to be trusted: it was cut short, its loops open, or energy comes from nowhere.
+
+| measure                                              | limit                                         |
+|------------------------------------------------------|-----------------------------------------------|
+| gap, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
+| velocity of a gap, by size and by the fastest rate    | the same                                      |
+| imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
+|                                                       | and round-off of the largest energy            |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from momentree.assembly.configuration import Array, row_names
+from momentree.assembly.samples import Samples
+
+if TYPE_CHECKING:
+    from momentree.results.run import Run
+
+GAP, GAP_BY_TOLERANCE = 1e-6, 100.0
+IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
+ROUND_OFF = 1e-12
+RTOL = 1e-8  # of a simulation that has none
+
+
+def warnings_of(run: Run) -> Iterator[str]:
+    """Each with its time, its culprit and the way out."""
+    end = run.end
+    if end.reason == "failed":
+        yield f"the simulation failed at t = {end.t:.9g} s: {end.message or 'no reason is known.'}"
+    if end.reason == "interrupted":
+        until = run.settings.get("t_end")
+        yield f"the simulation was interrupted at t = {end.t:g} s{f' of {until:g} s' if until is not None else ''}."
+    yield from _opened(run)
+    yield from _out_of_balance(run)
+
+
+def tolerance(run: Run) -> float:
+    """The relative tolerance that the simulation was asked for."""
+    asked = run.settings.get("rtol")
+    return float(asked) if isinstance(asked, (int, float)) else RTOL
+
+
+def _opened(run: Run) -> Iterator[str]:
+    if not len(run.t) or not (run.mechanism.loops or run.mechanism.closures):
+        return
+    limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size)
+    size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
+    gaps, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
+    for what, unit, relative, measure in (
+        ("gap", "m or rad", gaps, run.closure),
+        ("velocity", "m/s or rad/s", velocities, run.closure_rate),
+    ):
+        worst = _worst(relative.max(axis=1))
+        if not relative[worst].max() <= limit:
+            yield (
+                f"{_culprit(run, worst, what)} opens: {what} {measure[worst]:.3g} {unit} at t = {run.t[worst]:g} s, "
+                f'more than {limit:.1e} of its size. Use closure="project" or a smaller rtol.'
+            )
+            return  # what opens also moves
+
+
+def _culprit(run: Run, index: int, what: str) -> str:
+    """The row that is farthest from closed: "C: translation along x"."""
+    part = slice(index, index + 1)
+    with np.errstate(all="ignore"):
+        at = Samples(run.mechanism, run.q[part], run.v[part], run.t[part])
+        rows = np.abs(at.gaps() if what == "gap" else at.velocities())[0]
+    return f"'{row_names(run.mechanism, on_rates=what != 'gap')[_worst(rows)]}'"
+
+
+def _out_of_balance(run: Run) -> Iterator[str]:
+    account = run.energy
+    if not len(run.t):
+        return
+    part = max(IMBALANCE_BY_TOLERANCE * tolerance(run), IMBALANCE)
+    largest = float(np.abs(account.kinetic).max() + np.abs(account.potential).max())
+    if not account.error <= part * account.through + ROUND_OFF * largest:
+        worst = _worst(np.abs(account.balance))
+        yield (
+            f"energy is out of balance by {account.error:.3g} J at t = {run.t[worst]:g} s; {account.through:.3g} J "
+            f"went through, and {part:.1e} of that is allowed. Use a smaller rtol or step."
+        )
+
+
+def _worst(values: Array) -> int:
+    """Where the largest is; before it, the first that is no number."""
+    unknown = np.flatnonzero(~np.isfinite(values))
+    return int(unknown[0]) if len(unknown) else int(values.argmax())

@@ -1,0 +1,333 @@
+"""From a simulation to a Run, so that nothing computed is lost: what is kept on disk is there whole or not at all.
+
+With a path, samples and checkpoints go into a folder beside the file about once a second (parts.py); at the end they
+become the file, and the folder is deleted. A process may be killed at any moment: `resume_run` goes on from the last
+whole chunk, and the file is the same, bit for bit, as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.assembly.samples import Samples
+from momentree.assembly.state import State
+from momentree.errors import MomentreeError
+from momentree.files import loads
+from momentree.files.atomic_write import destination, reason_of, source
+from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
+from momentree.results.global_error import error_of
+from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
+from momentree.results.run_files import write
+from momentree.simulate.blocks import Block, End, Setting, Simulation, Statistics
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+SECONDS = 1.0  # of computing after which samples are written, or
+SAMPLES = 200_000  # so many of them
+Where = str | os.PathLike[str]
+Progress = Callable[[float, float], None]  # called with the time (s) and the largest gap (m, rad) after each block
+
+
+def record(simulation: Simulation, path: Where | None = None, progress: Progress | bool | None = None) -> Run:
+    """Run a simulation to its end; with a path, into a NetCDF file that survives whatever happens.
+
+    | argument | meaning                                                                                        |
+    |----------|------------------------------------------------------------------------------------------------|
+    | path     | run.nc: written at the end, kept in run.nc.parts until then                                    |
+    | progress | None: a bar on a terminal, once it takes more than a moment; False: none; or called with (t, gap) |
+
+    Ctrl-C ends it after the block that is being computed; the run then says "interrupted", and keeps what there is.
+    """
+    if path is None:
+        return _Recording(simulation, None, progress).run()
+    parts = Parts.begin(destination(path), _manifest(simulation))
+    with contextlib.closing(parts):
+        return _Recording(simulation, parts, progress).run()
+
+
+def resume_run(
+    path: Where, progress: Progress | bool | None = None, make: Callable[..., Simulation] | None = None
+) -> Run:
+    """Go on with a run that was interrupted or killed while it was written to this file; a finished one is loaded.
+
+    `make(system, start, **settings)` makes the simulation anew; that of Momentree by default.
+    """
+    path = source(path)
+    if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
+        Parts.discard(path)
+        return load_run(path)
+    parts = Parts.open(path)
+    if parts.dropped:
+        told = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
+        warnings.warn(RunWarning(f"{told} from t = {parts.reached:g} s."), stacklevel=2)
+    with contextlib.closing(parts):
+        simulation = _made_again(parts, make or _simulation)
+        return _Recording(simulation, parts, progress).run()
+
+
+def _manifest(simulation: Simulation) -> Manifest:
+    from momentree import __version__
+
+    system, start = simulation.system, simulation.start
+    made_with = (dict(simulation.settings), tuple(simulation.meters))
+    q, v = (tuple(float(x) for x in values) for values in (start.q, start.v))
+    about = (*made_with, float(start.t), q, v, __version__, getattr(system, "code", None))
+    return Manifest(text_of(system), system.mechanism.free, *about)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a run, finished or not, was begun with."""
+
+    model: str
+    settings: Mapping[str, Setting]
+    q: Sequence[float]
+    v: Sequence[float]
+    t: float
+
+    def starts_at(self, state: State) -> bool:
+        """Whether this is the very state that it started from."""
+        return self.t == state.t and np.array_equal(self.q, state.q) and np.array_equal(self.v, state.v)
+
+
+def begun(path: Path) -> Begun | None:
+    """What the run at a path was begun with; None if there is no run."""
+    path = source(path)
+    if os.path.exists(folder_of(path) / MANIFEST):
+        told = read_parts(path)[0]
+        return Begun(told.model, told.settings, told.q, told.v, told.t)
+    if not os.path.exists(path):
+        return None
+    run = load_run(path)
+    return Begun(run.model, run.settings, run.q[0], run.v[0], float(run.t[0])) if len(run.t) else None
+
+
+def _simulation(system: System, start: State, **settings: Any) -> Simulation:
+    from momentree.simulate.simulation import simulation
+
+    return simulation(system, start, **settings)
+
+
+def _made_again(parts: Parts, make: Callable[..., Simulation]) -> Simulation:
+    """The simulation as it was after the last whole chunk."""
+    told = parts.manifest
+    system = loads(told.model, f"the model in {parts.folder}").build(told.free, told.code)
+    start = State(system.mechanism.at_defaults(), np.array(told.q), np.array(told.v), told.t)
+    simulation = make(system, start, **told.settings)
+    if parts.chunks:
+        simulation.restore(parts.chunks[-1].checkpoint)
+    return simulation
+
+
+class _Recording:
+    """One simulation on its way to the end.
+
+    | field   | meaning                                                     |
+    |---------|-------------------------------------------------------------|
+    | blocks  | all that was computed                                       |
+    | pending | how many of them, the last, are not on the disk yet         |
+    | after   | checkpoint and statistics after the last of them            |
+    """
+
+    def __init__(self, simulation: Simulation, parts: Parts | None, progress: Progress | bool | None):
+        self.simulation, self.parts, self.progress = simulation, parts, progress
+        self.mechanism = simulation.system.mechanism.at_defaults()
+        chunks = parts.chunks if parts else []
+        self.blocks, self.pending, self.written = [chunk.block for chunk in chunks], 0, time.monotonic()
+        self.end = chunks[-1].end if chunks else None
+        self.after: tuple[dict[str, NDArray[Any]], Statistics] = (
+            (chunks[-1].checkpoint, chunks[-1].statistics) if chunks else ({}, simulation.statistics)
+        )
+
+    def run(self) -> Run:
+        """Compute to the end, keep it, and say what is wrong with it."""
+        if self.end is None:
+            self._compute()
+        run = self._verified(self._so_far())
+        if self.parts is not None and self.end is not None and self.end.reason != "interrupted":
+            self._finish(run)
+        for message in run.warnings:
+            warnings.warn(RunWarning(f"{run.mechanism.name}: {message}"), stacklevel=4)
+        return run
+
+    def _verified(self, run: Run) -> Run:
+        """The run with an estimate of its error, where the simulation makes one; without it if that is interrupted."""
+        if not (self.simulation.settings.get("verify") and len(run.t)) or run.end.reason == "interrupted":
+            return run
+        with contextlib.suppress(KeyboardInterrupt):
+            return run.known(error=error_of(cast(Any, self.simulation), run))
+        return run
+
+    # --- computing ---
+
+    def _compute(self) -> None:
+        with _interrupts() as asked, self._shown() as show:
+            while self.end is None:
+                if asked():
+                    self.end = End("interrupted", self._t)
+                    break
+                self._advance()
+                show(self)
+                if self._due():
+                    self._flush()
+        if self.end is not None and self.end.reason == "interrupted":
+            self._flush()
+
+    def _advance(self) -> None:
+        """The next block; whatever goes wrong, what was there before is kept."""
+        try:
+            block = self.simulation.advance()
+        except KeyboardInterrupt:  # it may be anywhere within a step; the last checkpoint is not
+            self.end = End("interrupted", self._t)
+            return
+        except Exception as error:
+            self._rescue(error)
+            raise
+        if block is not None and len(block):
+            self.blocks.append(Block(*(np.array(getattr(block, name)) for name in ("t", "q", "v", "work"))))
+            self.pending += 1
+        checkpoint = {name: np.array(array) for name, array in self.simulation.checkpoint().items()}
+        self.after = (checkpoint, self.simulation.statistics)
+        self.end = self.simulation.end
+        if block is None and self.end is None:
+            raise RuntimeError("the simulation gave no block and no end")
+
+    def _rescue(self, error: Exception) -> None:
+        """Keep what there is, and say where."""
+        with contextlib.suppress(RunError):
+            self._flush()
+        run = self._so_far(End("failed", self._t, str(error)))
+        if isinstance(error, MomentreeError):
+            raise RunError(f"{error} {self._kept()}", run) from error
+        error.add_note(self._kept())
+        error.run = run  # type: ignore[attr-defined]
+
+    @property
+    def _t(self) -> float:
+        """The time reached."""
+        return float(self.blocks[-1].t[-1]) if self.blocks else float(self.simulation.t_start)
+
+    # --- keeping ---
+
+    def _due(self) -> bool:
+        if self.parts is None or not self.pending:
+            return False
+        count = sum(map(len, self.blocks[-self.pending :]))
+        return count >= SAMPLES or time.monotonic() - self.written >= SECONDS
+
+    def _flush(self) -> None:
+        """Write what is not on the disk yet; an end that is none, an interruption, is not written."""
+        final = self.end if self.end is not None and self.end.reason != "interrupted" else None
+        if self.parts is None or not (self.pending or final):
+            return
+        checkpoint, statistics = self.after
+        told = self.parts.manifest
+        pending = self.blocks[len(self.blocks) - self.pending :]
+        block = Block.joined(pending, len(told.q), len(told.v), len(told.meters))
+        try:
+            self.parts.append(Chunk(block, checkpoint, statistics, final))
+        except OSError as error:
+            message = f"{self.parts.folder}: cannot be written: {reason_of(error)}. {self._kept()}"
+            raise RunError(message, self._so_far()) from None
+        self.blocks[len(self.blocks) - self.pending :] = [block] if self.pending else []
+        self.pending, self.written = 0, time.monotonic()
+
+    def _finish(self, run: Run) -> None:
+        """The chunks become the file; a run that was over before the first was due needs none."""
+        assert self.parts is not None
+        if self.parts.chunks and self.parts.chunks[-1].end is None:
+            self._flush()
+        try:
+            self.parts.confirm()
+            write(run, self.parts.path, self.parts.folder / f"{WHOLE}.part")
+        except OSError as error:
+            message = f"{self.parts.path}: cannot be written: {reason_of(error)}. {self._kept()}"
+            raise RunError(message, run) from None
+        self.parts.delete()
+
+    def _kept(self) -> str:
+        """What is kept, and where."""
+        memory = f"All that was computed, up to t = {self._t:g} s, is in memory, as `run` of this error"
+        if self.parts is None:
+            return f"{memory}."
+        on_disk = [chunk for chunk in self.parts.chunks if len(chunk.block)]
+        if not on_disk or not self.parts.folder.is_dir():
+            return f"{memory}; nothing of it is on the disk."
+        return (
+            f"{memory}; {self.parts.folder} has it up to t = {on_disk[-1].block.t[-1]:g} s. "
+            f"Continue with {how_to_continue(self.parts.path)}."
+        )
+
+    def _so_far(self, end: End | None = None) -> Run:
+        return _run_of(self.simulation, self.blocks, end or self.end, self.after[1])
+
+    # --- showing ---
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[Callable[[_Recording], None]]:
+        """What is called after each block."""
+        if callable(self.progress):
+            told = self.progress
+            yield lambda recording: told(recording._t, recording.gap())
+            return
+        from momentree.look.progress import bar
+
+        with bar(self.simulation.t_start, self.simulation.t_end, self.progress) as show:
+            yield lambda recording: show(recording._t, recording.gap)
+
+    def gap(self) -> float:
+        """The largest gap now (m, rad)."""
+        last = self.blocks[-1]
+        with np.errstate(all="ignore"):
+            found = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).gaps()
+        return float(np.abs(found).max(initial=0.0))
+
+
+def how_to_continue(path: Path) -> str:
+    """What to call, and what to type."""
+    return f'momentree.resume_run("{path}"), or `momentree run --resume -o {path}`'
+
+
+def _run_of(simulation: Simulation, blocks: list[Block], end: End | None, statistics: Statistics | None = None) -> Run:
+    """A run of these blocks; without an end, it was interrupted."""
+    system, meters = simulation.system, tuple(simulation.meters)
+    samples = Block.joined(blocks, system.nq, system.nv, len(meters))
+    t = float(samples.t[-1]) if len(samples) else float(simulation.t_start)
+    told = (meters, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
+    return Run.of(system, samples, *told)
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is remembered for the end of the block, a second one acts at once; elsewhere than in the main thread, and
+    where somebody else takes care of it, nothing is changed.
+    """
+    asked: list[bool] = []
+
+    def remember(signum: int, frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(True)
+
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

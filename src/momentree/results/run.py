@@ -1,0 +1,355 @@
+"""Run: a motion that was computed, with everything that says how far it can be trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from momentree.assembly.configuration import Array
+from momentree.assembly.samples import Samples, in_batches
+from momentree.assembly.state import State
+from momentree.errors import MomentreeError, suggestion
+from momentree.files import dumps, loads
+from momentree.model.model import as_frame
+from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
+from momentree.simulate.events import latched
+from momentree.structure.locked_joints import left_free, locked
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+    from momentree.results.global_error import ErrorEstimate
+    from momentree.structure.mechanism import Mechanism
+    from momentree.system import System
+
+
+class RunWarning(UserWarning):
+    """A run that is not to be trusted as it is: open loops, energy out of balance, or cut short."""
+
+
+class RunError(MomentreeError):
+    """A run could not be completed or kept; what was computed until then is in `run`."""
+
+    def __init__(self, message: str, run: Run):
+        self.run = run
+        super().__init__(message)
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """The energy of a run over time (J): total - total(0) = work of all meters + balance, which should be 0.
+
+    | field     | meaning                                                            |
+    |-----------|--------------------------------------------------------------------|
+    | kinetic   | of all bodies                                                      |
+    | potential | of gravity, springs, stops and contacts                            |
+    | work      | name of a meter -> work done by it so far                          |
+    """
+
+    kinetic: Array
+    potential: Array
+    work: Mapping[str, Array]
+
+    @property
+    def total(self) -> Array:
+        """Kinetic and potential energy together."""
+        return self.kinetic + self.potential
+
+    @cached_property
+    def balance(self) -> Array:
+        """What the account cannot explain."""
+        total = self.total
+        return total - total[:1] - sum(self.work.values(), start=np.zeros_like(total))
+
+    @property
+    def through(self) -> float:
+        """The energy that went through: largest kinetic, range of potential, and of the work of each meter."""
+        ranges = [float(np.ptp(part)) for part in (self.potential, *self.work.values()) if len(part)]
+        return float(self.kinetic.max(initial=0.0)) + sum(ranges)
+
+    @property
+    def error(self) -> float:
+        """The largest imbalance."""
+        return float(np.abs(self.balance).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A motion over time: `run["A"]` is a joint's coordinate, `run.rate("A")` its rate, `run.energy` the account.
+
+    | field      | meaning                                                          |
+    |------------|------------------------------------------------------------------|
+    | samples    | t, q, v and work as they were computed                           |
+    | meters     | the accounts of work                                             |
+    | settings   | what the simulation was made with                                |
+    | statistics | steps, evaluations                                               |
+    | end        | when and why it ended                                            |
+    | model      | the text of the model's file, with the parameters of this run     |
+    | free       | parameters that were left open when the model was built          |
+    | version    | of the Momentree that computed it                                |
+    """
+
+    samples: Block = field(repr=False)
+    meters: tuple[Meter, ...]
+    settings: Mapping[str, Setting]
+    statistics: Statistics
+    end: End
+    model: str = field(repr=False)
+    free: tuple[str, ...] = ()
+    version: str = ""
+
+    @property
+    def t(self) -> Array:
+        """Time (s), k."""
+        return self.samples.t
+
+    @property
+    def q(self) -> Array:
+        """Coordinates of the tree (m, rad), k x nq."""
+        return self.samples.q
+
+    @property
+    def v(self) -> Array:
+        """Rates of the tree (m/s, rad/s), k x nv."""
+        return self.samples.v
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters that were left free, and the values with which it was simulated."""
+        return self.system.parameters
+
+    @cached_property
+    def system(self) -> System:
+        """What moved, built anew from the model's text where the run came from a file."""
+        if not self.model:
+            raise MomentreeError("the run has no model: what its model holds cannot be written as text.")
+        return loads(self.model, "the model of the run").build(free=self.free)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The same in floats, free parameters at the values of this run."""
+        return self.system.mechanism.at_defaults()
+
+    # --- by name ---
+
+    def __getitem__(self, joint: str) -> Array:
+        """The coordinates of any joint over time: k, or k x n where it has several.
+
+        The angles of a joint that closes a loop are counted on from turn to turn.
+        """
+        known = self._known(joint)
+        found = self._each(lambda samples: samples.coordinates_of(known))
+        place = self.mechanism.by_joint[known]
+        if place.connection is not None and place in self.mechanism.loops:
+            for i, unit in enumerate(place.connection.joint.units):
+                if unit == "rad":
+                    found[:, i] = np.unwrap(found[:, i])
+        return _single(found)
+
+    def rate(self, joint: str) -> Array:
+        """The rates of any joint over time: k, or k x n."""
+        known = self._known(joint)
+        return _single(self._each(lambda samples: samples.rates_of(known)))
+
+    def position(self, frame: Any) -> Array:
+        """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
+        attached = self.mechanism.attach(as_frame(frame))
+        return self._each(lambda samples: samples.position(attached))
+
+    def state(self, index: int = -1) -> State:
+        """The state at one sample, the last by default: the start of another run."""
+        if not -len(self.t) <= index < len(self.t):
+            raise MomentreeError(f"the run has {len(self.t)} samples; there is none with the index {index}.")
+        return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
+
+    def reactions(self, joint: str) -> Array:
+        """What a joint does to its second body, k x 6: force (N) and moment (N m), in inertial axes.
+
+        All that passes through it: what holds the body, drives it, and acts by springs and dampers of the joint. The
+        moment is about the origin of the joint's second frame. Where rows of loops are redundant, some of it is
+        undetermined, and the shortest multipliers of each loop are taken (docs/results.md).
+        """
+        known = self._known(joint)
+        if self.mechanism.closures:
+            names = ", ".join(f"'{closure.name}'" for closure in self.mechanism.closures)
+            message = f"reactions are not computed under the constraints {names}"
+            raise MomentreeError(f"joint '{known}': {message}. Use joints instead.")
+        found = np.empty((len(self.t), 6))
+        for part, held in self._phases():
+            found[part] = self._each(lambda samples: samples.reactions(known), part, held)
+        return found
+
+    def contact_force(self, contact: str) -> Array:
+        """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
+        touches = {touch.name: touch for touch in self.mechanism.contacts}
+        if contact not in touches:
+            raise MomentreeError(f"there is no contact '{contact}'.{suggestion(contact, touches)}")
+        return self._each(lambda samples: samples.contact_force(touches[contact]))
+
+    # --- how far it can be trusted ---
+
+    @cached_property
+    def energy(self) -> Account:
+        """Kinetic, potential and total energy, the work of each meter, and the balance (J)."""
+        parts = self._each(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
+        return self._account(parts[:, 0], parts[:, 1])
+
+    @cached_property
+    def closure(self) -> Array:
+        """The largest gap of any loop or holonomic constraint (m, rad), k."""
+        return self.openings[:, :2].max(axis=1)
+
+    @cached_property
+    def closure_rate(self) -> Array:
+        """The largest velocity at which any loop or constraint opens (m/s, rad/s), k."""
+        return self.openings[:, 2:].max(axis=1)
+
+    @cached_property
+    def openings(self) -> Array:
+        """The largest gap in m, gap in rad, and velocities of both, of loops and constraints; k x 4."""
+        return self._each(lambda samples: samples.openings())
+
+    @cached_property
+    def error(self) -> ErrorEstimate | None:
+        """An estimate of the global error, of a run that was made with `verify=True`; None of others."""
+        return None
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Everything that is wrong with it, nothing if it can be trusted (docs/results.md has the limits)."""
+        from momentree.results.diagnostics import warnings_of
+
+        return tuple(warnings_of(self))
+
+    # --- onwards ---
+
+    @cached_property
+    def data(self) -> xarray.Dataset:
+        """Everything with names and units: dims time, coordinate, rate, meter (docs/results.md)."""
+        from momentree.results.run_files import dataset
+
+        return dataset(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a NetCDF file, from which `load_run` gives it back to the last bit."""
+        from momentree.results.run_files import save
+
+        save(self, Path(path))
+
+    def plot(self, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None) -> Figure:
+        """Coordinates by joint and the account of energy, as a figure; saved if a path is given (.svg, .png, .pdf)."""
+        from momentree.look.run_picture import draw_run
+
+        return draw_run(self, path, joints)
+
+    def __str__(self) -> str:
+        from momentree.look.run_tables import run_summary
+
+        return run_summary(self)
+
+    # --- inside ---
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        samples: Block,
+        meters: tuple[Meter, ...],
+        settings: Mapping[str, Setting],
+        statistics: Statistics,
+        end: End,
+    ) -> Run:
+        """The run of a system at hand."""
+        from momentree import __version__
+
+        told = (meters, dict(settings), statistics, end, text_of(system))
+        run = cls(samples, *told, system.mechanism.free, __version__)
+        vars(run)["system"] = system
+        return run
+
+    def known(self, **measured: Any) -> Run:
+        """The same run with measures that need not be computed again."""
+        vars(self).update(measured)
+        return self
+
+    def _account(self, kinetic: Array, potential: Array) -> Account:
+        names = unlike([meter.name for meter in self.meters])
+        return Account(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
+
+    def _each(
+        self, measure: Callable[[Samples], Array], among: slice = slice(None), held: Mapping[int, float] | None = None
+    ) -> Array:
+        """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
+
+        Joints that are `held` do not count as free: their coordinates and rates are left out.
+        """
+        mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
+        parts = in_batches(len(t)) or [slice(0, 0)]
+        with np.errstate(all="ignore"):
+            if not held and len(t) == len(self.t) and len(parts) == 1:
+                return measure(self._all)
+            if held:
+                coordinates, rates = left_free(mechanism, held)
+                mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, rates]
+            return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
+
+    @cached_property
+    def _all(self) -> Samples:
+        """All samples, of a run that is not long: what was found of them for one measure serves the next."""
+        return Samples(self.mechanism, self.q, self.v, self.t)
+
+    def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
+        """Samples between blows of latches, and the joints that are held there: bodies by number, and where.
+
+        A blow has two samples at the same time, before and after it.
+        """
+        latches = {event.name: event for event in latched(self.mechanism)}
+        again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
+        begun, held = 0, dict[int, float]()
+        for name, at in self.end.events:
+            after = again[self.t[again] >= at]
+            if name in latches and len(after):
+                yield slice(begun, int(after[0])), dict(held)
+                begun, held = int(after[0]), {**held, latches[name].latch: latches[name].at}
+        yield slice(begun, len(self.t)), held
+
+    def _known(self, joint: str) -> str:
+        if joint not in self.mechanism.by_joint:
+            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
+        return joint
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """The run in a NetCDF file, as it was saved; of one that was not finished, what is there so far."""
+    from momentree.results.run_files import load
+
+    return load(Path(path))
+
+
+def text_of(system: System) -> str:
+    """The model's file as text; "" if it holds what no text can."""
+    try:
+        return dumps(system._model)
+    except (TypeError, ValueError):
+        return ""
+
+
+def unlike(names: Sequence[str]) -> list[str]:
+    """The names, those that come again with their number: "force", "force (2)"."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found
+
+
+def _single(values: Array) -> Array:
+    return values[:, 0] if values.shape[1] == 1 else values

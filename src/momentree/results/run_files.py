@@ -1,0 +1,207 @@
+"""A Run as a NetCDF file, and back: what is saved loads equal, to the last bit."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import io
+import json
+import mmap
+import os
+import stat
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from momentree.errors import MomentreeError
+from momentree.files.atomic_write import printable, reason_of, source, write_whole
+from momentree.results.checkpoints import folder_of, read_parts
+from momentree.results.checksum import Damaged, checksum_line, has_checksum
+from momentree.results.global_error import ErrorEstimate
+from momentree.results.run import Run, RunError, RunWarning
+from momentree.results.separate_reader import fresh_copy
+from momentree.simulate.blocks import Block, End, Meter, Statistics
+
+if TYPE_CHECKING:
+    import xarray
+
+FORMAT, CHECKED = 1, 2  # of a file without a checksum, as in earlier versions, and with one
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+WHERE = "SHA-256, in the last line of the file"  # as the file itself says
+RESTORE = "Restore it from a copy, or compute it again."
+CUT_SHORT = "is damaged: its checksum (SHA-256) is not there. It was cut short, or changed by another program."
+UNNOTICED = "has no checksum, as files of earlier versions: damage would not be noticed. Save it again."
+MEASURED = {"kinetic": "J", "potential": "J", "balance": "J", "closure": "m or rad", "closure_rate": "m/s or rad/s"}
+
+
+def dataset(run: Run) -> xarray.Dataset:
+    """The run with names and units; texts and tables as JSON in the attributes.
+
+    | variable                       | dims             | unit                             |
+    |--------------------------------|------------------|----------------------------------|
+    | q, v                           | time, coordinate; time, rate | `coordinate_unit`, `rate_unit` |
+    | work                           | time, meter      | J                                |
+    | kinetic, potential, balance    | time             | J                                |
+    | closure, closure_rate          | time             | m or rad; m/s or rad/s           |
+    """
+    import xarray
+
+    moving = [body.connection for body in run.mechanism.bodies if not body.laws]
+    units = [unit for connection in moving for unit in connection.joint.units]
+    speeds = [f"{unit}/s" for connection in moving for unit in connection.joint.velocity_units]
+    measured = {name: getattr(run.energy, name, None) for name in ("kinetic", "potential", "balance")}
+    measured.update({name: getattr(run, name) for name in ("closure", "closure_rate")})
+    variables: dict[str, Any] = {
+        "q": (("time", "coordinate"), run.q),
+        "v": (("time", "rate"), run.v),
+        "work": (("time", "meter"), run.samples.work, {"units": "J"}),
+        **{name: ("time", measured[name], {"units": unit}) for name, unit in MEASURED.items()},
+    }
+    coordinates: dict[str, Any] = {
+        "time": ("time", run.t, {"units": "s"}),
+        "coordinate": ("coordinate", _texts(map(str, run.mechanism.coordinates))),
+        "coordinate_unit": ("coordinate", _texts(units)),
+        "rate": ("rate", _texts(map(str, run.mechanism.rates))),
+        "rate_unit": ("rate", _texts(speeds)),
+        "meter": ("meter", _texts(meter.name for meter in run.meters)),
+        "meter_kind": ("meter", _texts(meter.kind for meter in run.meters)),
+    }
+    return xarray.Dataset(variables, coordinates, _told(run))
+
+
+def content(run: Run) -> tuple[memoryview, bytes]:
+    """The bytes of the file, and the line with their checksum."""
+    data = run.data.assign_attrs(format=CHECKED, checksum=WHERE)
+    told = memoryview(data.to_netcdf(engine="h5netcdf"))
+    return told, checksum_line(told)
+
+
+def write(run: Run, path: Path, part: Path | None = None) -> None:
+    """Write the file whole or not at all, first under another name; OSError if that is impossible."""
+    write_whole(path, *content(run), part=part)
+
+
+def save(run: Run, path: Path) -> None:
+    """Write the file whole or not at all."""
+    try:
+        write(run, path)
+    except OSError as error:
+        if error.errno == errno.EISDIR:
+            raise RunError(f"{path}: is a folder. Name a file in it, such as {path / 'run.nc'}.", run) from None
+        message = f"{printable(path)}: cannot be written: {reason_of(error)}."
+        raise RunError(f"{message} The run is still in memory: save it elsewhere.", run) from None
+
+
+def load(path: Path) -> Run:
+    """The run in a file; if there is none but its folder of parts, what is there so far."""
+    target = source(path)
+    if not os.path.exists(target) and os.path.isdir(folder_of(target)):
+        try:
+            return unfinished(target)
+        except MomentreeError:
+            if not os.path.exists(target):  # otherwise it has just been finished
+                raise
+    try:
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file but a folder, a pipe or a device")
+        with target.open("rb") as file:
+            return _loaded(file, printable(path))
+    except FileNotFoundError:
+        raise MomentreeError(f"{printable(path)}: there is no such file.") from None
+    except OSError as error:
+        raise MomentreeError(f"{printable(path)}: cannot be read: {reason_of(error)}.") from None
+
+
+def _loaded(file: BinaryIO, name: str) -> Run:
+    """The run in an open file; where it has a checksum, that is found right before HDF5 sees the file."""
+    try:
+        checked = has_checksum(file)
+        data = _opened(file if checked else io.BytesIO(_fresh(file)))
+        if int(data.attrs["format"]) > CHECKED:
+            raise MomentreeError(f"{name}: was written by a later version of Momentree, which can read it.")
+        if checked != (data.attrs["format"] == CHECKED):
+            raise Damaged(CUT_SHORT)
+        run = _run(data)
+    except Damaged as error:
+        raise MomentreeError(f"{name}: {error} {RESTORE}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise MomentreeError(f"{name}: is damaged, or no run of Momentree.") from None
+    if not checked:
+        warnings.warn(RunWarning(f"{name}: {UNNOTICED}"), stacklevel=4)
+    return run
+
+
+def _opened(file: BinaryIO) -> xarray.Dataset:
+    import xarray
+
+    with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as found:
+        return found.load()
+
+
+def _fresh(file: BinaryIO) -> bytes:
+    """A copy of a file that has no checksum, made where HDF5 may fail; ValueError if it is none of NetCDF."""
+    file.seek(0)
+    if file.read(8) != SIGNATURE:
+        raise ValueError("not HDF5")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as seen:
+        if seen.find(WHERE.encode()) >= 0:
+            raise Damaged(CUT_SHORT)
+    copy = fresh_copy(file)
+    if copy is None:
+        raise ValueError("not readable")
+    return copy
+
+
+def unfinished(path: Path) -> Run:
+    """What an unfinished run has on the disk; if a chunk is damaged, a RunError with what is before it."""
+    manifest, chunks, damaged = read_parts(path)
+    blocks = [chunk.block for chunk in chunks]
+    samples = Block.joined(blocks, len(manifest.q), len(manifest.v), len(manifest.meters))
+    statistics, end = (chunks[-1].statistics, chunks[-1].end) if chunks else (Statistics(), None)
+    end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t)
+    told = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
+    run = Run(samples, manifest.meters, *told)
+    if damaged:
+        raise RunError(
+            f"{printable(folder_of(path) / damaged[0])}: is damaged; what is whole, up to t = {end.t:g} s, is `run` of "
+            f'this error. momentree.resume_run("{printable(path)}") computes the rest again.',
+            run,
+        )
+    return run
+
+
+def _told(run: Run) -> dict[str, str | int]:
+    tables = {
+        "settings": dict(run.settings),
+        "statistics": dataclasses.asdict(run.statistics),
+        "end": dataclasses.asdict(run.end),
+        "free": run.free,
+        "parameters": run.parameters,
+        "warnings": run.warnings,
+        "error": run.error and dataclasses.asdict(run.error),
+    }
+    texts = {name: json.dumps(table) for name, table in tables.items()}
+    return {"format": FORMAT, "momentree": run.version, "name": run.mechanism.name, **texts, "model": run.model}
+
+
+def _run(data: xarray.Dataset) -> Run:
+    told = {name: json.loads(data.attrs[name]) for name in ("settings", "statistics", "end", "free", "warnings")}
+    columns = [np.array(data[name].values, dtype=float) for name in ("time", "q", "v", "work")]
+    meters = [Meter(str(name), str(kind)) for name, kind in zip(data.meter.values, data.meter_kind.values, strict=True)]
+    end = End(**{**told["end"], "events": tuple((name, t) for name, t in told["end"]["events"])})
+    about = (told["settings"], Statistics(**told["statistics"]), end, data.attrs["model"], tuple(told["free"]))
+    run = Run(Block(*columns), tuple(meters), *about, data.attrs["momentree"])
+    measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
+    account = run._account(measured["kinetic"], measured["potential"])
+    known: dict[str, Any] = {name: measured[name] for name in ("closure", "closure_rate")}
+    error = json.loads(data.attrs.get("error", "null"))  # which runs have from this version on
+    known["error"] = error and ErrorEstimate(**error)
+    return run.known(energy=account, warnings=tuple(told["warnings"]), **known)
+
+
+def _texts(names: Any) -> Any:
+    return np.array(list(names), dtype=object)

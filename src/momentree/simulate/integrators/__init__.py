@@ -1,1 +1,0 @@
-"""Integrators in machine code: explicit, implicit, structure-preserving."""

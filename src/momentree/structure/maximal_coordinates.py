@@ -1,0 +1,99 @@
+"""The same mechanism with its bodies apart: each placed by itself, and the joints of the tree closing loops.
+
+A body whose joints, from the ground on, let it move in one plane only is placed in that plane (x, y, angle), any other
+in space (position, quaternion). Two kinds of bodies stay on the joints that they have in the tree: those that these
+move as prescribed, and those that have no inertia along a freedom of their own, such as massless carriers, with what
+they carry if need be. Bodies keep their numbers and frames.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import NamedTuple
+
+from momentree.model.elements import Connection
+from momentree.model.frames import GROUND, Frame
+from momentree.model.joint_type import Joint
+from momentree.model.joint_types import Free, Planar
+from momentree.spatial import Transform
+from momentree.structure.determinacy import undetermined
+from momentree.structure.loop_constraints import planes_from_ground
+from momentree.structure.mechanism import Attached, Loop, Mechanism, TreeBody
+
+
+class Angle(NamedTuple):
+    """An angle of a joint that closes a loop: the number of the loop, and its place among the joint's coordinates."""
+
+    loop: int
+    place: int
+
+
+def apart(mechanism: Mechanism) -> Mechanism:
+    """The mechanism told anew; the loops of joints that were in the tree come first.
+
+    Which bodies have inertia enough is seen with free parameters at the values that the model gives them.
+    """
+    staying = {body.number for body in mechanism.bodies if body.laws or _stands_apart(body)}
+    while True:
+        told = _told(mechanism, staying)
+        weak = {each.body.number for each in undetermined(told.at_defaults().bodies)}
+        carried = {body.number for body in mechanism.bodies if body.parent in weak & staying}
+        if not (weak | carried) - staying:
+            return told
+        staying |= weak | carried
+
+
+def taken_apart(mechanism: Mechanism, told: Mechanism) -> list[TreeBody]:
+    """The bodies of the tree that stand apart now, in the order of the loops that their joints close."""
+    pairs = zip(mechanism.bodies, told.bodies, strict=True)
+    return [body for body, new in pairs if not stays(body, new)]
+
+
+def stays(body: TreeBody, new: TreeBody) -> bool:
+    """Whether a body is on the joint that it has in the tree."""
+    return body.connection.name == new.connection.name
+
+
+def turning_angles(mechanism: Mechanism, told: Mechanism) -> list[Angle]:
+    """The angles of joints that were in the tree, where they count turns; a screw counts them by its advance."""
+    bodies = enumerate(taken_apart(mechanism, told))
+    return [Angle(i, k) for i, body in bodies for k in turning(body.connection.joint)]
+
+
+def turning(joint: Joint) -> list[int]:
+    """Where coordinates stand that are known only up to full turns from where a joint is."""
+    return [k for k, unit in enumerate(joint.units) if unit == "rad" and joint.kind != "Screw"]
+
+
+def _stands_apart(body: TreeBody) -> bool:
+    """Whether the tree places it by itself already."""
+    return body.parent == 0 and isinstance(body.connection.joint, Free) and not body.reverse
+
+
+def _told(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
+    bodies, loops, nq, nv = [], [], 0, 0
+    planes = planes_from_ground(mechanism)
+    for body in mechanism.bodies:
+        new = body
+        if body.number not in staying:
+            normal, mount = planes[body.number - 1] or (None, Transform())
+            placed = Free() if normal is None else Planar().with_fields(normal=mount.rotation.T @ normal)
+            ends = Attached(body.parent, body.mount), Attached(body.number, Transform())
+            ends = ends[::-1] if body.reverse else ends
+            loops.append(Loop(body.connection.name, body.connection.joint, *ends, body.connection))
+            connection = Connection(_unused(mechanism, body), placed, Frame(GROUND), Frame(body.name))
+            new = dataclasses.replace(body, parent=0, connection=connection, reverse=False, mount=mount)
+        joint = new.connection.joint
+        count_q, count_v = (0, 0) if new.laws else (len(joint.coordinates), len(joint.rates))
+        bodies.append(dataclasses.replace(new, q=slice(nq, nq + count_q), v=slice(nv, nv + count_v)))
+        nq, nv = nq + count_q, nv + count_v
+    return dataclasses.replace(mechanism, bodies=tuple(bodies), loops=(*loops, *mechanism.loops), latches=())
+
+
+def _unused(mechanism: Mechanism, body: TreeBody) -> str:
+    """A name for what places a body, that no joint has."""
+    name = f"place of {body.name}"
+    while name in mechanism.by_joint:
+        name += "*"
+    return name

@@ -1,0 +1,325 @@
+"""Structure-preserving integrators: the formulas again in plain words, their order, symmetry, two-form and failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import momentree as mt
+from mechanisms import EVERY_JOINT, random_configuration, random_tree
+from momentree.assembly.assemble import integrate
+from momentree.compile.trace.right_hand_sides import accounts_of, velocity_kernel
+from momentree.equations.hamiltonian import momenta, rates
+from momentree.errors import MomentreeError
+from momentree.integrate.dense_output import within
+from momentree.integrate.explicit import Status
+from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
+from plain_steps import plain_step
+
+GRAVITY = (1.0, 2.0, -9.0)
+TREES = [("Revolute", "Universal"), ("Spherical",), ("Free",), ("Free", "Revolute", "Spherical"), EVERY_JOINT]
+
+
+def tree(kinds, seed=3, **more):
+    random = np.random.default_rng(seed)
+    system = random_tree(random, list(kinds), mt.Model("tree", **{"gravity": GRAVITY, **more})).build()
+    return system, state(system, random)
+
+
+def state(system, random, t=0.0):
+    """A random state y = (q, p)."""
+    q = random_configuration(random, system)
+    p = momenta(system._numeric, q.tolist(), random.standard_normal(system.nv).tolist(), t)
+    return np.array([*q, *p], dtype=float)
+
+
+def driven():
+    """Everything that depends on time and rates: a moving ground, a prescribed ball, torques, dampers, springs."""
+    m = mt.Model("driven", gravity=GRAVITY)
+    m.ground.moves(("0.3*sin(2*t)", "0.1*t^2", 0), ("0.2*sin(t)", "0.5*t", 0.1))
+    a, b, c, d = (m.body(name, mt.box(mass=1.0, size=(1, 2, 3))) for name in "abcd")
+    m.joint("A", mt.Revolute("y", damping=0.3), m.ground, a)
+    m.joint("B", mt.Spherical(motion=("sin(t)", "0.3*t", "0.2")), a.at((1, 0, 0)), b)
+    m.joint("C", mt.Spherical(damping=(0.2, 0.1, 0.3)), b.at((0, 1, 0)), c)
+    m.joint("D", mt.Free(), d, m.ground)
+    m.torque("A", "3*cos(4*t)")
+    m.spring(m.ground.at((1, 2, 3)), c.at((0.1, 0, 0)), 30.0, rest=0.4, damping=0.5)
+    m.spring(c, d.at((0, 0, 1)), 10.0, rest=0.4)
+    return m.build()
+
+
+def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
+    """Where a motion is at t_end."""
+    stepper = SymplecticStepper(system.mechanism, integrator, accounts=False, **more)
+    motion = stepper.motion(y[:, None], t, h)
+    status, _ = motion.advance(t_end, 10, 10**9)
+    assert status == Status.ARRIVED
+    return motion.y[: len(y)].copy()
+
+
+@pytest.mark.parametrize("code", ["straight-line", "rolled"])
+@pytest.mark.parametrize("kinds", TREES, ids=len)
+def test_machine_code_takes_the_steps_of_the_formulas(kinds, code):
+    for seed in (3, 4):
+        system, y = tree(kinds, seed)
+        expected = y
+        for k in range(3):
+            expected = plain_step(system._numeric, expected, 0.01 * k, 0.01)
+        assert steps(system, y, 0.01, 0.03, code=code) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+# --- order ---
+
+
+def exact(system, y, t_end):
+    """The motion by scipy's DOP853, from the sweeps on floats."""
+    nq = system.nq
+
+    def f(t, y):
+        found = rates(system._numeric, y[:nq].tolist(), y[nq:].tolist(), t)
+        return [float(x) for part in found for x in part]
+
+    return solve_ivp(f, (0, t_end), y, method="DOP853", rtol=3e-14, atol=1e-14).y[:, -1]
+
+
+@pytest.mark.parametrize(("integrator", "order", "h"), [("verlet", 2, 0.005), ("verlet4", 4, 0.01)])
+@pytest.mark.parametrize("which", ["every joint", "driven"])
+def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
+    system, y = tree(EVERY_JOINT) if which == "every joint" else (driven(), None)
+    y = state(system, np.random.default_rng(1)) if y is None else y
+    expected = exact(system, y, 0.2)
+    errors = [np.abs(steps(system, y, k * h, 0.2, integrator) - expected).max() for k in (2, 1, 0.5)]
+    slopes = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert slopes[-1] == pytest.approx(order, abs=0.15), errors
+    assert errors[-1] < (1e-2 if order == 2 else 1e-5)
+
+
+# --- structure ---
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("kinds", TREES, ids=len)
+def test_the_way_back_is_the_way_there(kinds, integrator):
+    system, y = tree(kinds)
+    there = steps(system, y, 0.01, 0.1, integrator)
+    back = steps(system, there, 0.01, 0.0, integrator, t=0.1)
+    assert np.abs(there - y).max() > 0.05
+    assert back == pytest.approx(y, rel=1e-12, abs=1e-12)
+
+
+def two_form(mechanism, p):
+    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta the step along the rates: structure-preserving.md (2)."""
+    nv = mechanism.nv
+    W = np.zeros((2 * nv, 2 * nv))
+    W[:nv, nv:], W[nv:, :nv] = np.eye(nv), -np.eye(nv)
+    for body in mechanism.bodies:
+        if body.v.stop - body.v.start != body.q.stop - body.q.start:
+            w = slice(body.v.stop - 3, body.v.stop)
+            for start in range(body.v.start, body.v.stop, 3):
+                triple = slice(start, start + 3)
+                crossed = -np.cross(np.eye(3), p[triple])  # a' crossed b = p.(a x b)
+                W[w, triple] = crossed
+                W[triple, w] = crossed
+    return W
+
+
+def difference(mechanism, q, later):
+    free = [body for body in mechanism.bodies if body.v.stop > body.v.start]
+    return np.concatenate([body.connection.joint.difference(q[body.q], later[body.q]) for body in free])
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("kinds", [*TREES[:4], ("Planar", "Spherical", "PinSlot", "Screw")], ids=len)
+def test_a_step_keeps_the_two_form(kinds, integrator):
+    system, y = tree(kinds)
+    m, nq, nv, d, h = system._numeric, system.nq, system.nv, 1e-5, 0.05
+    stepper = SymplecticStepper(system.mechanism, integrator, accounts=False)
+
+    def step(y):
+        motion = stepper.motion(y[:, None], 0.0, h)
+        assert motion.advance(h, 1)[0] == Status.ARRIVED
+        return motion.y[: len(y)]
+
+    def moved(k, d):
+        by = np.zeros(2 * nv)
+        by[k] = d
+        return step(np.concatenate([integrate(m, y[:nq], by[:nv]), y[nq:] + by[nv:]]))
+
+    end = step(y)
+    J = np.empty((2 * nv, 2 * nv))
+    for k in range(2 * nv):
+        ahead, behind = moved(k, d), moved(k, -d)
+        J[:nv, k] = difference(m, end[:nq], ahead[:nq]) - difference(m, end[:nq], behind[:nq])
+        J[nv:, k] = ahead[nq:] - behind[nq:]
+    J /= 2 * d
+    before, after = two_form(m, y[nq:]), two_form(m, end[nq:])
+    assert np.abs(J - np.eye(2 * nv)).max() > 0.01
+    assert J.T @ after @ J == pytest.approx(before, abs=3e-9 * np.abs(J).max() ** 2)
+
+
+# --- iterations ---
+
+
+def test_steps_do_not_depend_on_how_the_last_ones_went():
+    system, y = tree(("Free", "Revolute", "Spherical"))
+    stepper = SymplecticStepper(system.mechanism, "verlet4", accounts=False)
+    known = stepper.motion(y[:, None], 0.0, 0.01)
+    known.advance(0.5, 1, 10**9)
+    fresh = stepper.motion(y[:, None], 0.5, 0.01)
+    fresh.y[: 2 * len(y)] = known.y[: 2 * len(y)]
+    taken = [int(motion.counts[2]) for motion in (known, fresh)]
+    for motion in (known, fresh):
+        motion.advance(0.51, 1)
+    assert fresh.y[: len(y)] == pytest.approx(known.y[: len(y)], rel=1e-14, abs=1e-14)
+    assert known.counts[2] - taken[0] < fresh.counts[2] - taken[1]  # but they help to begin
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
+    system = driven()
+    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
+    stepper = SymplecticStepper(system.mechanism, integrator)
+    whole, parts, restored = (stepper.motion(y[:, None], 0.0, 0.01) for _ in range(3))
+    _, records = whole.advance(0.5, 100, 5)
+    status, first = parts.advance(0.5, 4, 5)
+    assert status == Status.FULL
+    restored.y[:], restored.control[:], restored.counts[:] = parts.y, parts.control, parts.counts
+    _, rest = restored.advance(0.5, 100, 5)
+    assert len(records) == 10
+    again = restored.unpacked(np.concatenate([first, rest]))
+    assert all(np.array_equal(x, y) for x, y in zip(again[:3], whole.unpacked(records)[:3], strict=True))
+
+
+@pytest.mark.parametrize("code", ["straight-line", "rolled"])
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_lanes_do_what_each_does_alone(integrator, code):
+    system, _ = tree(("Free", "Revolute", "Spherical"))
+    starts = np.array([state(system, np.random.default_rng(seed)) * (1.0 if seed else 1e-3) for seed in range(4)]).T
+    starts[:, 0] = starts[:, 1]
+    starts[system.nq :, 0] *= 1e-3  # one that is done sooner than the others
+    stepper = SymplecticStepper(system.mechanism, integrator, 4, code, accounts=False)
+    motion = stepper.motion(starts, 0.0, 0.01)
+    status, records = motion.advance(0.2, 20)
+    assert status == Status.ARRIVED
+    together = motion.unpacked(records)[2][-1]
+    for lane in range(4):
+        alone = steps(system, np.ascontiguousarray(starts[:, lane]), 0.01, 0.2, integrator, code=code)
+        assert np.array_equal(together[:, lane], alone)
+
+
+def test_free_parameters_are_those_of_each_lane():
+    m = mt.Model("pendulum", gravity=(0, 0, -9.81))
+    m.parameter("L", 1.0)
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length="L")))
+    system = m.build(free=["L"])
+    stepper = SymplecticStepper(system.mechanism, "verlet4", 2, accounts=False)
+    motion = stepper.motion(np.array([[0.4, 0.4], [0.0, 0.0]]), 0.0, 0.01, parameters=np.array([[1.0, 2.5]]))
+    motion.advance(1.0, 1, 10**9)
+    for lane, length in enumerate((1.0, 2.5)):
+        one = mt.Model("pendulum", gravity=(0, 0, -9.81))
+        one.joint("A", mt.Revolute("y"), one.ground, one.body("a", mt.rod(mass=1.0, length=length)))
+        assert motion.y[lane:4:2] == pytest.approx(steps(one.build(), np.array([0.4, 0.0]), 0.01, 1.0, "verlet4"))
+
+
+# --- accounts, ends ---
+
+
+@pytest.mark.parametrize(("integrator", "off"), [("verlet", 2e-3), ("verlet4", 2e-7)])
+def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
+    m = mt.Model("driven pendulum")
+    a, b = (m.body(name, mt.box(mass=1.0, size=(0.3, 0.4, 1.0))) for name in "ab")
+    m.joint("A", mt.Revolute("y", damping=0.3), m.ground, a)
+    m.joint("B", mt.Spherical(damping=(0.1, 0.2, 0.1)), a.at((1, 0, 0)), b)
+    m.torque("A", "3*cos(4*t)")
+    system = m.build()
+    y = state(system, np.random.default_rng(2))
+    accounts = len(accounts_of(system.mechanism))
+    assert accounts == 3
+    motion = SymplecticStepper(system.mechanism, integrator).motion(np.append(y, [0.0] * accounts)[:, None], 0.0, 0.01)
+    motion.advance(2.0, 1, 10**9)
+    velocities = velocity_kernel(system.mechanism)
+    energy = []
+    for state_, t in ((y, 0.0), (motion.y[: len(y)].copy(), 2.0)):
+        energy.append(system.energy(state_[: system.nq], velocities([state_, np.array([t])]), t).total)
+    work = motion.y[len(y) : len(y) + accounts].sum()
+    assert abs(work) > 0.1
+    assert energy[1] - energy[0] == pytest.approx(work, abs=off)
+
+
+def test_a_step_that_is_too_long_says_so_and_is_not_taken():
+    system, y = tree(("Revolute", "Spherical", "Universal"))
+    for integrator in INTEGRATORS:
+        stepper = SymplecticStepper(system.mechanism, integrator, accounts=False)
+        motion = stepper.motion(y[:, None], 0.0, 2.0)
+        status, records = motion.advance(10.0, 10)
+        assert status == Status.TOO_SHORT
+        assert len(records) == 0
+        assert np.array_equal(motion.y[: len(y)], y)
+        assert motion.t == 0
+        assert motion.reason(status) == (
+            "at t = 0 s a step of 2 s is too long: its equations have no solution that iteration finds. "
+            "Take a shorter step, or look at the forces of the model there."
+        )
+
+
+def test_forces_that_are_not_finite_are_told_from_steps_that_are_too_long():
+    m = mt.Model("stops")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
+    m.torque("A", "sqrt(1 - t)")
+    system = m.build()
+    motion = SymplecticStepper(system.mechanism, accounts=False).motion(np.array([[0.1], [0.2]]), 0.0, 0.03)
+    status, records = motion.advance(2.0, 100)
+    assert status == Status.NOT_FINITE
+    assert motion.t == pytest.approx(0.99)
+    assert len(records) == 33
+    assert np.isfinite(motion.y).all()
+
+
+def test_the_last_step_ends_at_stop():
+    system, y = tree(("Revolute", "Universal"))
+    stepper = SymplecticStepper(system.mechanism, "verlet", accounts=False)
+    motion = stepper.motion(y[:, None], 0.0, 0.03)
+    t, h, _, _ = motion.unpacked(motion.advance(0.1, 10)[1])
+    assert t.tolist() == pytest.approx([0.03, 0.06, 0.09, 0.1])
+    assert h[-1] == pytest.approx(0.01)
+    assert motion.t == 0.1
+    status, records = motion.advance(0.1, 10)
+    assert (status, len(records)) == (Status.ARRIVED, 0)
+
+
+@pytest.mark.parametrize("code", ["straight-line", "rolled"])
+def test_dense_output_joins_the_steps(code):
+    system = driven()
+    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
+    stepper = SymplecticStepper(system.mechanism, "verlet4", code=code, dense=True)
+    motion = stepper.motion(y[:, None], 0.0, 0.02)
+    _, records = motion.advance(0.2, 10)
+    _, h, ends, stages = motion.unpacked(records)
+    starts = np.concatenate([y[None, :, None], ends[:-1]])
+
+    def at(x):
+        return within(motion.tableau, np.full(10, x), h, starts[..., 0], ends[..., 0], stages[..., 0])
+
+    assert at(0.0) == pytest.approx(starts[..., 0], rel=1e-13, abs=1e-13)
+    assert at(1.0) == pytest.approx(ends[..., 0], rel=1e-12, abs=1e-12)
+    finer = SymplecticStepper(system.mechanism, "verlet4", code=code).motion(y[:, None], 0.0, 0.01)
+    expected = finer.unpacked(finer.advance(0.2, 20)[1])[2][::2, :, 0]
+    assert np.abs(at(0.5) - expected).max() < 1e-4
+    assert np.abs(starts[..., 0] - expected).max() > 1e-2
+
+
+def test_a_system_with_nothing_left_to_move_only_grows_older():
+    m = mt.Model("clockwork")
+    m.joint("A", mt.Revolute("y", motion="2*t"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
+    system = m.build()
+    count = len(accounts_of(system.mechanism))
+    motion = SymplecticStepper(system.mechanism, "verlet4").motion(np.zeros((count, 1)), 0.0, 0.01)
+    assert motion.advance(1.0, 1, 10**9)[0] == Status.ARRIVED
+    assert motion.t == 1.0
+
+
+def test_what_it_cannot_do_is_refused():
+    system, _ = tree(("Revolute",))
+    with pytest.raises(MomentreeError, match="there is no structure-preserving integrator 'verlet5': choose verlet"):
+        SymplecticStepper(system.mechanism, "verlet5")
