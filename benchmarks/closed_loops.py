@@ -115,7 +115,7 @@ def four_bar(effort: Effort, known: Sequence[str]) -> list[FourBar]:
         crank, coarser = (exact.four_bar_crank(START, motion.t, rtol) for rtol in (3e-14, 3e-13))
         off, energy = np.abs(motion.angles[:, 0] - crank), exact.four_bar_energy(motion)
         errors = {
-            "gap": exact.four_bar_gap(motion).max(),
+            "closure error": exact.four_bar_gap(motion).max(),
             "energy": np.abs(energy - energy[0]).max(),
             "early": off[motion.t <= seconds / 10].max(),
             "late": off.max(),
@@ -161,10 +161,10 @@ def row(n: int, effort: Effort, known: Sequence[str]) -> list[Row]:
         if n <= effort.dense:
             works["Pinocchio constraintDynamics"] = peers.row_pinocchio(n, "constraintDynamics")
     for work in works.values():
-        work(effort.rates[0], 10 * peers.STEP)  # machine code is made
+        work(effort.velocities[0], 10 * peers.STEP)  # machine code is made
     times: dict[str, list[float]] = {name: [] for name in works}
     motions: dict[str, list[exact.Motion]] = {name: [] for name in works}
-    for rate in effort.rates:
+    for rate in effort.velocities:
         for name, work in works.items():
             took, result = spent(lambda work=work, rate=rate: work(rate, effort.row))
             times[name].append(took)
@@ -175,10 +175,10 @@ def row(n: int, effort: Effort, known: Sequence[str]) -> list[Row]:
 
 def judged(name: str, n: int, effort: Effort, times: Sequence[float], motions: Sequence[exact.Motion]) -> Row:
     """Errors are those of the motions that kept the branch: the others went elsewhere."""
-    kept = [(rate, m) for rate, m in zip(effort.rates, motions, strict=True) if exact.branch_kept(n, m)]
+    kept = [(rate, m) for rate, m in zip(effort.velocities, motions, strict=True) if exact.branch_kept(n, m)]
     error = max((exact.row_error(n, rate, motion) for rate, motion in kept), default=math.nan)
-    gap = max((exact.row_gap(n, motion) for _, motion in kept), default=math.nan)
-    return Row(name, n, float(np.median(times)) / effort.row, error, gap, len(kept), len(motions))
+    closure_error = max((exact.row_gap(n, motion) for _, motion in kept), default=math.nan)
+    return Row(name, n, float(np.median(times)) / effort.row, error, closure_error, len(kept), len(motions))
 
 
 def growth(n: int, effort: Effort) -> Growth:
@@ -205,12 +205,12 @@ def walker(effort: Effort) -> list[Walker]:
     found = []
     for name, (first, best, result) in timed.items():
         if isinstance(result, walker_numpy.Walk):
-            gait, gap, last, count = result.gait, result.gap, result.q[-1, :3], result.evaluations
+            gait, closure_error, last, count = result.gait, result.closure_error, result.q[-1, :3], result.evaluations
         else:
-            gait, gap, last = ours.walker_gait(result), float(result.closure.max()), result["hull"][-1]
+            gait, closure_error, last = ours.walker_gait(result), float(result.closure_error.max()), result["hull"][-1]
             count = result.statistics.evaluations
         off = float(np.abs(last - reference.q[-1, :3]).max())
-        found.append(Walker(name, gait, gap, off, count, cpu=best, first=first))
+        found.append(Walker(name, gait, closure_error, off, count, cpu=best, first=first))
     return found
 
 

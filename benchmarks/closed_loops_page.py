@@ -23,7 +23,7 @@ class Effort(NamedTuple):
     | four_bar | s, simulated                                                              |
     | rows     | numbers of four-bars in a row                                             |
     | dense    | the largest of them for `constraintDynamics`, which gets slow             |
-    | rates    | rad/s of the posts at the start                                           |
+    | velocities    | rad/s of the posts at the start                                           |
     | row      | s, simulated: about five turns, through ten singular configurations       |
     | growth   | numbers of four-bars, for the cost of an evaluation                       |
     | walker   | s, simulated                                                              |
@@ -33,20 +33,20 @@ class Effort(NamedTuple):
     four_bar: float = 100.0
     rows: tuple[int, ...] = (1, 10, 40, 100)
     dense: int = 40
-    rates: tuple[float, ...] = tuple(np.linspace(0.5, 3.0, 12).tolist())
+    velocities: tuple[float, ...] = tuple(np.linspace(0.5, 3.0, 12).tolist())
     row: float = 10.0
     growth: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000)
     walker: float = 52.0
 
 
 class FourBar(NamedTuple):
-    """Of one contestant: the largest gap (m) and error of energy (J), of the crank (rad) up to a tenth and to the end.
+    """Of one contestant: the largest closure error (m) and error of energy (J), of the crank (rad) up to a tenth and to the end.
 
     `cpu` is per simulated second, `first` of the first run; `reference` is how far the exact solution is converged.
     """
 
     name: str
-    gap: float
+    closure_error: float
     energy: float
     early: float
     late: float
@@ -59,14 +59,14 @@ class FourBar(NamedTuple):
 class Row(NamedTuple):
     """Of one contestant and n loops: CPU seconds per simulated second, median over the starts, and how many it kept.
 
-    Error (rad) and gap (m) are the largest of the starts whose branch it kept, nan if there was none.
+    Error (rad) and closure error (m) are the largest of the starts whose branch it kept, nan if there was none.
     """
 
     name: str
     n: int
     cpu: float
     error: float
-    gap: float
+    closure_error: float
     kept: int
     starts: int
 
@@ -82,11 +82,11 @@ class Growth(NamedTuple):
 
 
 class Walker(NamedTuple):
-    """Of one contestant: how it walked, the largest gap (m, rad), how far the hull is off at the end (m, rad)."""
+    """Of one contestant: how it walked, the largest closure error (m, rad), how far the hull is off at the end (m, rad)."""
 
     name: str
     gait: Gait
-    gap: float
+    closure_error: float
     off: float
     evaluations: int
     cpu: float
@@ -133,7 +133,7 @@ def _four_bar_goals(figures: Figures) -> list[Goal]:
         return []
     mine, end = by_name[OURS], f"{figures.effort.four_bar:g} s"
     found = [
-        most(f"four-bar, {end}: loop gap", mine.gap, 1e-12, "m"),
+        most(f"four-bar, {end}: loop closure error", mine.closure_error, 1e-12, "m"),
         most(f"four-bar, {end}: energy error", mine.energy, 1e-7, "J"),
         most(f"four-bar: crank error up to {end}", mine.late, 5e-6, "rad"),
     ]
@@ -181,7 +181,7 @@ def _walker_goals(figures: Figures) -> list[Goal]:
             abs(speed / 0.384 - 1) < 0.01,
         ),
         Goal(f"{what}: flight", "none", "some" if mine.gait.flight else "none", not mine.gait.flight),
-        most(f"{what}: closure", mine.gap, 1e-9, "m"),
+        most(f"{what}: closure", mine.closure_error, 1e-9, "m"),
         most(f"{what}: whole process of `momentree run`, CPU", figures.process, 15, "s"),
     ]
     for lsoda in (w for w in figures.walkers if w.name.startswith("NumPy")):
@@ -217,11 +217,17 @@ def _four_bars(figures: Figures) -> list[str]:
     if not figures.four_bars:
         return []
     end = figures.effort.four_bar
-    head = ["tool", "loop gap (m)", "energy error (J)", f"crank error to {end / 10:g} s (rad)", f"to {end:g} s (rad)"]
+    head = [
+        "tool",
+        "loop closure error (m)",
+        "energy error (J)",
+        f"crank error to {end / 10:g} s (rad)",
+        f"to {end:g} s (rad)",
+    ]
     head += ["CPU s per simulated s", "first run (s)", "statements"]
     rows = []
     for f in figures.four_bars:
-        errors = [_number(x) for x in (f.gap, f.energy, f.early, f.late)]
+        errors = [_number(x) for x in (f.closure_error, f.energy, f.early, f.late)]
         rows.append([f.name, *errors, f"{f.cpu:.3g}", f"{f.first:.2f}", f"{f.statements}"])
     return [
         "## A four-bar linkage",
@@ -247,19 +253,19 @@ def _rows(figures: Figures) -> list[str]:
     if not figures.rows:
         return []
     effort = figures.effort
-    slow, fast = min(effort.rates), max(effort.rates)
+    slow, fast = min(effort.velocities), max(effort.velocities)
     head = ["loops", "tool", "CPU s per simulated s", "times Momentree's", "branch kept"]
-    head += ["error (rad)", "gap (m)"]
+    head += ["error (rad)", "closure error (m)"]
     mine = {row.n: row.cpu for row in figures.rows if row.name == OURS}
     rows = []
     for r in figures.rows:
-        errors = [_number(x) for x in (r.error, r.gap)]
+        errors = [_number(x) for x in (r.error, r.closure_error)]
         rows.append([f"{r.n}", r.name, f"{r.cpu:.3g}", f"{r.cpu / mine[r.n]:.1f}", f"{r.kept} of {r.starts}", *errors])
     return [
         "## Four-bars in a row",
         "",
         "Benchmark A02 of IFToMM: parallelograms of equal rods, which could fold whenever they lie flat.",
-        f"{effort.row:g} s, from upright at {len(effort.rates)} rates from {slow:g} to {fast:g} rad/s.",
+        f"{effort.row:g} s, from upright at {len(effort.velocities)} velocities from {slow:g} to {fast:g} rad/s.",
         "",
         *table(head, rows),
         "- The branch is kept if all posts stay parallel; after a fold the motion is another one, or not finite.",
@@ -296,13 +302,13 @@ def _walkers(figures: Figures) -> list[str]:
         return []
     seconds = figures.effort.walker
     head = ["tool", "CPU s", "times Momentree's", "evaluations", "mean speed (m/s)", "touchdowns", "flight"]
-    head += ["gap (m, rad)", "hull off at the end (m, rad)"]
+    head += ["closure error (m, rad)", "hull off at the end (m, rad)"]
     mine = next((w.cpu for w in figures.walkers if w.name == OURS), math.nan)
     rows = []
     for w in figures.walkers:
         walked = [f"{w.gait.speed:.4f}", " + ".join(map(str, w.gait.touchdowns)), "yes" if w.gait.flight else "no"]
         costs = [f"{w.cpu:.3g}", f"{w.cpu / mine:.1f}", f"{w.evaluations}"]
-        rows.append([w.name, *costs, *walked, _number(w.gap), _number(w.off)])
+        rows.append([w.name, *costs, *walked, _number(w.closure_error), _number(w.off)])
     return [
         "## The walking mechanism",
         "",

@@ -4,7 +4,7 @@
 
 Ivanov 2022 closes loops at the velocity level in Hamiltonian variables and compares with Lagrange's equations of the
 first kind, closed at the level of accelerations. Here both are integrated with every way to keep loops closed, at one
-tolerance. Evaluations and energy stand beside the gap: a small gap alone proves little.
+tolerance. Evaluations and energy stand beside the closure error: a small closure error alone proves little.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def start(name: str) -> tuple[mt.System, State]:
         system = mt.load(EXAMPLES / "13_walking_mechanism" / "model.toml").build()
         return system, system.start()
     system = mt.load(EXAMPLES / "08_four_bar" / "model.toml").build()
-    return system, system.assemble({"A": 1.0}, rates={"A": 10.0})
+    return system, system.assemble({"A": 1.0}, velocities={"A": 10.0})
 
 
 def drift(case: Case, form: Form) -> Drift:
     system, begin = start(case.system)
-    chosen = {"formulation": form.formulation, "closure": form.closure, "gain": form.gain}
+    chosen = {"formulation": form.formulation, "stabilization": form.stabilization, "gain": form.gain}
     chosen |= {"integrator": case.integrator, "rtol": RTOL, "progress": False}
     system.simulate(begin, t_end=case.seconds / 1000, **chosen)  # the machine code is made now
     began = time.process_time()
@@ -45,11 +45,11 @@ def drift(case: Case, form: Form) -> Drift:
         run = system.simulate(begin, t_end=case.seconds, **chosen)
     cpu = time.process_time() - began
     assert run.end.reason == "arrived", f"{case}, {form}: {run.end}"
-    gaps = tuple(float(run.closure[run.t <= part * case.seconds].max()) for part in PARTS)
+    closure_errors = tuple(float(run.closure_error[run.t <= part * case.seconds].max()) for part in PARTS)
     edges = np.unique(np.searchsorted(run.t, np.linspace(0, case.seconds, 400, endpoint=False)))
-    gap = np.maximum.reduceat(run.closure, edges)
+    closure_error = np.maximum.reduceat(run.closure_error, edges)
     imbalance = run.energy.error / run.energy.through
-    return Drift(form, gaps, imbalance, run.statistics.evaluations, cpu, run.t[edges], gap)
+    return Drift(form, closure_errors, imbalance, run.statistics.evaluations, cpu, run.t[edges], closure_error)
 
 
 # --- the picture ---
@@ -61,11 +61,13 @@ def picture(found: dict[Case, list[Drift]], path: Path) -> None:
     for axes, case in zip(figure.subplots(1, len(cases), sharey=True, squeeze=False)[0], cases, strict=True):
         for d in found[case]:
             look = "-" if d.form.formulation == "hamiltonian" else "--"
-            axes.semilogy(d.t, np.maximum(d.gap, LEAST), look, color=d.form.colour, linewidth=1.2, label=d.form.name)
+            axes.semilogy(
+                d.t, np.maximum(d.closure_error, LEAST), look, color=d.form.colour, linewidth=1.2, label=d.form.name
+            )
         axes.set(title=f"{case.system}, {case.integrator}", xlabel="t, s")
         axes.grid(color="#999999", alpha=0.25, linewidth=0.5)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].set_ylabel("largest gap, m or rad")
+    figure.axes[0].set_ylabel("largest closure error, m or rad")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     with rc_context({"svg.hashsalt": "momentree", "svg.fonttype": "none"}):

@@ -9,7 +9,7 @@ import numpy as np
 from forward_dynamics_page import table
 
 RTOL = 1e-6
-PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest gap is told
+PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest closure error is told
 LEAST = 1e-17  # drawn
 PICTURED = (("four-bar", "dopri5"), ("walker", "radau"))
 
@@ -18,14 +18,14 @@ class Form(NamedTuple):
     """Variables and closure, and how they are drawn."""
 
     formulation: str
-    closure: str
+    stabilization: str
     gain: float
     colour: str
 
     @property
     def name(self) -> str:
-        gain = f" {self.gain:g}" if self.closure in ("leak", "baumgarte") else ""
-        return f"{self.formulation}, {self.closure}{gain}"
+        gain = f" {self.gain:g}" if self.stabilization in ("leak", "baumgarte") else ""
+        return f"{self.formulation}, {self.stabilization}{gain}"
 
 
 FORMS = (
@@ -63,20 +63,20 @@ class Drift(NamedTuple):
 
     | field       | meaning                                                             |
     |-------------|---------------------------------------------------------------------|
-    | gaps        | the largest up to each of PARTS (m, rad)                            |
+    | closure errors        | the largest up to each of PARTS (m, rad)                            |
     | imbalance   | of energy at worst, by the energy that went through                 |
     | evaluations | of the right-hand side                                              |
     | cpu         | s                                                                   |
-    | t, gap      | the largest gap in each of 400 parts of the time                    |
+    | t, closure error      | the largest closure error in each of 400 parts of the time                    |
     """
 
     form: Form
-    gaps: tuple[float, ...]
+    closure_errors: tuple[float, ...]
     imbalance: float
     evaluations: int
     cpu: float
     t: np.ndarray
-    gap: np.ndarray
+    closure_error: np.ndarray
 
 
 def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
@@ -91,10 +91,10 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         "equations stiff and the steps short; his form has neither trouble. Here are both forms, with each way to keep",
         "loops closed.",
         "",
-        *([f"![largest gap over time]({shown})", ""] if shown else []),
+        *([f"![largest closure error over time]({shown})", ""] if shown else []),
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
         "its crank going round; the walker is",
-        "`examples/13_walking_mechanism` from its own start. Gaps are the largest so far, in m or rad; energy is the",
+        "`examples/13_walking_mechanism` from its own start. Closure errors are the largest so far, in m or rad; energy is the",
         "worst imbalance by the energy that went through. A number after a closure is its gain, in 1/s. `none` in",
         "Hamiltonian variables is the paper's form, its equation (6) corrected ([theory](theory/hamiltonian.md)).",
         "Under `radau` projection in Hamiltonian variables lets impulses leak away instead of beginning anew.",
@@ -102,7 +102,13 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]
         rows = [
-            [d.form.name, *(f"{g:.1e}" for g in d.gaps), f"{d.imbalance:.1e}", f"{d.evaluations}", f"{d.cpu:.2f}"]
+            [
+                d.form.name,
+                *(f"{g:.1e}" for g in d.closure_errors),
+                f"{d.imbalance:.1e}",
+                f"{d.evaluations}",
+                f"{d.cpu:.2f}",
+            ]
             for d in drifts
         ]
         lines += ["", f"## {case.system}, {case.integrator}, {case.seconds:g} s", ""]
@@ -114,20 +120,22 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
     """What is true in the claims, in ratios of the tables."""
     by_name = {case: {d.form.name: d for d in drifts} for case, drifts in found.items()}
 
-    def ratio(above: str, below: str, what: str = "gap", system: str = "") -> str:
+    def ratio(above: str, below: str, what: str = "closure error", system: str = "") -> str:
         cases = [drifts for case, drifts in by_name.items() if system in case.system]
         return span([measure(drifts[above], what) / measure(drifts[below], what) for drifts in cases])
 
     def growth(form: str) -> str:
-        return span([drifts[form].gaps[2] / drifts[form].gaps[1] for drifts in by_name.values()])
+        return span([drifts[form].closure_errors[2] / drifts[form].closure_errors[1] for drifts in by_name.values()])
 
     plain, classic, mild = "hamiltonian, none", "lagrange, none", "lagrange, baumgarte 5"
     hard, leak, both = "lagrange, baumgarte 50", "hamiltonian, leak 5", "hamiltonian, baumgarte 5"
-    projected = max(d.gaps[2] for drifts in found.values() for d in drifts if d.form.closure == "project")
+    projected = max(
+        d.closure_errors[2] for drifts in found.values() for d in drifts if d.form.stabilization == "project"
+    )
     claims = [
         (
             "Lagrange's equations of the first kind leave the constraints",
-            f"True. At the end their gap is {ratio(classic, plain)} times that of the paper's form. In the last nine "
+            f"True. At the end their closure error is {ratio(classic, plain)} times that of the paper's form. In the last nine "
             f"tenths of the time it grows {growth(classic)} times; the square of time would be 100.",
         ),
         (
@@ -144,10 +152,10 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
         ),
         (
             "The paper's form has neither trouble",
-            f"On the four-bar its gap at the end is {ratio(plain, mild, system='four-bar')} times that of Lagrange's "
+            f"On the four-bar its closure error at the end is {ratio(plain, mild, system='four-bar')} times that of Lagrange's "
             f"form with a gain of 5, with {ratio(plain, mild, 'evaluations', 'four-bar')} times the evaluations; on "
             f"the walker, {ratio(plain, mild, system='walker')} times, with "
-            f"{ratio(plain, mild, 'evaluations', 'walker')} times the evaluations. So it holds for the gap of the "
+            f"{ratio(plain, mild, 'evaluations', 'walker')} times the evaluations. So it holds for the closure error of the "
             "walker, the paper's own example, and not in general.",
         ),
     ]
@@ -155,18 +163,22 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
         "## What is true in the claims",
         "",
         *table(["claim", "here"], claims),
-        "A leak and a pull back to where loops close, `baumgarte` in Hamiltonian variables, keep the gap at",
+        "A leak and a pull back to where loops close, `baumgarte` in Hamiltonian variables, keep the closure error at",
         f"{ratio(both, mild)} times that of Lagrange's form with the same gain. Projection after each step, the",
         f"default, leaves at most {projected:.1e} in either form.",
         "",
         "On the walker `dopri5` is bound by stability, not by the tolerance: friction that sets in within 1 cm/s of",
-        "sliding is stiff. All forms take about the same steps, far shorter than the tolerance asks for, and the gaps",
+        "sliding is stiff. All forms take about the same steps, far shorter than the tolerance asks for, and the closure errors",
         "are small for that reason. `radau` shows what the tolerance alone gives.",
     ]
 
 
 def measure(drift: Drift, what: str) -> float:
-    return {"gap": drift.gaps[-1], "energy": drift.imbalance, "evaluations": float(drift.evaluations)}[what]
+    return {
+        "closure error": drift.closure_errors[-1],
+        "energy": drift.imbalance,
+        "evaluations": float(drift.evaluations),
+    }[what]
 
 
 def span(values: Sequence[float]) -> str:

@@ -1,7 +1,7 @@
 """Who is measured: forward dynamics by Momentree, Pinocchio and MuJoCo, by single calls and over a batch.
 
 All get the same states beforehand, in their own coordinates; only the evaluation itself is measured, with what a user
-has to do for each: hand over the state, and get the accelerations. Pinocchio's coordinates and rates are ours. MuJoCo
+has to do for each: hand over the state, and get the accelerations. Pinocchio's coordinates and velocities are ours. MuJoCo
 numbers depth first, puts the real part of a quaternion first, and has the linear velocity of a free body in axes of the
 world: v_peer = R v, v_peer' = R (v' + w x v).
 """
@@ -45,7 +45,7 @@ class Contestant(NamedTuple):
     |-------|-------------------------------------------------------------------------|
     | group | the fastest of a group counts                                           |
     | way   | which of the group                                                      |
-    | first | the accelerations at the first states, in our rates                     |
+    | first | the accelerations at the first states, in our velocities                     |
     | run   | evaluates about as many times as asked; gives how many times it did     |
     """
 
@@ -117,7 +117,7 @@ def links_of(mechanism: Mechanism) -> list[Link]:
     found = []
     for body in mechanism.at_defaults().bodies:
         assert not body.reverse
-        joint = body.connection.joint
+        joint = body.joint.type
         kind = "free" if joint.kind == "Free" else "xyz"[[*joint.axis].index(1)]
         R = np.array([[*row] for row in body.mount.rotation.rows], dtype=float)
         m, c = body.inertia.mass, np.array([*body.inertia.h]) / body.inertia.mass
@@ -289,7 +289,7 @@ class MuJoCoModel:
         return body
 
     def _places(self) -> tuple[Array, Array]:
-        """Where our coordinates and rates stand in MuJoCo's."""
+        """Where our coordinates and velocities stand in MuJoCo's."""
         model, at_q, at_v = self.model, [], []
         for i, body in enumerate(self.system.mechanism.bodies):
             joint = model.body_jntadr[model.body(str(i)).id]
@@ -308,7 +308,7 @@ class MuJoCoModel:
         return States(q, v, tau)
 
     def back(self, vdot: Array, states: States) -> Array:
-        """MuJoCo's accelerations in our rates."""
+        """MuJoCo's accelerations in our velocities."""
         found, count = vdot[:, self.at_v], len(vdot)
         found = self._turned(found, States(*(array[:count] for array in states)), back=True)
         for at in self._flights():
@@ -325,7 +325,7 @@ class MuJoCoModel:
         return found
 
     def _flights(self) -> list[Any]:
-        return [body for body in self.system.mechanism.bodies if body.connection.joint.kind == "Free"]
+        return [body for body in self.system.mechanism.bodies if body.joint.type.kind == "Free"]
 
 
 def _real_first(R: Array) -> Array:

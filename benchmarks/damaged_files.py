@@ -81,13 +81,13 @@ def campaign(folder: Path, seeds: range) -> list[dict]:
 def prepare(folder: Path) -> None:
     """A finished run, and one that was interrupted."""
     system = mt.load(MODEL).build()
-    start = system.assemble({"A": 1.0}, rates={"A": 2.0})
+    start = system.assemble({"A": 1.0}, velocities={"A": 2.0})
     recorder.SECONDS = 0.0  # a chunk after every block
     system.simulate(start, **HOW, path=folder / "finished.nc", progress=False)
 
     blocks: list[float] = []
 
-    def stop(t: float, gap: float) -> None:
+    def stop(t: float, closure_error: float) -> None:
         blocks.append(t)
         if len(blocks) == 5:
             signal.raise_signal(signal.SIGINT)
@@ -150,8 +150,8 @@ def loaded(path: Path, whole: mt.Run, content: tuple) -> tuple[str, str]:
 
 def content_of(run: mt.Run) -> tuple:
     """Everything that a run file holds, comparable."""
-    arrays = (run.t, run.q, run.v, run.samples.work, run.closure, run.closure_rate, run.energy.balance)
-    told = (run.meters, dict(run.settings), run.statistics, run.end, run.model, run.free, run.version, run.warnings)
+    arrays = (run.t, run.q, run.v, run.samples.work, run.closure_error, run.closure_velocity, run.energy.balance)
+    told = (run.work_terms, dict(run.settings), run.statistics, run.end, run.model, run.free, run.version, run.warnings)
     return (*((array.shape, array.tobytes()) for array in arrays), *map(repr, told))
 
 

@@ -49,7 +49,7 @@ def random_chain(n: int) -> mt.Model:
 
 
 def humanoid() -> mt.Model:
-    """35 rates: a free pelvis, two legs of 6 hinges, a waist of 1, two arms of 7 and a neck of 2; full inertias."""
+    """35 velocities: a free pelvis, two legs of 6 hinges, a waist of 1, two arms of 7 and a neck of 2; full inertias."""
     random = np.random.default_rng(35)
     m = mt.Model("humanoid")
     pelvis = random_body(random, m, "pelvis", 8.0)
@@ -107,7 +107,7 @@ TITLES = {
 
 
 class States(NamedTuple):
-    """Rows of coordinates, rates, and forces along the rates."""
+    """Rows of coordinates, velocities, and forces along the velocities."""
 
     q: Array
     v: Array
@@ -123,7 +123,7 @@ def random_states(system: mt.System, rows: int) -> States:
     random = np.random.default_rng(1)
     q = random.uniform(-np.pi, np.pi, (rows, system.nq))
     for body in system.mechanism.bodies:
-        if body.connection.joint.kind == "Free":
+        if body.joint.type.kind == "Free":
             turned = slice(body.q.start + 3, body.q.stop)
             q[:, turned] = _unit(random.standard_normal((rows, 4)))
     v, tau = random.standard_normal((2, rows, system.nv))

@@ -117,13 +117,13 @@ def share_of_peak(effort: Effort) -> Share:
     """Of the 7R arm with random geometry."""
     system = random_chain(7).build()
     works = [fma_peak.peak(4), fma_peak.peak(8), fma_peak.batch(system.mechanism, random_states(system, fma_peak.ROWS))]
-    rates: list[list[float]] = [[] for _ in works]
+    velocities: list[list[float]] = [[] for _ in works]
     for _ in range(50 * effort.rounds[0]):
-        for work, found in zip(works, rates, strict=True):
+        for work, found in zip(works, velocities, strict=True):
             begun = time.process_time_ns()
             work.run()
             found.append(work.flops / (time.process_time_ns() - begun))
-    narrow, wide, batch = (float(np.median(found)) for found in rates)
+    narrow, wide, batch = (float(np.median(found)) for found in velocities)
     return Share(max(narrow, wide), works[wide > narrow].label, batch, works[2].label)
 
 

@@ -34,8 +34,10 @@ def four_bar_momentree(start: float, **settings: float) -> Callable[[float], mt.
 
 def four_bar_motion(run: mt.Run) -> Motion:
     """Angles of the bars from x, as the peers' motions have them."""
-    angles, rates = (np.column_stack([of("A"), of("A") + of("B"), of("D")]) for of in (run.__getitem__, run.rate))
-    return Motion(run.t, angles, rates)
+    angles, velocities = (
+        np.column_stack([of("A"), of("A") + of("B"), of("D")]) for of in (run.__getitem__, run.velocity)
+    )
+    return Motion(run.t, angles, velocities)
 
 
 # --- four-bars in a row ---
@@ -59,7 +61,7 @@ def row_start(system: mt.System, rate: float) -> State:
     turning = {"G": -rate, "L": rate, "R": -rate}
     v = np.zeros(system.nv)
     for body in system.mechanism.bodies:
-        v[body.v] = turning[body.connection.name[0]]
+        v[body.v] = turning[body.joint.name[0]]
     return State(system.mechanism.at_defaults(), np.zeros(system.nq), v, 0.0)
 
 
@@ -77,7 +79,7 @@ def row_momentree(n: int) -> Callable[[float, float], mt.Run]:
 
 def row_motion(n: int, run: mt.Run) -> Motion:
     """Angles of the posts from y, then of the bars from x. No hinge on the left of a bar closes a loop."""
-    bodies = {body.connection.name: body for body in run.mechanism.bodies}
+    bodies = {body.joint.name: body for body in run.mechanism.bodies}
     posts, bars = ([bodies[f"{kind}{i}"] for i in range(count)] for kind, count in (("G", n + 1), ("L", n)))
 
     def absolute(values: Array, at_posts: list[slice], at_bars: list[slice]) -> Array:
@@ -103,14 +105,14 @@ def walker_momentree(**settings: str | float) -> Callable[[float], mt.Run]:
 
 
 def walker_given() -> list[dict[str, list[float]]]:
-    """What fixes the start: coordinates, then rates, of hull and disc."""
+    """What fixes the start: coordinates, then velocities, of hull and disc."""
     return [{"hull": x[:3].tolist(), "alpha": x[3:4].tolist()} for x in walker_start()]
 
 
 def walker_command(seconds: float) -> list[str]:
     """The words after `momentree` that give the same run."""
     words = ["run", str(WALKER), "--t-end", repr(seconds)]
-    for option, part in zip(("--from", "--rate"), walker_given(), strict=True):
+    for option, part in zip(("--from", "--velocity"), walker_given(), strict=True):
         for name, values in part.items():
             words += [option, f"{name}={','.join(map(repr, values))}"]
     return words

@@ -20,7 +20,7 @@ PROXIMAL = (1e-12, 1e-10, 10)  # accuracy, mu, iterations: closure rows out of t
 LOOSE = (1e-12, 1e-6, 10)  # for LCABA, which loses digits as mu falls; 1e-6 is what its documentation names
 
 Simulate = Callable[[float], Motion]  # the four-bar, for so many seconds
-SimulateRow = Callable[[float, float], Motion]  # the row, from a rate of its posts, for so many seconds
+SimulateRow = Callable[[float, float], Motion]  # the row, from a velocity of its posts, for so many seconds
 
 
 # --- Pinocchio ---
@@ -68,7 +68,7 @@ def four_bar_pinocchio(start: float) -> Simulate:
 def rk4(
     acceleration: Callable[[Array, Array], Array], q: Array, v: Array, seconds: float
 ) -> tuple[Array, Array, Array]:
-    """Times, angles and rates of hinges, a sample every SAMPLED steps."""
+    """Times, angles and velocities of hinges, a sample every SAMPLED steps."""
     h, steps = STEP, round(seconds / STEP)
     found = [(q, v)]
     for k in range(1, steps + 1):
@@ -82,8 +82,8 @@ def rk4(
         q, v = q + h / 6 * (v + 2 * (v2 + v3) + v4), v + h / 6 * (a1 + 2 * (a2 + a3) + a4)
         if k % SAMPLED == 0:
             found.append((q, v))
-    angles, rates = (np.array(column) for column in zip(*found, strict=True))
-    return np.arange(len(found)) * SAMPLED * h, angles, rates
+    angles, velocities = (np.array(column) for column in zip(*found, strict=True))
+    return np.arange(len(found)) * SAMPLED * h, angles, velocities
 
 
 def row_pinocchio(n: int, algorithm: str = "lcaba") -> SimulateRow:
@@ -166,7 +166,7 @@ def four_bar_mujoco(start: float, stiffness: str = STIFF) -> Simulate:
 
 
 def stepped(model: Any, data: Any, q: Array, v: Array, seconds: float) -> tuple[Array, Array, Array]:
-    """Times, angles and rates, a sample every SAMPLED steps."""
+    """Times, angles and velocities, a sample every SAMPLED steps."""
     import mujoco
 
     mujoco.mj_resetData(model, data)
@@ -175,8 +175,8 @@ def stepped(model: Any, data: Any, q: Array, v: Array, seconds: float) -> tuple[
     for _ in range(round(seconds / STEP / SAMPLED)):
         mujoco.mj_step(model, data, nstep=SAMPLED)
         found.append((data.qpos.copy(), data.qvel.copy()))
-    angles, rates = (np.array(column) for column in zip(*found, strict=True))
-    return np.arange(len(found)) * SAMPLED * STEP, angles, rates
+    angles, velocities = (np.array(column) for column in zip(*found, strict=True))
+    return np.arange(len(found)) * SAMPLED * STEP, angles, velocities
 
 
 def row_mujoco(n: int) -> SimulateRow:

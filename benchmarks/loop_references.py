@@ -19,14 +19,14 @@ GRAVITY = 9.81  # m/s2
 
 
 class Motion(NamedTuple):
-    """Samples of the angles of the bars, and of their rates, k x bars.
+    """Samples of the angles of the bars, and of their velocities, k x bars.
 
     Of the four-bar: crank, coupler, rocker. Of the row: its posts, then its bars.
     """
 
     t: Array
     angles: Array
-    rates: Array
+    velocities: Array
 
 
 # --- a four-bar linkage ---
@@ -43,9 +43,9 @@ def four_bar_angles(crank: float) -> tuple[float, float]:
 
 
 def four_bar_rates(t: float, state: Array) -> list[float]:
-    """The crank's rate and acceleration: I w' + I' w^2 / 2 + V' = 0 with the reduced inertia I of its angle alone.
+    """The crank's velocity and acceleration: I w' + I' w^2 / 2 + V' = 0 with the reduced inertia I of its angle alone.
 
-    With k and l the rates of coupler and rocker per rate of the crank, 2 T = I w^2.
+    With k and l the velocities of coupler and rocker per velocity of the crank, 2 T = I w^2.
     """
     a, w = state
     b, c = four_bar_angles(a)
@@ -61,11 +61,11 @@ def four_bar_rates(t: float, state: Array) -> list[float]:
 
 
 def four_bar_inertia(crank: float) -> float:
-    """I, twice the kinetic energy at unit rate of the crank."""
+    """I, twice the kinetic energy at unit velocity of the crank."""
     b, c = four_bar_angles(crank)
     s = sin(b - c)
-    rates = np.array([1.0, CRANK / COUPLER * sin(c - crank) / s, CRANK / ROCKER * sin(b - crank) / s])
-    motion = Motion(np.zeros(1), np.array([[crank, b, c]]), rates[None])
+    velocities = np.array([1.0, CRANK / COUPLER * sin(c - crank) / s, CRANK / ROCKER * sin(b - crank) / s])
+    motion = Motion(np.zeros(1), np.array([[crank, b, c]]), velocities[None])
     return float(2 * _kinetic(motion)[0])
 
 
@@ -83,7 +83,7 @@ def four_bar_energy(motion: Motion) -> Array:
 
 def _kinetic(motion: Motion) -> Array:
     a, b, _ = motion.angles.T
-    u, v, w = motion.rates.T
+    u, v, w = motion.velocities.T
     return (4 * (CRANK * u) ** 2 + (COUPLER * v) ** 2 + (ROCKER * w) ** 2) / 6 + CRANK * COUPLER / 2 * u * v * np.cos(
         a - b
     )
@@ -99,10 +99,10 @@ def four_bar_gap(motion: Motion) -> Array:
 
 
 def row_angle(n: int, rate: float, t: Array) -> Array:
-    """How far the posts have fallen clockwise from upright, where they had this rate; exact, by Jacobi's amplitude.
+    """How far the posts have fallen clockwise from upright, where they had this velocity; exact, by Jacobi's amplitude.
 
-    All posts stay parallel and no bar turns: (th')^2 = rate^2 + 4 a sin(th/2)^2, and psi = (th - pi)/2 is the
-    amplitude of s (t - t_half) at the parameter a/s^2, with s^2 = rate^2/4 + a.
+    All posts stay parallel and no bar turns: (th')^2 = velocity^2 + 4 a sin(th/2)^2, and psi = (th - pi)/2 is the
+    amplitude of s (t - t_half) at the parameter a/s^2, with s^2 = velocity^2/4 + a.
     """
     a = GRAVITY * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
     s = sqrt(rate**2 / 4 + a)

@@ -112,7 +112,7 @@ def crank_acceleration(m: mt.Model, cut: str, guess: Mapping[str, float], speed:
     m.cut(cut)
     system = m.build()
     start = system.assemble({"A": 0.7}, {"A": speed}, guess=guess)
-    place = [reference.name for reference in system.mechanism.rates].index("A")
+    place = [reference.name for reference in system.mechanism.velocities].index("A")
     return float(system.forward_dynamics(start.q, start.v)[place])
 
 
@@ -214,7 +214,7 @@ def passages(seed: int, seconds: float = 10.0) -> tuple[int, float]:
     system = row_of_four_bars(n).build()
     angle, speed = (math.pi / 2, -math.pi / 2, random.uniform(-3, 3))[seed % 3], random.uniform(2, 8)
     turning = {"G": 1.0, "L": -1.0, "R": 1.0}
-    signs = np.array([turning[body.connection.name[0]] for body in system.mechanism.bodies])
+    signs = np.array([turning[body.joint.name[0]] for body in system.mechanism.bodies])
     run = system.simulate(State(system.mechanism, signs * angle, signs * speed, 0.0), seconds, every=0.01)
     posts = np.stack([run[f"G{i}"] for i in range(n + 1)], axis=1)
     bars = np.stack([run[f"L{i}"] for i in range(n)], axis=1) + posts[:, :-1]

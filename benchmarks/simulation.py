@@ -122,12 +122,12 @@ def adaptive(system: mt.System, states: States, turns: int) -> list[list[str]]:
     model = pinocchio_model(links_of(system.mechanism), np.array([*system.mechanism.gravity]))
     data, none, n = model.createData(), np.zeros(system.nv), system.nv
 
-    def rates(t: float, y: np.ndarray) -> np.ndarray:
+    def velocities(t: float, y: np.ndarray) -> np.ndarray:
         return np.concatenate([y[n:], pin.aba(model, data, y[:n], y[n:], none)])
 
     def theirs(seconds: float) -> np.ndarray:
         start = np.concatenate([states.q[0], states.v[0]])
-        return solve_ivp(rates, (0, seconds), start, method="DOP853", rtol=1e-8, atol=1e-10).y[:n, -1]
+        return solve_ivp(velocities, (0, seconds), start, method="DOP853", rtol=1e-8, atol=1e-10).y[:n, -1]
 
     def ours(seconds: float) -> np.ndarray:
         return one(system, states, t_end=seconds, rtol=1e-8, atol=1e-10)

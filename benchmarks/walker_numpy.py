@@ -64,7 +64,7 @@ class Gait(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """A motion: times, coordinates and rates, and evaluations of the right-hand side."""
+    """A motion: times, coordinates and velocities, and evaluations of the right-hand side."""
 
     t: Array
     q: Array
@@ -77,9 +77,9 @@ class Walk(NamedTuple):
         return np.array([[depth(q, i) for i in (0, 1)] for q in self.q])
 
     @property
-    def gap(self) -> float:
+    def closure_error(self) -> float:
         """The largest between the halves of a leg (m, rad)."""
-        return max(float(np.abs(gaps(q)).max()) for q in self.q)
+        return max(float(np.abs(closure_errors(q)).max()) for q in self.q)
 
     @property
     def gait(self) -> Gait:
@@ -97,10 +97,10 @@ def gait(t: Array, y: Array, phi: Array, depths: Array) -> Gait:
 def walk(seconds: float, rtol: float = 1e-6, atol: float = 1e-8, every: float = 1e-3) -> Walk:
     """By LSODA, from the periodic gait."""
     q, v = start()
-    rates = right_hand_side()
+    velocities = right_hand_side()
     t = np.linspace(0, seconds, round(seconds / every) + 1)
     found, told = odeint(
-        rates, np.concatenate([q, v]), t, tfirst=True, rtol=rtol, atol=atol, mxstep=100_000, full_output=True
+        velocities, np.concatenate([q, v]), t, tfirst=True, rtol=rtol, atol=atol, mxstep=100_000, full_output=True
     )
     return Walk(t, found[:, :10], found[:, 10:], int(told["nfe"][-1]))
 
@@ -108,7 +108,7 @@ def walk(seconds: float, rtol: float = 1e-6, atol: float = 1e-8, every: float = 
 def start() -> tuple[Array, Array]:
     """A periodic gait at the instant when leg 1 stands and the pins are in line: it rolls without slip.
 
-    Angle and rate of the hull solve a Newton iteration on the map of one period, whose multipliers are below 1.
+    Angle and velocity of the hull solve a Newton iteration on the map of one period, whose multipliers are below 1.
     """
     q, v = closed(0.0, 1.26777324e-4, 0.0), np.zeros(10)
     q[Z] -= top(q, 0)[1] - (E1 - WEIGHT / STIFFNESS)  # the leg carries the weight
@@ -140,7 +140,7 @@ def depth(q: Array, leg: int) -> float:
     return E1 - top(q, leg)[1]
 
 
-def gaps(q: Array) -> Array:
+def closure_errors(q: Array) -> Array:
     """Between the halves of both legs: y, z, angle of the first, then of the second."""
     found = []
     hull, disc = q[PHI], q[PHI] + q[ALPHA]
@@ -163,7 +163,7 @@ def right_hand_side() -> Callable[[float, Array], Array]:
     f, bias, bias_J, g = np.zeros(18), np.zeros(18), np.zeros(6), np.zeros(6)
     K, right = np.zeros((16, 16), order="F"), np.zeros(16)
 
-    def rates(t: float, state: Array) -> Array:
+    def velocities(t: float, state: Array) -> Array:
         _, z, phi, alpha, z1, g1, z2, g2, b1, b2, *v = state.tolist()
         vy, vz, vphi, valpha, vz1, vg1, vz2, vg2, vb1, vb2 = v
         hull = (vy, E1 - E3 + z, vz, phi, vphi, cos(phi), sin(phi))
@@ -177,7 +177,7 @@ def right_hand_side() -> Callable[[float, Array], Array]:
         bias[:2] = -LOW * sp * vphi**2, LOW * cp * vphi**2
         bias[6:9], bias[9:12], bias[12:15], bias[15:] = first.in_guide, second.in_guide, first.on_pin, second.on_pin
         f[12:] = first.pressed + second.pressed
-        bias_J[:], g[:] = first.row_bias + second.row_bias, first.gap + second.gap
+        bias_J[:], g[:] = first.row_bias + second.row_bias, first.closure_error + second.closure_error
         WB = W * B
         K[:10, :10], K[:10, 10:], K[10:, :10] = B.T @ WB, J.T, J
         right[:10] = B.T @ (f + weight) - bias @ WB
@@ -185,7 +185,7 @@ def right_hand_side() -> Callable[[float, Array], Array]:
         right[10:] = -bias_J - 2 * BAUMGARTE * (J @ state[10:]) - BAUMGARTE**2 * g
         return np.concatenate([state[10:], dgesv(K, right)[2][:10]])
 
-    return rates
+    return velocities
 
 
 class _Leg(NamedTuple):
@@ -196,7 +196,7 @@ class _Leg(NamedTuple):
     | slopes           | B of its halves, in the order of `_pattern`                                      |
     | in_guide, on_pin | B' q' of each half                                                               |
     | row_slopes       | J, in the order of `_rows`                                                       |
-    | row_bias, gap    | J' q' and g                                                                      |
+    | row_bias, closure error    | J' q' and g                                                                      |
     | pressed          | force and moment of the ground about the centre of the half on the pin           |
     """
 
@@ -205,7 +205,7 @@ class _Leg(NamedTuple):
     on_pin: tuple[float, float, float]
     row_slopes: list[float]
     row_bias: list[float]
-    gap: list[float]
+    closure_error: list[float]
     pressed: list[float]
 
 
@@ -231,11 +231,11 @@ def _leg(side: float, hull: Numbers, disc: Numbers, at: Numbers, rate: Numbers) 
     ey, ez = E3 * ch, E3 * sh
     row_slopes = [-sp, cp, -along * cp - ny + ey, -along * sp - nz + ez, ey - ny, ez - nz, ey, ez]
     row_bias = [drawn_y - around * sd - about * ez, drawn_z + around * cd + about * ey, 0.0]
-    gap = [-along * sp + side * sd + ez, along * cp - side * cd - ey, lean - psi + phi - turn]
+    closure_error = [-along * sp + side * sd + ez, along * cp - side * cd - ey, lean - psi + phi - turn]
     # on the ground, under the upper end of the half on the pin
     up = height + side * cd + ey
     fall, slip = -(vz + nz * vpsi - ez * vhalf), vy + ny * vpsi + (up - ey) * vhalf
-    return _Leg(slopes, in_guide, on_pin, row_slopes, row_bias, gap, _pressed(up, fall, slip, ch, sh))
+    return _Leg(slopes, in_guide, on_pin, row_slopes, row_bias, closure_error, _pressed(up, fall, slip, ch, sh))
 
 
 def _pressed(up: float, fall: float, slip: float, ch: float, sh: float) -> list[float]:

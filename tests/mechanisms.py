@@ -180,7 +180,9 @@ def random_loops(
         F = random_frame(random, first)
         joint = random_joint(random, kind)
         resolved = joint.resolved(tree.mechanism.values)
-        wanted = resolved.placement(resolved.integrate(resolved.reference(), random.uniform(-1, 1, len(joint.rates))))
+        wanted = resolved.placement(
+            resolved.integrate(resolved.reference(), random.uniform(-1, 1, len(joint.velocities)))
+        )
         attached = tree.mechanism.attach(F)
         X_M = placed[attached.body].X_0 @ attached.placement @ wanted
         own = tree.mechanism.attach(second.at((0, 0, 0)))
@@ -249,8 +251,8 @@ def _seen(tree: mt.System, q: np.ndarray, body: Any, point: np.ndarray) -> tuple
 
 
 def closed_state(random: np.random.Generator, system: mt.System, q: np.ndarray, t: float = 0.0) -> State:
-    """A state at a configuration where all loops are closed, with random rates that keep them so."""
+    """A state at a configuration where all loops are closed, with random velocities that keep them so."""
     v = random.standard_normal(system.nv)
     at = Configuration(system.mechanism, q, v, t)
     rows = Scales(system.mechanism).scaled(at)
-    return State(system.mechanism, q, v - rows.shortest(rows.scaled(at.velocities()), CUT_OFF), t)
+    return State(system.mechanism, q, v - rows.shortest(rows.scaled(at.constraint_velocities()), CUT_OFF), t)

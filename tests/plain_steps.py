@@ -42,11 +42,11 @@ def plain_step(mechanism, y, t, h):
     push, (J, M) = np.zeros(nv), closing(mechanism, y[:nq], t)
     for _ in range(7):
         q1, _ = tree_step(mechanism, y, t, h, push)
-        gaps = Configuration(mechanism, q1, t=t + h).gaps()
-        push = push - J.T @ compliance(J, M) @ gaps / h
+        closure_errors = Configuration(mechanism, q1, t=t + h).closure_errors()
+        push = push - J.T @ compliance(J, M) @ closure_errors / h
     q1, p1 = tree_step(mechanism, y, t, h, push)
     J, M = closing(mechanism, q1, t + h)
-    opening = Configuration(mechanism, q1, rates(mechanism, q1, p1, t + h), t + h).velocities()
+    opening = Configuration(mechanism, q1, velocities(mechanism, q1, p1, t + h), t + h).constraint_velocities()
     return np.concatenate([q1, p1 - J.T @ compliance(J, M) @ opening])
 
 
@@ -59,7 +59,7 @@ def compliance(J, M):
     return np.linalg.pinv(J @ np.linalg.solve(M, J.T), rcond=1e-10, hermitian=True)
 
 
-def rates(mechanism, q, p, t):
+def velocities(mechanism, q, p, t):
     """u of the tree."""
     moving = moving_bodies(dataclasses.replace(mechanism, loops=()), q.tolist(), p.tolist(), t)
     return np.array([x for body in mechanism.bodies if not body.laws for x in moving[body.number].u], dtype=float)

@@ -8,7 +8,7 @@ import numpy as np
 
 import momentree as mt
 from momentree.errors import MomentreeError
-from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
 
 MASS, PUSH, G = 2.0, 7.0, 9.81
 
@@ -38,7 +38,7 @@ class Falling:
     ):  # fmt: skip
         self.system, self.start, self.t_start, self.t_end = system, start, start.t, t_end
         self.settings = {name: value for name, value in locals().items() if name not in ("self", "system", "start")}
-        self.meters = (Meter("torque on z", "drive"),)
+        self.work_terms = (WorkTerm("torque on z", "drive"),)
         self.y = np.array([start.q[0], start.v[0], 0.0])
         self.done, self.blocks, self.end = 0, 0, None
 
@@ -86,4 +86,4 @@ class Falling:
 
 def falling(**settings) -> Falling:
     system = slider().build()
-    return Falling(system, system.assemble({"z": 1.0}, rates={"z": 3.0}), **settings)
+    return Falling(system, system.assemble({"z": 1.0}, velocities={"z": 3.0}), **settings)

@@ -18,7 +18,7 @@ model.joint("o", mt.Prismatic("y"), model.ground, slider)
 model.joint("theta5", mt.Revolute("y"), slider, link2)
 model.joint("theta6", mt.Revolute("z"), link2.at(("p", 0, 0)), link3)
 
-equations = model.build().equations("aggregative", rates={"theta5": "w5", "theta6": "w6"})
+equations = model.build().equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"})
 equations.show()
 
 m3, I44, I55, r, p, angle = sp.symbols("m3 I44 I55 r3 p theta6", real=True)

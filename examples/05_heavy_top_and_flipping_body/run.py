@@ -16,16 +16,16 @@ assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert m2 == mt.load(Path(__file__).with_name("model2.toml"))
 
 system, box = m.build(), m2.build()
-run = system.simulate(system.assemble(rates={"point": (0, 150, -4.61538)}), t_end=1.0, rtol=1e-12, every=0.01)
+run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), t_end=1.0, rtol=1e-12, every=0.01)
 turned = np.roll(run["point"][20], 1)  # w, x, y, z at 0.2 s
-kept = np.stack([run.energy.total, system.momentum(run.q, run.v)[:, 5], run.rate("point")[:, 1]], axis=1)
+kept = np.stack([run.energy.total, system.momentum(run.q, run.v)[:, 5], run.velocity("point")[:, 1]], axis=1)
 print(run, f"\nat 0.2 s turned by {turned.round(5)}; keeps E, L_z, w_y = {kept[0]}\n")
 assert abs(turned - (-0.70828, 0.43878, 0.54573, 0.08940)).max() < 5e-6
 assert abs(kept / kept[0] - 1).max() < 1e-10
 
-start = box.assemble(rates={"flight": (0, 0, 0, 0, 5.0, 0.005)})  # about the intermediate axis, and a little about z
+start = box.assemble(velocities={"flight": (0, 0, 0, 0, 5.0, 0.005)})  # about the intermediate axis, nearly
 flight = box.simulate(start, t_end=24.0, rtol=1e-12, every=0.05, events={"flip": "flight.wy"})
-w = flight.rate("flight")[:, 3:]
+w = flight.velocity("flight")[:, 3:]
 J1, J2, J3 = J = 1.2 / 12 * np.array([0.2**2 + 0.1**2, 0.3**2 + 0.1**2, 0.3**2 + 0.2**2])
 LL, EE = J**2 @ w[0] ** 2, J @ w[0] ** 2  # L^2 and 2 E
 k2 = (J2 - J1) * (EE * J3 - LL) / ((J3 - J2) * (LL - EE * J1))

@@ -23,7 +23,7 @@ run = system.simulate(folded, t_end=6.0, rtol=1e-10, every=0.02)
 run.plot("run.svg", joints=["h1", "h2", "h3"])
 print(run)
 turned = np.degrees(2 * np.arctan2(run["hub"][:, 3], run["hub"][:, 6]))  # about x, the axis of the hinges
-rate, work = np.degrees(run.rate("hub")[:, 3]).round(4) + 0.0, run.energy.work
+rate, work = np.degrees(run.velocity("hub")[:, 3]).round(4) + 0.0, run.energy.work
 for latch, t in run.end.events:
     k = np.searchsorted(run.t, t)  # the sample before the blow; the next is the one after it
     blow = f"hub at {turned[k]:+.4f} deg, {rate[k]:+.4f} deg/s before and {rate[k + 1]:+.4f} after"

@@ -17,7 +17,7 @@ m.joint("D", mt.Revolute("y"), m.ground.at((2.5, 0, 0)), rocker)
 m.joint("C", mt.Revolute("y"), coupler.at((2.0, 0, 0)), rocker.at((2.0, 0, 0)))
 system = m.build()
 ways = sorted(system.branches({"A": 1.0}), key=lambda state: state["D"])
-start = system.assemble({"A": 1.0}, rates={"A": 10.0})
+start = system.assemble({"A": 1.0}, velocities={"A": 10.0})
 run = system.simulate(start, t_end=5.0, rtol=1e-11, every=0.01, events={"turn": "sin((A - 1)/2)"})
 run.plot("run.svg")
 
@@ -25,9 +25,9 @@ run.plot("run.svg")
 dx, dz = 2.5 - cos(1.0), sin(1.0)
 to_B, half = atan2(-dz, -dx), acos(hypot(dx, dz) / 4)
 expected = sorted(remainder(-(to_B + side * half), tau) for side in (-1, 1))
-# with one freedom, energy gives the rate at every angle, and the rates the time of a turn
+# with one freedom, energy gives the velocity at every angle, and the velocities the time of a turn
 state, angles = start, np.linspace(1, 1 + tau, 128, endpoint=False)
-states = [state := system.assemble({"A": a}, rates={"A": 1.0}, guess=state) for a in angles]
+states = [state := system.assemble({"A": a}, velocities={"A": 1.0}, guess=state) for a in angles]
 T, V = np.array([system.energy(state.q, state.v)[:2] for state in states]).T
 turn = tau * np.mean(np.sqrt(T / (run.energy.total[0] - V)))
 print(system, *ways, run, f"a turn takes {turn:.9f} s by energy", sep="\n\n")
@@ -35,5 +35,5 @@ assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert (system.mobility, system.mobility_report.gruebler, len(system.mobility_report.redundant)) == (1, -2, 3)
 assert max(abs(way["D"] - angle) for way, angle in zip(ways, expected, strict=True)) < 1e-12
 assert abs([t for _, t in run.end.events] - turn * np.arange(1, 6)).max() < 1e-9
-assert run.closure.max() < 1e-12
+assert run.closure_error.max() < 1e-12
 assert run.energy.error < 1e-7

@@ -15,7 +15,7 @@ m.joint("B", mt.Revolute("z"), crank.at((0.15, 0, 0)), rod)
 m.joint("C", mt.Revolute("z"), rod.at((0.3, 0, 0)), slider)
 m.joint("D", mt.Prismatic("x"), m.ground, slider)
 system = m.build()
-start = system.assemble({"A": 0.0}, rates={"A": 150.0})
+start = system.assemble({"A": 0.0}, velocities={"A": 150.0})
 run = system.simulate(start, t_end=0.16, rtol=1e-12, every=0.0005, events={"turn": "sin(A/2)"})
 run.plot("run.svg", joints=["A", "B", "D"])
 
@@ -31,9 +31,9 @@ def inertia(a):
 
 a, turn = run["A"], np.pi / 75 * np.mean(np.sqrt(inertia(np.pi * np.arange(64) / 32) / inertia(0)))
 print(system, run, f"a turn takes {turn:.9f} s by energy", "t, s; A, rad; A', rad/s; D, m", sep="\n\n")
-for row in np.column_stack([run.t, a, run.rate("A"), run["D"]])[[20, 40, 100, 200]]:
+for row in np.column_stack([run.t, a, run.velocity("A"), run["D"]])[[20, 40, 100, 200]]:
     print(*row.round(6))
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert abs(run["D"] - 0.15 * np.cos(a) - np.sqrt(0.3**2 - (0.15 * np.sin(a)) ** 2)).max() < 1e-14
-assert abs(run.rate("A") / 150 - np.sqrt(inertia(0) / inertia(a))).max() < 1e-10
+assert abs(run.velocity("A") / 150 - np.sqrt(inertia(0) / inertia(a))).max() < 1e-10
 assert abs([t for _, t in run.end.events] - turn * np.arange(1, 4)).max() < 1e-10

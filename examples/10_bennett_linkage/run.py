@@ -21,7 +21,7 @@ def linkage(length):
 
 m = linkage("sqrt(3)")
 system, longer = m.build(), linkage("1.01*sqrt(3)").build()
-run = system.simulate(system.assemble({"R1": 1.0}, rates={"R1": 4.0}), t_end=4.0, rtol=1e-10, every=0.01)
+run = system.simulate(system.assemble({"R1": 1.0}, velocities={"R1": 4.0}), t_end=4.0, rtol=1e-10, every=0.01)
 run.plot("run.svg")
 print(system, run, f"with two links longer by 1 % its mobility is {longer.mobility}", sep="\n\n")
 
@@ -33,5 +33,5 @@ assert longer.mobility == 0
 assert abs(s[0] * s[1] + (1 + np.sqrt(3)) * c[0] * c[1]).max() < 1e-12
 assert abs(s[:2] * c[2:] + c[:2] * s[2:]).max() < 1e-12
 assert run["R1"][-1] > 1 + 4 * np.pi  # twice round, and more
-assert run.closure.max() < 1e-12
+assert run.closure_error.max() < 1e-12
 assert run.energy.error < 1e-7

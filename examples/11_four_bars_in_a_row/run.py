@@ -29,11 +29,11 @@ def exact(t, n):
 
 for n, tolerance in ((2, 1e-8), (40, 1e-8)):
     system, posts = four_bars(n).build(), [f"A{i}" for i in range(n + 1)]
-    start = system.assemble(dict.fromkeys(posts, 0.0), rates=dict.fromkeys(posts, 1.0))
+    start = system.assemble(dict.fromkeys(posts, 0.0), velocities=dict.fromkeys(posts, 1.0))
     run = system.simulate(start, t_end=10.0, rtol=1e-10, every=0.02, events={"in line": "cos(A0)"})
     error = np.abs([f(run["A0"]) for f in (np.sin, np.cos)] - np.array(exact(run.t, n))).max()
     print(run, f"at most {error:.1e} m from where it should be\n", sep="\n")
-    assert (system.mobility, len(run.end.events), run.closure.max() < 1e-12) == (1, 10, True)
+    assert (system.mobility, len(run.end.events), run.closure_error.max() < 1e-12) == (1, 10, True)
     assert error < tolerance
     assert max(abs(run[post] - run["A0"]).max() for post in posts) < 1e-9  # parallel: no loop has crossed over
 run.plot("run.svg", joints=["A0"])

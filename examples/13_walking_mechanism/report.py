@@ -203,12 +203,14 @@ def draw_walk(walk: Walk, instants: int = 9) -> Figure:
 
 
 def draw_trust(run: mt.Run) -> Figure:
-    """The gaps of the loops, as in the paper's figure 8, and the account of energy."""
+    """The closure errors of the loops, as in the paper's figure 8, and the account of energy."""
     figure = Figure(figsize=(11, 6), layout="constrained")
-    gaps, energy, balance = figure.subplots(3, sharex=True)
+    closure_errors, energy, balance = figure.subplots(3, sharex=True)
     edges = spread(run.t, 1500)
-    gaps.semilogy(run.t[edges], np.maximum(np.maximum.reduceat(run.closure, edges), 1e-18), color=INK, linewidth=0.8)
-    gaps.set_ylabel("largest gap, m or rad")
+    closure_errors.semilogy(
+        run.t[edges], np.maximum(np.maximum.reduceat(run.closure_error, edges), 1e-18), color=INK, linewidth=0.8
+    )
+    closure_errors.set_ylabel("largest closure error, m or rad")
     work = run.energy.work
     energy.plot(run.t[edges], work["torque on alpha"][edges], linewidth=1, label="motor", color=INK)
     for kind, label in (("", "contacts"), ("friction of ", "friction")):
@@ -217,7 +219,7 @@ def draw_trust(run: mt.Run) -> Figure:
     energy.legend(frameon=False, fontsize=8, ncols=3)
     balance.plot(run.t[edges], run.energy.balance[edges], color=INK, linewidth=0.8)
     balance.set(ylabel="energy out of balance, J", xlabel="t, s")
-    for place in (gaps, energy, balance):
+    for place in (closure_errors, energy, balance):
         dress(place)
     return figure
 

@@ -97,7 +97,7 @@ def results(periods: tuple[float, ...] = PERIODS, turns: int = TURNS, settled: i
 
 
 def result(system: mt.System, period: float, t: Any, q: Any, v: Any, since: float) -> Result:
-    """From coordinates and rates of hull, disc and legs in their guides."""
+    """From coordinates and velocities of hull, disc and legs in their guides."""
     fallen = np.flatnonzero(~(np.abs(q[:, 2]) < FALLEN))
     fell = float(t[fallen[0]]) if len(fallen) else np.inf
     late = t >= since - 1e-9

@@ -116,11 +116,11 @@ def run(
         ),
     ] = None,
     rate: Annotated[
-        list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
+        list[str] | None, typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start; repeatable.")
     ] = None,
     parameter: Parameter = None,
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
-    closure: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
+    stabilization: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
     integrator: Annotated[
         str | None, typer.Option(help="dop853 (default; radau if the model is stiff), dopri5, rk4, verlet(4).")
@@ -146,11 +146,11 @@ def run(
     the same as if nothing had happened. Exit status 1 if the simulation failed, 130 if it was interrupted.
     """
     chosen: dict[str, Any] = {
-        **{"t_end": t_end, "formulation": formulation, "closure": closure, "integrator": integrator},
+        **{"t_end": t_end, "formulation": formulation, "stabilization": stabilization, "integrator": integrator},
         **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None},
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    start = (_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    start = (_numbers(given or [], "--from"), _numbers(rate or [], "--velocity"))
     parameters = _numbers(parameter or [], "--parameter")
     if resume and out is None:
         raise typer.BadParameter("--resume needs --out: the file whose run is to go on.")
@@ -182,7 +182,7 @@ def compare(
         typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
     ] = None,
     rate: Annotated[
-        list[str] | None, typer.Option("--rate", metavar="NAME=VALUE", help="A rate at the start; repeatable.")
+        list[str] | None, typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start; repeatable.")
     ] = None,
     parameter: Parameter = None,
     integrator: Annotated[str, typer.Option(help="dop853, dopri5, radau, rk4 or verlet(4).")] = "dop853",
@@ -190,7 +190,7 @@ def compare(
     step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a model by every formulation and closure: gaps, balance of energy, steps, time, side by side.
+    """Simulate a model by every formulation and closure: closure errors, balance of energy, steps, time, side by side.
 
     A way that fails is shown with its reason. Exit status 1 if all of them fail.
     """
@@ -198,7 +198,7 @@ def compare(
     from momentree.look.comparison_table import comparison_data
 
     system = _build(file, _numbers(parameter or [], "--parameter"))
-    start = system.start(_numbers(given or [], "--from"), _numbers(rate or [], "--rate"))
+    start = system.start(_numbers(given or [], "--from"), _numbers(rate or [], "--velocity"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
     found = compared(system, start, end, integrator, rtol, step=step)
     print(json.dumps(comparison_data(found), indent=2) if as_json else found)

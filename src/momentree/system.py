@@ -74,7 +74,7 @@ class System:
 
     @property
     def nv(self) -> int:
-        """Number of rates of the tree."""
+        """Number of velocities of the tree."""
         return self.mechanism.nv
 
     # --- free parameters ---
@@ -134,23 +134,23 @@ class System:
     def assemble(
         self,
         given: Mapping[str, Any] | None = None,
-        rates: Mapping[str, Any] | None = None,
+        velocities: Mapping[str, Any] | None = None,
         guess: Mapping[str, Any] | State | None = None,
         t: float = 0.0,
         tolerance: float | None = None,
         *,
         parameters: Parameters | None = None,
     ) -> State:
-        """The state with the given coordinates and rates that closes every loop, on the branch nearest to the guess.
+        """The state with the given coordinates and velocities that closes every loop, on the branch nearest to the guess.
 
         Redundant constraints may stay open by `tolerance` (m), the model's unless given: `State.closure` tells it.
 
-        >>> start = system.assemble({"A": 1.0}, rates={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
+        >>> start = system.assemble({"A": 1.0}, velocities={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
         from momentree.assembly.assemble import assemble
 
         mechanism = self.with_parameters(parameters)._numeric
-        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, rates, guess, t)
+        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, velocities, guess, t)
 
     def assemble_many(
         self,
@@ -175,7 +175,7 @@ class System:
     def start(
         self,
         given: Mapping[str, Any] | None = None,
-        rates: Mapping[str, Any] | None = None,
+        velocities: Mapping[str, Any] | None = None,
         *,
         parameters: Parameters | None = None,
     ) -> State:
@@ -186,7 +186,7 @@ class System:
         from momentree.assembly.assemble import begin
 
         at = self.with_parameters(parameters)
-        return begin(at._numeric, at._model, given, rates)
+        return begin(at._numeric, at._model, given, velocities)
 
     @property
     def t_end(self) -> float | None:
@@ -220,7 +220,7 @@ class System:
         return vector([*frame_placement(placed, at.attached(frame)).offset], q, at.batch)
 
     def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
-        """6 x nv: velocity of the frame's origin, then angular velocity, in inertial axes, by each rate."""
+        """6 x nv: velocity of the frame's origin, then angular velocity, in inertial axes, by each velocity."""
         from momentree.equations.kinematics import frame_jacobian, records
 
         at = self._at(parameters)
@@ -282,7 +282,7 @@ class System:
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> Array:
-        """What must act along the rates for v' = 0: inertial terms, gravity and every force of the model."""
+        """What must act along the velocities for v' = 0: inertial terms, gravity and every force of the model."""
         return self._quantity("bias")(q, v, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -297,7 +297,7 @@ class System:
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> Array:
-        """What must act along the rates, besides the forces of the model, for the rates to change with vdot (RNEA)."""
+        """What must act along the velocities, besides the forces of the model, for the velocities to change with vdot (RNEA)."""
         return self._quantity("inverse_dynamics")(q, v, vdot, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -312,7 +312,7 @@ class System:
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> Array:
-        """How the rates change under the forces of the model and tau along the rates (ABA, or by solving).
+        """How the velocities change under the forces of the model and tau along the velocities (ABA, or by solving).
 
         Loops stay as they are: J v' + J' v = 0. So q and v must close them (`assemble`).
         """
@@ -330,7 +330,7 @@ class System:
     ) -> Actuation:
         """The torques at some joints that make it move as given, and all reactions: inverse dynamics with loops closed.
 
-        The motion must keep the loops closed. `vdot` holds the derivatives of all rates, or by name those of some
+        The motion must keep the loops closed. `vdot` holds the derivatives of all velocities, or by name those of some
         joints from which the others follow. Any joints may be actuated, those that close loops too; too few are
         refused, naming the motion that nothing drives, and of too many the shortest torques are given (`Actuation`).
 
@@ -369,7 +369,7 @@ class System:
         start: State | None = None,
         t_end: float | None = None,
         formulation: str = "hamiltonian",
-        closure: str = "project",
+        stabilization: str = "project",
         integrator: str | None = None,
         rtol: float | None = None,
         atol: float | None = None,
@@ -398,7 +398,11 @@ class System:
         at = self.with_parameters(parameters)
         said = at._model.start
         suits = "radau" if said is not None and said.stiff else "dop853"
-        chosen: dict[str, Any] = {"formulation": formulation, "closure": closure, "integrator": integrator or suits}
+        chosen: dict[str, Any] = {
+            "formulation": formulation,
+            "stabilization": stabilization,
+            "integrator": integrator or suits,
+        }
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
@@ -452,11 +456,11 @@ class System:
 
         write_c(self.mechanism, path, what)
 
-    def equations(self, by: str = "energy", rates: Mapping[str, str] | None = None) -> Equations:
+    def equations(self, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
         """A u' + b = Q of the tree in symbols, by "energy" or "aggregative" forms: see `Equations`."""
         from momentree.symbols.equations import derive, freed
 
-        return derive(freed(self._model), by, rates)
+        return derive(freed(self._model), by, velocities)
 
     @cached_property
     def _numeric(self) -> Mechanism:

@@ -6,7 +6,7 @@ goes over by
 
     q_peer = f(q),   v_peer = G(q) v,   v_peer' = G v' + g(q, v),   tau = G' tau_peer
 
-A peer has methods named like those of `System`, with results in our coordinates and rates. Nothing here uses the
+A peer has methods named like those of `System`, with results in our coordinates and velocities. Nothing here uses the
 kinematics of the library: rotations are SciPy's.
 """
 
@@ -25,8 +25,8 @@ from scipy.spatial.transform import Rotation
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_frame, random_tree
-from momentree.model.elements import Connection
-from momentree.model.joint_type import Joint
+from momentree.model.elements import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import JOINTS
 from momentree.spatial import Transform
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
@@ -49,7 +49,7 @@ def agree(ours: Any, theirs: Any, tolerance: float = AGREE) -> bool:
 
 
 class Sample(NamedTuple):
-    """A random tree and a random state: coordinates, rates, their derivatives, forces along the rates."""
+    """A random tree and a random state: coordinates, velocities, their derivatives, forces along the velocities."""
 
     model: mt.Model
     system: mt.System
@@ -77,7 +77,7 @@ def stated(random: np.random.Generator, model: mt.Model) -> Sample:
     return Sample(model, system, q, *random.standard_normal((3, system.nv)))
 
 
-def _pointed(c: Connection, direction: str) -> Connection:
+def _pointed(c: Joint, direction: str) -> Joint:
     """A joint of a `random_tree` that points as wanted; joint j7 carries body b7."""
     along = c.second.body == f"b{c.name.removeprefix('j')}"
     if direction == "either" or along == (direction == "along"):
@@ -85,24 +85,24 @@ def _pointed(c: Connection, direction: str) -> Connection:
     return replace(c, first=c.second, second=c.first)
 
 
-def _plainer(random: np.random.Generator, c: Connection) -> Connection:
+def _plainer(random: np.random.Generator, c: Joint) -> Joint:
     """Half of the frames not turned, half of the axes along x, y, z or back: the library takes shorter ways there."""
     signs, letters = random.choice(["", "-"], 3), random.permutation(["x", "y", "z"])
     named = [f"{sign}{letter}" for sign, letter in zip(signs, letters, strict=True)]
-    axes = dict(zip(c.joint.axis_fields, named, strict=False)) if random.random() < 0.5 else {}
+    axes = dict(zip(c.type.axis_fields, named, strict=False)) if random.random() < 0.5 else {}
     first, second = (replace(f, rotation=None) if random.random() < 0.5 else f for f in (c.first, c.second))
-    return replace(c, joint=replace(c.joint, **axes), first=first, second=second)
+    return replace(c, type=replace(c.type, **axes), first=first, second=second)
 
 
 def combinations(samples: Collection[Sample]) -> set[tuple[str, bool, bool]]:
     """Which joints the trees have: kind, whether the tree meets it from its second frame, whether on the ground."""
     bodies = [body for each in samples for body in each.system.mechanism.bodies]
-    return {(body.connection.joint.kind, body.reverse, body.parent == 0) for body in bodies}
+    return {(body.joint.type.kind, body.reverse, body.parent == 0) for body in bodies}
 
 
 def axes_met(samples: Collection[Sample]) -> set[tuple[str, bool]]:
     """Which axes the joints have: kind, whether named by a letter."""
-    joints = [c.joint for each in samples for c in each.model.joints]
+    joints = [c.type for each in samples for c in each.model.joints]
     return {(j.kind, isinstance(getattr(j, name), str)) for j in joints for name in j.axis_fields}
 
 
@@ -116,7 +116,7 @@ def loaded(random: np.random.Generator, plain: Sample, alike: bool = False) -> S
     `alike`: what MuJoCo has too; a ball is damped alike about all axes, a free flight and a thread not at all.
     """
     model = copy.deepcopy(plain.model)
-    model.joints = [replace(c, joint=_sprung(random, c.joint, alike)) for c in model.joints]
+    model.joints = [replace(c, type=_sprung(random, c.type, alike)) for c in model.joints]
     frames = [random_frame(random, body) for body in model.bodies]
     for axes in ("ground", "body"):
         force, moment = random.standard_normal((2, 3))
@@ -130,8 +130,8 @@ def loaded(random: np.random.Generator, plain: Sample, alike: bool = False) -> S
     return plain._replace(model=model, system=model.build())
 
 
-def _sprung(random: np.random.Generator, joint: Joint, alike: bool) -> Joint:
-    count = len(joint.rates)
+def _sprung(random: np.random.Generator, joint: JointType, alike: bool) -> JointType:
+    count = len(joint.velocities)
     damping = tuple(random.uniform(0.5, 2, count))
     if count == len(joint.coordinates):
         spring, rest = random.uniform(1, 5, count), random.standard_normal(count)
@@ -156,7 +156,7 @@ class Step(NamedTuple):
 
 def chain(body: TreeBody) -> list[Step]:
     """The joint as joints of one freedom, from the parent to the body; none for a ball, a free flight and a weld."""
-    joint = body.connection.joint
+    joint = body.joint.type
     match joint.kind:
         case "Revolute":
             found = [("turn", joint.axis)]
@@ -176,7 +176,7 @@ def chain(body: TreeBody) -> list[Step]:
         case "Spherical" | "Free" | "Fixed":
             found = []
         case unknown:
-            raise NotImplementedError(f"joint '{body.connection.name}': what is a {unknown} joint to a peer?")
+            raise NotImplementedError(f"joint '{body.joint.name}': what is a {unknown} joint to a peer?")
     sign = -1 if body.reverse else 1
     advance = joint.pitch / (2 * np.pi) if joint.kind == "Screw" else 0.0  # the pitch is of a whole turn
     steps = [Step(kind, sign * np.array([*axis]), i, advance) for i, (kind, axis) in enumerate(found)]
@@ -195,7 +195,7 @@ def in_plane(normal: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def flight(body: TreeBody, q: np.ndarray) -> tuple[Rotation, np.ndarray, np.ndarray]:
-    """Behind a ball or a free flight: the body's rotation and offset, and its motion in its own axes by our rates.
+    """Behind a ball or a free flight: the body's rotation and offset, and its motion in its own axes by our velocities.
 
     Backwards the motion is -Ad(X_FM) V. Its derivative is -Ad(X_FM) V' alone, since V x V = 0.
     """
@@ -226,13 +226,13 @@ class Peer:
     """How the state goes over; the peers say how a ball and a free flight do."""
 
     mechanism: Mechanism
-    places: list[tuple[list[int], list[int]]]  # where the coordinates and rates of each body stand in the peer's
+    places: list[tuple[list[int], list[int]]]  # where the coordinates and velocities of each body stand in the peer's
     steps: list[list[Step]]
     sizes: tuple[int, int]  # the peer's nq, nv
 
     def __init__(self, mechanism: Mechanism):
         prescribed = [body for body in mechanism.bodies if body.laws]
-        if mechanism.loops or mechanism.closures or mechanism.ground or mechanism.free or prescribed:
+        if mechanism.loops or mechanism.constraints or mechanism.ground or mechanism.free or prescribed:
             raise NotImplementedError("peers get trees in numbers: no loops, no constraints, nothing prescribed")
         self.mechanism = mechanism
 
@@ -244,7 +244,7 @@ class Peer:
             for i, j, step in zip(at_q, at_v, steps, strict=False):
                 q_peer[i] = step.factor * q[body.q][step.which]
                 G[j, body.v.start + step.which] = step.factor
-            if body.connection.joint.kind in ("Spherical", "Free"):
+            if body.joint.type.kind in ("Spherical", "Free"):
                 q_peer[at_q], G[at_v, body.v], g[at_v] = self.flight_over(body, q[body.q], v[body.v])
         return q_peer, G, g
 
@@ -291,8 +291,8 @@ class Pinocchio(Peer):
     def _joints(self, body: TreeBody) -> list[Any]:
         pin = self.pin
         whole = {"Spherical": pin.JointModelSpherical, "Free": pin.JointModelFreeFlyer}
-        if body.connection.joint.kind in whole:
-            return [whole[body.connection.joint.kind]()]
+        if body.joint.type.kind in whole:
+            return [whole[body.joint.type.kind]()]
         make = {
             "turn": lambda step: pin.JointModelRevoluteUnaligned(step.axis),
             "slide": lambda step: pin.JointModelPrismaticUnaligned(step.axis),
@@ -361,7 +361,7 @@ class Pinocchio(Peer):
 class MuJoCo(Peer):
     """An MjModel with one body for each of ours and as many joints on it as its chain has.
 
-    A screw is a slide and a turn that our one rate drives together, so G is not square where there is one. A free
+    A screw is a slide and a turn that our one velocity drives together, so G is not square where there is one. A free
     flight from the ground is MuJoCo's free joint, in axes of the world; elsewhere it is three slides and a ball. Either
     way its linear velocity is not in axes of the body: v_peer = R v, v_peer' = R (v' + w x v).
 
@@ -381,7 +381,7 @@ class MuJoCo(Peer):
         self.steps = [self._unscrewed(chain(body)) for body in mechanism.bodies]
         for body, steps in zip(mechanism.bodies, self.steps, strict=True):
             bodies.append(self._body(bodies[body.parent], body, steps))
-        for i, link in enumerate(mechanism.links):
+        for i, link in enumerate(mechanism.springs):
             self._tendon(spec, bodies, i, link)
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
@@ -415,7 +415,7 @@ class MuJoCo(Peer):
             explicitinertial=True,
         )
         kinds = self.mj.mjtJoint
-        joint = body.connection.joint
+        joint = body.joint.type
         for step in steps:
             kind = kinds.mjJNT_HINGE if step.kind == "turn" else kinds.mjJNT_SLIDE
             elements = {} if step.factor != 1 else self._elements(joint, step.which)
@@ -454,7 +454,7 @@ class MuJoCo(Peer):
             tendon.wrap_site(f"{end} of {i}")
 
     def _places(self, number: int) -> tuple[list[int], list[int]]:
-        """Where the joints of a body stand: 7, 4 or 1 coordinates and 6, 3 or 1 rates each."""
+        """Where the joints of a body stand: 7, 4 or 1 coordinates and 6, 3 or 1 velocities each."""
         model, kinds, at_q, at_v = self.model, self.mj.mjtJoint, [], []
         sizes = {kinds.mjJNT_FREE: (7, 6), kinds.mjJNT_BALL: (4, 3)}
         first = model.body_jntadr[number]
@@ -491,7 +491,7 @@ class MuJoCo(Peer):
 
     def _pushed(self) -> np.ndarray:
         total = np.zeros(self.sizes[1])
-        for push in self.mechanism.pushes:
+        for push in self.mechanism.forces:
             force, moment = (np.array([law.evaluate({}) for law in laws]) for laws in (push.force, push.moment))
             if push.carried:
                 R = self._axes(push.frame.body) @ parts(push.frame.placement)[0]

@@ -23,7 +23,7 @@ TIGHT = {"rtol": 1e-13, "step": 5e-5}  # short steps, for the sake of stops that
 def hindered(kind, random):
     """A joint with damping and, where it has coordinates for them, springs and limits that it passes."""
     joint = random_joint(random, kind)
-    n = len(joint.rates)
+    n = len(joint.velocities)
     each = {"damping": tuple(random.uniform(0.1, 0.5, n))}
     if len(joint.coordinates) == n:
         each["spring"] = tuple(random.uniform(1, 5, n))
@@ -42,9 +42,9 @@ def one_joint(kind, seed, closing):
     joint = hindered(kind, random)
     m.joint("K", joint, *ends)
     (c,) = (c for c in m.joints if c.name == "K")
-    rates, coordinates = [str(r) for r in c.rates], [str(r) for r in c.coordinates]
-    m.torque("K", tuple(f"3*cos(5*t) - 0.2*{rate} + sin({coordinates[0]})" for rate in rates))
-    m.force(body.at((0.1, 0.2, 0.3)), (f"{rates[-1]}", "t", f"0.3*{coordinates[-1]}"))
+    velocities, coordinates = [str(r) for r in c.velocities], [str(r) for r in c.coordinates]
+    m.torque("K", tuple(f"3*cos(5*t) - 0.2*{rate} + sin({coordinates[0]})" for rate in velocities))
+    m.force(body.at((0.1, 0.2, 0.3)), (f"{velocities[-1]}", "t", f"0.3*{coordinates[-1]}"))
     if closing:
         m.joint("free", mt.Free(), m.ground, body)
         m.cut("K")
@@ -55,15 +55,15 @@ def one_joint(kind, seed, closing):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_held_by_a_closing_joint_moves_as_on_that_joint(kind, formulation):
     tree, loop = (one_joint(kind, 1, closing) for closing in (False, True))
-    joint = tree.mechanism.bodies[0].connection.joint
-    q = joint.integrate(joint.reference(), np.full(len(joint.rates), 0.2))
+    joint = tree.mechanism.bodies[0].joint.type
+    q = joint.integrate(joint.reference(), np.full(len(joint.velocities), 0.2))
     start = State(tree.mechanism, np.array(q), np.linspace(0.5, 1.0, tree.nv))
     body = tree.mechanism.bodies[0]
     X = records(tree.mechanism, q)[1].X_0 @ body.own
     given = {"K": list(q) if len(q) > 1 else q[0]}, {"K": [*start.v] if tree.nv > 1 else start.v[0]}
     at = loop.assemble(*given, guess={"free": mt.Free().fit(X)})
     runs = [s.simulate(x, 0.5, formulation=formulation, **TIGHT) for s, x in ((tree, start), (loop, at))]
-    for what in (lambda run: run["K"], lambda run: run.rate("K"), lambda run: run.position("body")):
+    for what in (lambda run: run["K"], lambda run: run.velocity("K"), lambda run: run.position("body")):
         a, b = (what(run)[-1] for run in runs)
         b = -b if kind == "Spherical" and np.ndim(a) and len(a) == 4 and a @ b < 0 else b  # the same rotation
         np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
@@ -84,7 +84,7 @@ def loaded_four_bar(cut):
         "C": {"spring": 2.0, "rest": 0.4, "damping": 0.3, "limits": (-1.7, 1.4), "stops": (60.0, 3.0)},
         "D": {"limits": (1.2, 1.8), "stops": (50.0, 1.0)},
     }
-    m.joints = [dataclasses.replace(c, joint=mt.Revolute("y", **options[c.name])) for c in m.joints]
+    m.joints = [dataclasses.replace(c, type=mt.Revolute("y", **options[c.name])) for c in m.joints]
     m.torque("C", "sin(3*t) - 0.2*A' + 0.1*B")
     m.torque("A", "2*cos(t) + 0.3*C - 0.1*D'")
     m.force(m.bodies[1].at((0.5, 0, 0)), ("C'", 0, "t*D"))
@@ -94,21 +94,21 @@ def loaded_four_bar(cut):
 
 @by_both
 def test_where_the_loop_is_cut_changes_nothing(formulation):
-    begun = four_bar().build().assemble({"A": 1.0}, rates={"A": 1.5})
+    begun = four_bar().build().assemble({"A": 1.0}, velocities={"A": 1.5})
     at, runs = Configuration(begun.mechanism, begun.q), []
     for cut in "ABCD":
         system = loaded_four_bar(cut)
         guess = {name: at.coordinates_of(name)[0] for name in "ABCD"}
-        start = system.assemble({"A": 1.0}, rates={"A": 1.5}, guess=guess)
+        start = system.assemble({"A": 1.0}, velocities={"A": 1.5}, guess=guess)
         runs.append(system.simulate(start, 1.5, formulation=formulation, **TIGHT))
     for name in "ABCD":
         ends = [run[name][-1] for run in runs]
         np.testing.assert_allclose(ends, ends[0], rtol=0, atol=1e-9, err_msg=name)
-        rates = [run.rate(name)[-1] for run in runs]
-        np.testing.assert_allclose(rates, rates[0], rtol=0, atol=1e-8, err_msg=name)
+        velocities = [run.velocity(name)[-1] for run in runs]
+        np.testing.assert_allclose(velocities, velocities[0], rtol=0, atol=1e-8, err_msg=name)
     for run in runs:
         assert run.energy.error < 1e-7
-        assert {meter.kind for meter in run.meters} == {"drive", "force", "damper", "stop"}
+        assert {meter.kind for meter in run.work_terms} == {"drive", "force", "damper", "stop"}
         assert min(np.ptp(work) for work in run.energy.work.values()) > 1e-4  # everything acts
 
 
@@ -121,18 +121,18 @@ def test_the_open_tree_feels_what_acts_on_a_closing_joint():
     bare = four_bar()
     bare.cut("C")
     at = Configuration(m, q, v, t)
-    J = {name: at.rate_slopes(name)[0] for name in "ABCD"}
-    C, rates = at.coordinates_of("C")[0], {name: J[name] @ v for name in J}
+    J = {name: at.velocity_slopes(name)[0] for name in "ABCD"}
+    C, velocities = at.coordinates_of("C")[0], {name: J[name] @ v for name in J}
     b, d = (at.coordinates_of(name)[0] for name in "BD")
     along = {
-        "A": -0.4 * rates["A"] + 2 * np.cos(t) + 0.3 * C - 0.1 * rates["D"],
-        "B": -3 * (b - 0.2) - 0.1 * rates["B"],
-        "C": -2 * (C - 0.4) - 0.3 * rates["C"] + np.sin(3 * t) - 0.2 * rates["A"] + 0.1 * b,
+        "A": -0.4 * velocities["A"] + 2 * np.cos(t) + 0.3 * C - 0.1 * velocities["D"],
+        "B": -3 * (b - 0.2) - 0.1 * velocities["B"],
+        "C": -2 * (C - 0.4) - 0.3 * velocities["C"] + np.sin(3 * t) - 0.2 * velocities["A"] + 0.1 * b,
         "D": 0.0,
     }
     assert -1.7 < C < 1.4
     assert 1.2 < d < 1.8
-    force = np.array([rates["C"], 0, t * d])
+    force = np.array([velocities["C"], 0, t * d])
     expected = sum(along[name] * J[name] for name in J)
     expected = expected + system.jacobian(q, bare.bodies[1].at((0.5, 0, 0)), t)[:3].T @ force
     np.testing.assert_allclose(bare.build().bias(q, v, t) - system.bias(q, v, t), expected, atol=1e-10)
@@ -142,7 +142,7 @@ def test_the_open_tree_feels_what_acts_on_a_closing_joint():
 
 def test_a_start_outside_the_limits_of_a_closing_joint_is_refused():
     m = four_bar()
-    m.joints[-1] = dataclasses.replace(m.joints[-1], joint=mt.Revolute("y", limits=(-0.1, 0.1)))
+    m.joints[-1] = dataclasses.replace(m.joints[-1], type=mt.Revolute("y", limits=(-0.1, 0.1)))
     m.cut("C")
     system = m.build()
     with pytest.raises(mt.MomentreeError, match=r"joint 'C': the start has angle = .*, outside its limits"):

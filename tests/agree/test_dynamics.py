@@ -40,9 +40,7 @@ def loaded(seed):
     wheel = m.body("wheel", mt.cylinder(mass=1.0, radius=0.2, length=0.1))
     hinge = mt.Revolute("y", spring=3.0, rest=0.2, damping=0.5, limits=(-0.1, 0.1), stops=(20.0, 2.0))
     m.joint("hinge", hinge, arm.at((0, 0.2, 0)), wheel)
-    m.torque(
-        "hinge", "sin(t) - 2*hinge + hinge'*j1.wx" if m.joints[2].joint.kind == "Spherical" else "sin(t) - 2*hinge"
-    )
+    m.torque("hinge", "sin(t) - 2*hinge + hinge'*j1.wx" if m.joints[2].type.kind == "Spherical" else "sin(t) - 2*hinge")
     m.force(random_frame(random, wheel), ("t", "1 + hinge", 2), moment=(0.1, "hinge'", 0), axes="body")
     m.force(random_frame(random, m.bodies[3]), (1, "cos(t)", -2), moment=(0, 0.3, 0))
     m.spring(random_frame(random, wheel), random_frame(random, m.bodies[5]), 20.0, damping=2.0, rest=0.1)
@@ -216,7 +214,7 @@ def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_ab
         m.joint(f"j{i}", mt.Revolute(tuple(random.standard_normal(3))), *(frames if i % 2 else frames[::-1]))
         end = link
     bodies = in_joint_frames(m.build().mechanism).bodies
-    assert {body.connection.joint.axis for body in bodies} == {Vector(0, 0, 1)}
+    assert {body.joint.type.axis for body in bodies} == {Vector(0, 0, 1)}
     for body in bodies[1:]:
         assert isinstance(body.mount.rotation, Turn)
         assert body.mount.rotation.axis == 0

@@ -67,7 +67,7 @@ def test_projection_equals_the_aggregative_form(tree, seed):
     # and the term w x I w takes part in it
     gyroscopic = [V.angular.cross(I.turning(V.angular)) for I, V in zip(form.inertia, form.velocity, strict=True)]
     moments = zip(gyroscopic, form.partial, strict=True)
-    assert np.abs(np.sum([[g @ v.angular for v in by_rate] for g, by_rate in moments], axis=0)).max() > 1e-2
+    assert np.abs(np.sum([[g @ v.angular for v in by_velocity] for g, by_velocity in moments], axis=0)).max() > 1e-2
 
 
 @pytest.mark.parametrize("tree", [every_tree, driven_tree])
@@ -75,8 +75,8 @@ def test_velocity_is_made_of_partial_velocities_and_of_what_time_does(tree):
     mechanism, q, u, du = at_random(tree(1), 1)
     form = energy_form(mechanism, q, u, du, t=0.3)
     still = energy_form(mechanism, q, 0 * u, du, t=0.3).velocity
-    for V, by_rate, v_t in zip(form.velocity, form.partial, still, strict=True):
-        made = sum((v * rate for v, rate in zip(by_rate, u, strict=True)), v_t)
+    for V, by_velocity, v_t in zip(form.velocity, form.partial, still, strict=True):
+        made = sum((v * rate for v, rate in zip(by_velocity, u, strict=True)), v_t)
         assert close([*V], [*made])
 
 

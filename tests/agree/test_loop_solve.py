@@ -15,8 +15,8 @@ import pytest
 
 import momentree as mt
 from momentree.equations import articulated, hamiltonian
-from momentree.structure.elimination import closing_plan
-from momentree.structure.loop_constraints import closing_rows
+from momentree.structure.elimination import elimination_plan
+from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.reach import loop_lengths, reaches
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -112,7 +112,7 @@ def test_parallelograms_stay_on_their_branch_in_flat_positions(seed):
 def test_the_scale_of_a_constraint_does_not_vanish_where_the_constraint_does():
     """A flat parallelogram: one direction of its closing hinge is moved by nothing there."""
     mechanism = hard.row_of_four_bars(1).build().mechanism
-    signs = np.array([{"G": 1.0, "L": -1.0, "R": 1.0}[body.connection.name[0]] for body in mechanism.bodies])
+    signs = np.array([{"G": 1.0, "L": -1.0, "R": 1.0}[body.joint.name[0]] for body in mechanism.bodies])
     found = []
     for angle in (math.pi / 2, 1.0):
         q = signs * angle
@@ -130,7 +130,7 @@ def test_a_row_through_the_axis_of_a_hinge_still_has_a_scale():
     m.joint("hinge", mt.Revolute((1, 2, 3)), m.ground, door)
     m.joint("ball", mt.Spherical(), m.ground.at((0.3, 0.6, 0.9)), door.at((0.3, 0.6, 0.9)))
     mechanism = m.build().mechanism
-    rows = [closing_rows(mechanism, loop) for loop in mechanism.loops]
-    plan = closing_plan(mechanism, [len(each) for each in rows], True)
+    rows = [loop_constraints(mechanism, loop) for loop in mechanism.loops]
+    plan = elimination_plan(mechanism, [len(each) for each in rows], True)
     (packed, _), *_ = reaches(mechanism, plan, rows, loop_lengths(mechanism))[1]
     assert packed[0] > 1e-3

@@ -23,31 +23,31 @@ LINKAGES = {
 
 
 def started(name):
-    build, given, rates = LINKAGES[name]
+    build, given, velocities = LINKAGES[name]
     system = build().build()
-    return system, system.assemble(given, rates=rates)
+    return system, system.assemble(given, velocities=velocities)
 
 
 def first_kind(system, start):
     """The end of M u' + d = J' lambda, J u' + J' u = 0, rows redundant or not; J' by differences."""
     n, mechanism = system.nq, system.mechanism
 
-    def rates(t, y):
+    def velocities(t, y):
         q, u = y[:n], y[n:]
         J, after, before = (Configuration(mechanism, q + h * u, u, t).jacobian() for h in (0, 1e-5, -1e-5))
         K = np.block([[system.mass_matrix(q), J.T], [J, np.zeros((len(J), len(J)))]])
         right = np.concatenate([-system.bias(q, u), -(after - before) @ u / 2e-5])
         return np.concatenate([u, np.linalg.lstsq(K, right, rcond=1e-10)[0][:n]])
 
-    return solve_ivp(rates, (0, SECONDS), [*start.q, *start.v], method="DOP853", rtol=1e-9, atol=1e-10).y[:n, -1]
+    return solve_ivp(velocities, (0, SECONDS), [*start.q, *start.v], method="DOP853", rtol=1e-9, atol=1e-10).y[:n, -1]
 
 
-def by_momenta(system, start, rates=hamiltonian.rates):
+def by_momenta(system, start, velocities=hamiltonian.right_hand_side):
     n, mechanism = system.nq, system.mechanism
     p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
 
     def change(t, y):
-        return np.concatenate([*rates(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+        return np.concatenate([*velocities(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
 
     return solve_ivp(change, (0, SECONDS), [*start.q, *p], method="DOP853", rtol=1e-10, atol=1e-11)
 
@@ -57,8 +57,8 @@ def test_loops_move_as_the_equations_of_the_first_kind_say(name):
     system, start = started(name)
     found = by_momenta(system, start)
     np.testing.assert_allclose(found.y[: system.nq, -1], first_kind(system, start), rtol=0, atol=1e-9)
-    gaps = Configuration(system.mechanism, found.y[: system.nq, -1], start.v, SECONDS).gaps()
-    assert np.abs(gaps).max() < 1e-10
+    closure_errors = Configuration(system.mechanism, found.y[: system.nq, -1], start.v, SECONDS).closure_errors()
+    assert np.abs(closure_errors).max() < 1e-10
     assert found.nfev < 400  # nothing rough in p*', redundant rows or not
 
 
@@ -102,7 +102,7 @@ def test_impulses_along_the_rows_leave_the_loops_closed():
     p += np.random.default_rng(1).standard_normal(system.nv)  # a blow from outside
     moving = hamiltonian.changing_bodies(system.mechanism, start.q.tolist(), p.tolist())
     u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
-    assert np.abs(Configuration(system.mechanism, start.q, u).velocities()).max() < 1e-12
+    assert np.abs(Configuration(system.mechanism, start.q, u).constraint_velocities()).max() < 1e-12
 
 
 @pytest.mark.long
@@ -119,12 +119,12 @@ def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_the_equation_
     m.joint("D", mt.Prismatic("x"), m.ground, slider)
     m.cut("C")
     system = m.build()
-    start = system.assemble({"A": 0.0}, rates={"A": 150.0})
+    start = system.assemble({"A": 0.0}, velocities={"A": 150.0})
     n, mechanism = system.nq, system.mechanism
     p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
 
     def change(t, y):
-        return np.concatenate([*hamiltonian.rates(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+        return np.concatenate([*hamiltonian.right_hand_side(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
 
     times = [0.01, 0.02, 0.05, 0.1]
     found = solve_ivp(change, (0, 0.1), [*start.q, *p], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=times)

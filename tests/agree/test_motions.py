@@ -23,13 +23,13 @@ by_both = pytest.mark.parametrize("formulation", FORMULATIONS)
 def start_of(seed):
     """A system with everything that moves and hinders it, and a start with its one limited joint within limits."""
     system, q, v, _, t = loaded(seed)
-    (hinge,) = (body for body in system.mechanism.bodies if body.connection.name == "hinge")
+    (hinge,) = (body for body in system.mechanism.bodies if body.joint.name == "hinge")
     q[hinge.q] = 0.05
     return system, State(system.mechanism, q, v, t)
 
 
 def end_of(system, start, duration, **settings):
-    """Coordinates and rates at the end."""
+    """Coordinates and velocities at the end."""
     run = system.simulate(start, start.t + duration, **settings)
     assert run.end.reason == "arrived"
     return run.q[-1], run.v[-1]
@@ -138,7 +138,7 @@ def arm(random):
 
 
 def test_mujoco_takes_the_same_500_steps():
-    # the classical Runge-Kutta method in coordinates and rates; to MuJoCo's own round-off, not to that of the method
+    # the classical Runge-Kutta method in coordinates and velocities; to MuJoCo's own round-off, not to that of the method
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'momentree[test]'")
     random = np.random.default_rng(7)
     system = arm(random)
@@ -157,18 +157,18 @@ def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
     system, start = start_of(1)
     mechanism = system.mechanism
 
-    def rates(t, y):
+    def velocities(t, y):
         q, v = y[: system.nq], y[system.nq :]
         moving = [
             x
             for body in mechanism.bodies
             if not body.laws
-            for x in body.connection.joint.coordinate_rates(q[body.q], v[body.v])
+            for x in body.joint.type.coordinate_derivatives(q[body.q], v[body.v])
         ]
         return [*moving, *system.forward_dynamics(q, v, None, t)]
 
     span, y = (start.t, start.t + 0.05), np.concatenate([start.q, start.v])
-    theirs = solve_ivp(rates, span, y, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3).y[:, -1]
+    theirs = solve_ivp(velocities, span, y, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3).y[:, -1]
     ours = end_of(system, start, 0.05, formulation=formulation, rtol=1e-11, step=1e-3)
     same_motion(ours, (theirs[: system.nq], theirs[system.nq :]), 1e-9)
 

@@ -1,6 +1,6 @@
 """MuJoCo computes the same motion: 48 random trees with every joint, met from either side.
 
-MuJoCo has no screw: there one is a slide and a turn that our rate drives together, which leaves its qacc nothing to
+MuJoCo has no screw: there one is a slide and a turn that our velocity drives together, which leaves its qacc nothing to
 compare. Forward dynamics is compared on 48 trees without screws.
 """
 

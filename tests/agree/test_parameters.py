@@ -36,7 +36,7 @@ def state_of(case, system):
     """A state in which nothing is special; closed for the linkage."""
     random = np.random.default_rng(2)
     if case == "linkage":
-        start = system.assemble({"A": 0.8}, rates={"A": 1.2}, guess=GUESS)
+        start = system.assemble({"A": 0.8}, velocities={"A": 1.2}, guess=GUESS)
         return start.q, start.v, random.standard_normal(system.nv)
     return random_configuration(random, system), *random.standard_normal((2, system.nv))
 
@@ -90,8 +90,8 @@ def test_assembly_branches_start_mobility_and_actuation():
     free, other, fixed = pair("linkage")
     given = {"given": {"A": 0.8}, "guess": GUESS}
     found, expected = (
-        free.assemble(**given, rates={"A": 1.2}, parameters=other),
-        fixed.assemble(**given, rates={"A": 1.2}),
+        free.assemble(**given, velocities={"A": 1.2}, parameters=other),
+        fixed.assemble(**given, velocities={"A": 1.2}),
     )
     near(found.q, expected.q)
     near(found.v, expected.v)
@@ -191,7 +191,7 @@ def test_a_run_keeps_its_parameters_in_files_and_copies(tmp_path):
         assert same.parameters["a"] == OTHER["a"]
         near(same.reactions("C"), wanted)
         near(same.system.mass_matrix(run.q[1]), free.mass_matrix(run.q[1], parameters=other))
-        near(same.closure, run.closure)
+        near(same.closure_error, run.closure_error)
     state = pickle.loads(pickle.dumps(start))
     assert state.parameters == start.parameters
     # systems with parameters go to other processes as they are
@@ -207,7 +207,7 @@ def test_an_interrupted_run_goes_on_with_its_parameters(tmp_path):
     whole = free.simulate(start, 1.0, parameters=other)
     calls = []
 
-    def stop(t, gap):
+    def stop(t, closure_error):
         calls.append(t)
         raise KeyboardInterrupt
 

@@ -109,22 +109,22 @@ def between(peer, q, link):
 
 
 def analytic_forces(mechanism, peer, q, v):
-    """Along the rates, from springs, dampers, pushes and threads, by Pinocchio's Jacobians; and the springs' energy."""
+    """Along the velocities, from springs, dampers, pushes and threads, by Pinocchio's Jacobians; and the springs' energy."""
     tau, energy = np.zeros(mechanism.nv), 0.0
     for body in mechanism.bodies:
-        joint = body.connection.joint
+        joint = body.joint.type
         if joint.spring:
             stretch = q[body.q] - joint.rest
             tau[body.v] -= joint.spring * stretch
             energy += joint.spring @ stretch**2 / 2
         if joint.damping:
             tau[body.v] -= joint.damping * v[body.v]
-    for push in mechanism.pushes:
+    for push in mechanism.forces:
         wrench = np.array([law.evaluate({}) for law in (*push.force, *push.moment)])
         if push.carried:
             wrench = np.kron(np.eye(2), peer.placement(q, push.frame).rotation) @ wrench
         tau += peer.jacobian(q, push.frame).T @ wrench
-    for link in mechanism.links:
+    for link in mechanism.springs:
         first, second = (peer.jacobian(q, end)[:3] for end in (link.first, link.second))
         along = between(peer, q, link)
         length = np.linalg.norm(along)
@@ -152,7 +152,7 @@ def test_springs_dampers_pushes_and_threads_add_to_tau(direction, seed):
 @every_tree
 def test_one_thread_is_taut_and_one_is_slack(direction, seed):
     plain, peer = both(direction, seed)
-    *_, taut, slack = loaded(np.random.default_rng(seed), plain).system.mechanism.links
+    *_, taut, slack = loaded(np.random.default_rng(seed), plain).system.mechanism.springs
     assert np.linalg.norm(between(peer, plain.q, taut)) > taut.rest
     assert np.linalg.norm(between(peer, plain.q, slack)) < slack.rest
 
@@ -164,12 +164,12 @@ def test_torque_laws_add_to_tau(direction, seed):
     at = loaded(random, plain)
     tau, _ = analytic_forces(at.system.mechanism, peer, at.q, at.v)
     for body in plain.system.mechanism.bodies:
-        names = [str(r) for r in (*body.connection.coordinates, *body.connection.rates)]
+        names = [str(r) for r in (*body.joint.coordinates, *body.joint.velocities)]
         values = [*at.q[body.q], *at.v[body.v]]
-        factors = random.standard_normal((len(body.connection.rates), len(names)))
+        factors = random.standard_normal((len(body.joint.velocities), len(names)))
         if len(factors):
             laws = [" + ".join(f"({float(f)!r})*{name}" for f, name in zip(row, names, strict=True)) for row in factors]
-            at.model.torque(body.connection.name, laws)
+            at.model.torque(body.joint.name, laws)
             tau[body.v] += factors @ values
     system = at.model.build()
     assert agree(system.bias(at.q, at.v), peer.bias(at.q, at.v) - tau)

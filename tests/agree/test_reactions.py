@@ -17,7 +17,7 @@ LENGTHS = (1.0, 2.0, 2.0)
 HINGES = {"A": ((-1, 0.0), (0, 0.0)), "B": ((0, 1.0), (1, 0.0)), "D": ((-1, 2.5), (2, 0.0)), "C": ((1, 2.0), (2, 2.0))}
 
 
-def newton_and_euler(angles, rates):
+def newton_and_euler(angles, velocities):
     """Forces (x, z) of each hinge on its second body, and angular accelerations, of rods in the plane x, z.
 
     Unknown are accelerations of the centres of mass, angular accelerations and forces; rods turn about y.
@@ -45,14 +45,14 @@ def newton_and_euler(angles, rates):
                 K[3 * i + 2, row + axis] -= sign * turned[axis]
                 K[row + axis, 3 * i + axis] += sign
                 K[row + axis, 3 * i + 2] += sign * turned[axis]
-                right[row + axis] += sign * rates[i] ** 2 * r[axis]
+                right[row + axis] += sign * velocities[i] ** 2 * r[axis]
     x = np.linalg.solve(K, right)
     return {name: x[3 * n + 2 * k :][:2] for k, name in enumerate(HINGES)}, x[2 : 3 * n : 3]
 
 
 def turning(model, seconds=1.0):
     system = model.build()
-    return system, system.simulate(system.assemble({"A": 1.0}, rates={"A": 0.5}), seconds, every=0.1, rtol=1e-10)
+    return system, system.simulate(system.assemble({"A": 1.0}, velocities={"A": 0.5}), seconds, every=0.1, rtol=1e-10)
 
 
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
@@ -61,13 +61,13 @@ def test_a_four_bar_is_held_as_newton_and_euler_say(cut):
     model.cut(cut)
     system, run = turning(model)
     angles = np.stack([run["A"], run["A"] + run["B"], run["D"]], axis=1)
-    rates = np.stack([run.rate("A"), run.rate("A") + run.rate("B"), run.rate("D")], axis=1)
+    velocities = np.stack([run.velocity("A"), run.velocity("A") + run.velocity("B"), run.velocity("D")], axis=1)
     found = {name: run.reactions(name) for name in HINGES}
     for k in range(len(run.t)):
-        forces, turns = newton_and_euler(angles[k], rates[k])
+        forces, turns = newton_and_euler(angles[k], velocities[k])
         for name, force in forces.items():
             np.testing.assert_allclose(found[name][k], [force[0], 0, force[1], 0, 0, 0], rtol=0, atol=1e-9)
-        a = dict(zip(map(str, system.mechanism.rates), system.forward_dynamics(run.q, run.v)[k], strict=True))
+        a = dict(zip(map(str, system.mechanism.velocities), system.forward_dynamics(run.q, run.v)[k], strict=True))
         assert a.get("A'", turns[0]) == pytest.approx(turns[0], abs=1e-9)
         assert a.get("D'", turns[2]) == pytest.approx(turns[2], abs=1e-9)
 
@@ -91,7 +91,7 @@ def sliding(cut, turned):
         m.joint("D", mt.Prismatic("x"), guide.second, guide.first)
     m.cut(cut)
     system = m.build()
-    run = system.simulate(system.assemble({"A": 1.0}, rates={"A": 0.5}), 0.5, every=0.1, rtol=1e-11)
+    run = system.simulate(system.assemble({"A": 1.0}, velocities={"A": 0.5}), 0.5, every=0.1, rtol=1e-11)
     return {name: run.reactions(name) for name in "ABCD"}
 
 
@@ -173,7 +173,7 @@ LINKAGES = {
 def test_forward_dynamics_with_loops_solves_the_equations_of_the_first_kind(name):
     build, given = LINKAGES[name]
     system = build().build()
-    start = system.assemble(given, rates=dict.fromkeys(given, 0.7))
+    start = system.assemble(given, velocities=dict.fromkeys(given, 0.7))
     random = np.random.default_rng(1)
     tau = random.standard_normal((40, system.nv))
     found = system.forward_dynamics(start.q, start.v, tau)

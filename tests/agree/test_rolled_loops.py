@@ -10,7 +10,7 @@ from mechanisms import bennett, four_bar, four_bars_in_a_row, hexapod, slider_cr
 from momentree.assembly.configuration import Configuration
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.right_hand_sides import positions_code, rates_code
+from momentree.compile.trace.right_hand_sides import positions_code, right_hand_side_code
 from momentree.equations import hamiltonian, lagrange
 from momentree.equations.formulations import FORMULATIONS
 from momentree.integrate.projection import projection_of
@@ -40,8 +40,8 @@ def driven_four_bar():
     return m
 
 
-def _ends(connection):
-    return connection.first, connection.second
+def _ends(joint):
+    return joint.first, joint.second
 
 
 LINKAGES = {
@@ -67,8 +67,8 @@ def kernels(system, formulation, code):
     target, made = Target.host(), FORMULATIONS[formulation]
     projection = projection_of(system.mechanism, made, code)
     held = made.holds["baumgarte"](3.0)
-    rates = rates_code(system.mechanism, made, code, accounts=False, held=held)
-    return [Kernel(each, target.lanes(0), target) for each in (rates, projection.positions, projection.momenta)]
+    velocities = right_hand_side_code(system.mechanism, made, code, accounts=False, held=held)
+    return [Kernel(each, target.lanes(0), target) for each in (velocities, projection.positions, projection.momenta)]
 
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
@@ -76,7 +76,7 @@ def kernels(system, formulation, code):
 def test_rates_and_projections_are_the_same(name, formulation):
     system, q, p, t = blown(name)
     if formulation == "lagrange":
-        p = np.array(lagrange.closed_rates(system.mechanism, q.tolist(), p.tolist(), t))
+        p = np.array(lagrange.closed_velocities(system.mechanism, q.tolist(), p.tolist(), t))
     near = q + 1e-6 * np.random.default_rng(6).standard_normal(len(q))
     tolerance = 1e-8 if name == "Bennett" else 2e-10  # off closing, redundant rows are almost independent ones
     arrays = [np.array([[*q, *p], [*near, *p]]), np.full((2, 1), t)]
@@ -93,19 +93,21 @@ def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
     moving = hamiltonian.moving_bodies(system.mechanism, q.tolist(), p.tolist(), t)
     u = np.concatenate([moving[b.number].u for b in system.mechanism.bodies if b.laws is None])
     still = Configuration(system.mechanism, q, np.zeros(system.nv), t)
-    M, J, known = system.mass_matrix(q, t=t), still.jacobian(), still.velocities()
+    M, J, known = system.mass_matrix(q, t=t), still.jacobian(), still.constraint_velocities()
     p_0 = np.array(hamiltonian.momenta(system.mechanism, q.tolist(), [0.0] * system.nv, t))
     K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
     expected = np.linalg.lstsq(K, np.concatenate([p - p_0, -known]), rcond=1e-11)[0][: system.nv]
     np.testing.assert_allclose(u, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
-    assert np.abs(Configuration(system.mechanism, q, u, t).velocities()).max() < 1e-11 * max(1.0, np.abs(u).max())
+    assert np.abs(Configuration(system.mechanism, q, u, t).constraint_velocities()).max() < 1e-11 * max(
+        1.0, np.abs(u).max()
+    )
 
 
 @pytest.mark.parametrize("name", LINKAGES)
 def test_closed_rates_stay_as_they_are(name):
     system, q, p, t = blown(name)
-    closed = lagrange.closed_rates(system.mechanism, q.tolist(), p.tolist(), t)
-    again = lagrange.closed_rates(system.mechanism, q.tolist(), closed, t)
+    closed = lagrange.closed_velocities(system.mechanism, q.tolist(), p.tolist(), t)
+    again = lagrange.closed_velocities(system.mechanism, q.tolist(), closed, t)
     np.testing.assert_allclose(again, closed, rtol=0, atol=1e-11 * np.abs(closed).max())
 
 
@@ -120,7 +122,7 @@ def test_newtons_method_closes_gaps_to_round_off(name):
             if not body.laws and body.q.stop - body.q.start > body.v.stop - body.v.start:
                 part = slice(body.q.stop - 4, body.q.stop)
                 near[part] /= np.linalg.norm(near[part])
-    assert np.abs(Configuration(system.mechanism, near, np.zeros(system.nv), t).gaps()).max() < 1e-13
+    assert np.abs(Configuration(system.mechanism, near, np.zeros(system.nv), t).closure_errors()).max() < 1e-13
 
 
 def test_the_code_of_many_loops_is_as_long_as_that_of_few_but_for_its_tables():
@@ -128,8 +130,8 @@ def test_the_code_of_many_loops_is_as_long_as_that_of_few_but_for_its_tables():
 
     def lengths(n):
         mechanism = four_bars_in_a_row(n).build().mechanism
-        rates = rates_code(mechanism, FORMULATIONS["hamiltonian"], "rolled")
-        codes = {"rates": rates, "positions": positions_code(mechanism, "rolled")}
+        velocities = right_hand_side_code(mechanism, FORMULATIONS["hamiltonian"], "rolled")
+        codes = {"velocities": velocities, "positions": positions_code(mechanism, "rolled")}
         texts = {name: "\n".join(code.lanes(1, "lanes")[0]) for name, code in codes.items()}
         return {name: sum("constant" not in line for line in text.split("\n")) for name, text in texts.items()}
 

@@ -164,8 +164,8 @@ class Examination:
         """Of every joint, at random: the joints stay closed."""
         o = self.oracle
         o.place(self.drawn.coordinates)
-        if max(o.gaps().values(), default=0.0) > 1e-9 * (1 + self.far):
-            raise Unanswered(f"the mechanism was drawn open: {max(o.gaps().values()):.1e}")
+        if max(o.closure_errors().values(), default=0.0) > 1e-9 * (1 + self.far):
+            raise Unanswered(f"the mechanism was drawn open: {max(o.closure_errors().values()):.1e}")
         if o.doubtful:
             raise Unanswered("the rank of the constraints is in doubt")
         self.rank = o.rank
@@ -202,12 +202,12 @@ class Examination:
 
     def assembled(self, velocities: dict[str, Array]) -> State:
         """From the closed configuration as a guess, with the velocities of all joints of the tree, or of one."""
-        names = [body.connection.name for body in self.tree]
+        names = [body.joint.name for body in self.tree]
         self.all_given = self.random.random() < 0.7
         if not self.all_given and names:
             names = [str(self.random.choice(names))]
-        rates = {name: velocities[name].tolist() for name in names}
-        return self.system.assemble(guess=self.drawn.coordinates, rates=rates, t=self.t)
+        velocities = {name: velocities[name].tolist() for name in names}
+        return self.system.assemble(guess=self.drawn.coordinates, velocities=velocities, t=self.t)
 
     def placed(self) -> None:
         """A closed guess comes back as it was, so do consistent velocities; otherwise they are consistent at least."""
@@ -218,13 +218,13 @@ class Examination:
                 self._note(f"coordinates of {joint.name}", off, slack)
         wanted = {jm.joint.name: jm.u for jm in self.oracle.joints}
         q, v = self.state.q, self.state.v
-        coordinates = {body.connection.name: q[body.q] for body in self.tree}
-        velocities = {body.connection.name: v[body.v] for body in self.tree}
+        coordinates = {body.joint.name: q[body.q] for body in self.tree}
+        velocities = {body.joint.name: v[body.v] for body in self.tree}
         o = self.oracle.place(coordinates, velocities)
         self.coordinates, self.velocities = coordinates, velocities
         speed = max([self.rate, *(self._size(name, x) for name, x in wanted.items())])
-        for name, gap in o.gaps().items():
-            self._note(f"closure of {name}", gap, slack)
+        for name, closure_error in o.closure_errors().items():
+            self._note(f"closure of {name}", closure_error, slack)
         for name, opening in o.openings().items():
             self._note(f"opening of {name}", opening / speed, slack)
         if self.all_given:
@@ -238,7 +238,7 @@ class Examination:
         if self.random.random() < 0.3:
             for body in self.tree:
                 tau[body.v] = self.random.uniform(-1, 1, body.v.stop - body.v.start) * self._strength(body)
-                self.tau[body.connection.name] = tau[body.v]
+                self.tau[body.joint.name] = tau[body.v]
         self.along = tau
         o = self.oracle
         if o.least_inertia() < 1e-9:
@@ -254,10 +254,10 @@ class Examination:
 
     def compare_accelerations(self, what: str, du: Array) -> None:
         """Joint by joint."""
-        names = [body.connection.name for body in self.tree]
+        names = [body.joint.name for body in self.tree]
         largest = max([self.rate**2, *(self._size(name, self.answer.du[name]) for name in names)])
         for body in self.tree:
-            name = body.connection.name
+            name = body.joint.name
             right = self.answer.du[name]
             self._judge(
                 f"{what} of {name}",
@@ -276,7 +276,7 @@ class Examination:
         self.compare_reactions("reaction", told, plain)
         if self.random.random() < 0.25:
             self.result.at = "actuation"
-            vdot = np.concatenate([np.zeros(0), *(plain.du[body.connection.name] for body in self.tree)])
+            vdot = np.concatenate([np.zeros(0), *(plain.du[body.joint.name] for body in self.tree)])
             actuated = self.system.actuation(self.state.q, self.state.v, vdot, [], self.t)
             self.compare_reactions("actuation", dict(actuated.reactions), plain)
 
@@ -332,7 +332,10 @@ class Examination:
         if not ways or any(difference.counts for difference in self.result.differences):
             return
         self.result.at = "run"
-        if sum(len(loop.joint.rows(loop.joint.reference())) for loop in self.mechanism.loops) > MANY:
+        if (
+            sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in self.mechanism.loops)
+            > MANY
+        ):
             ways = ways[self.drawn.seed // RUNS % 2 :: 2]  # every formulation, either code
         duration = SHARE / (self.rate * max(1.0, self.calm))
         expected = end_of(self.oracle, self.coordinates, self.rank, self.rate, duration)
@@ -349,7 +352,7 @@ class Examination:
                 refused = error
                 continue
             for body in self.tree:
-                name = body.connection.name
+                name = body.joint.name
                 off = self._apart(kinds[name], run.q[-1][body.q], expected[name].q)
                 self._note(f"{formulation} {code} end of {name}", off, slack)
                 off = self._size(name, run.v[-1][body.v] - expected[name].u) / speed
@@ -375,7 +378,7 @@ class Examination:
 
     def _strength(self, body: Any) -> Array:
         mass = max(sum(b.mass for b in self.plain.bodies) / len(self.plain.bodies), 1e-300)
-        return mass * self.rate**2 * self.oracle.L * self._lengths(body.connection.name) ** -1 * self.oracle.L
+        return mass * self.rate**2 * self.oracle.L * self._lengths(body.joint.name) ** -1 * self.oracle.L
 
     def _apart(self, kind: str, found: Any, drawn: Any) -> float:
         a, b = np.atleast_1d(found).astype(float), np.atleast_1d(drawn).astype(float)

@@ -37,7 +37,7 @@ def _with(draft: Draft, joint: Drawn, **options: Any) -> None:
     """Give a joint of the model more options."""
     at = next(i for i, c in enumerate(draft.model.joints) if c.name == joint.name)
     c = draft.model.joints[at]
-    draft.model.joints[at] = dataclasses.replace(c, joint=dataclasses.replace(c.joint, **options))
+    draft.model.joints[at] = dataclasses.replace(c, type=dataclasses.replace(c.type, **options))
 
 
 def _strengths(draft: Draft, joint: Drawn) -> np.ndarray:
@@ -106,7 +106,7 @@ def torque(draft: Draft, joint: Drawn) -> None:
         return
     strengths, lengths = _strengths(draft, joint).tolist(), _lengths(draft, joint).tolist()
     c = next(c for c in draft.model.joints if c.name == joint.name)
-    names = [str(reference) for reference in c.rates]
+    names = [str(reference) for reference in c.velocities]
     laws: list[Any] = []
     for i in range(len(strengths)):
         s = strengths[i] * draft.number(-1, 1)
@@ -132,13 +132,13 @@ def _coupled(draft: Draft, s: float) -> str:
     i = int(draft.random.integers(FREEDOM[other.kind]))
     length = float(_lengths(draft, other)[i])
     draft.features.add("coupled law")
-    return f"{s!r}*({c.coordinates[i]}/{length!r} - 0.3*{c.rates[i]}/{length * draft.rate!r})"
+    return f"{s!r}*({c.coordinates[i]}/{length!r} - 0.3*{c.velocities[i]}/{length * draft.rate!r})"
 
 
 def prescribe(draft: Draft, t: float) -> None:
     """Let a joint move as a law of time says, which has it where it is now: in loops only where freedom is left."""
     bound = {torque.joint for torque in draft.model.torques}
-    hindered = [c.name for c in draft.model.joints if c.joint.spring or c.joint.damping or c.joint.limits]
+    hindered = [c.name for c in draft.model.joints if c.type.spring or c.type.damping or c.type.limits]
     free = [
         joint
         for joint in draft.joints

@@ -66,7 +66,7 @@ def _names(oracle: Oracle) -> dict[str, float]:
     names = {**oracle.plain.parameters, "t": oracle.t}
     for jm in oracle.joints:
         names.update(zip(jm.joint.names, jm.q, strict=True))
-        names.update(zip(jm.joint.rates, jm.u, strict=True))
+        names.update(zip(jm.joint.velocities, jm.u, strict=True))
     return names
 
 

@@ -30,17 +30,17 @@ def _closed(oracle: Oracle, start: Motion, random: np.random.Generator) -> bool:
     step = free.T @ random.standard_normal(len(free))
     oracle.moving(_stepped(oracle, step * STEP / np.abs(step).max()))
     for _ in range(12):
-        gap = _gap(oracle)
-        if np.abs(gap).max(initial=0.0) < 1e-13:
+        closure_error = _closure_error(oracle)
+        if np.abs(closure_error).max(initial=0.0) < 1e-13:
             return True
         U, sizes, V = oracle.decomposed
         k = int((sizes > 1e-4).sum())  # redundant constraints look independent while they are open
-        oracle.moving(_stepped(oracle, -V[:k].T @ ((U[:, :k].T @ gap) / sizes[:k])))
-    return bool(np.abs(_gap(oracle)).max(initial=0.0) < 1e-10)
+        oracle.moving(_stepped(oracle, -V[:k].T @ ((U[:, :k].T @ closure_error) / sizes[:k])))
+    return bool(np.abs(_closure_error(oracle)).max(initial=0.0) < 1e-10)
 
 
-def _gap(oracle: Oracle) -> Array:
-    parts = [oracle.rows_of(jm) @ oracle._scaled(jm.gap) for jm in oracle.joints]
+def _closure_error(oracle: Oracle) -> Array:
+    parts = [oracle.rows_of(jm) @ oracle._scaled(jm.closure_error) for jm in oracle.joints]
     return np.concatenate([np.zeros(0), *parts])
 
 

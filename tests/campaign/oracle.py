@@ -61,7 +61,7 @@ class JointMotion:
     R_F: Array
     q: tuple[float, ...]
     u: Array
-    gap: Array
+    closure_error: Array
     through: Passage
     seen: Array  # velocity of M in F
     prescribed: tuple[Array, Array] | None  # velocity and acceleration of M in F
@@ -218,11 +218,11 @@ class Oracle:
         x_q, R_q = placed(joint.kind, joint.axes, joint.pitch, q)
         turned = R_FM @ R_q.T
         axial = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
-        gap = np.concatenate([x - x_q, axial])
+        closure_error = np.concatenate([x - x_q, axial])
         S = passage(joint.kind, joint.axes, joint.pitch, R_q, q, np.zeros(7)).S
         u = np.linalg.pinv(self._scaled(S)) @ self._scaled(seen) if S.shape[1] else np.zeros(0)
         through = passage(joint.kind, joint.axes, joint.pitch, R_q, q, u)
-        return JointMotion(joint, P, R_F, q, u, gap, through, seen, prescribed)  # type: ignore[arg-type]
+        return JointMotion(joint, P, R_F, q, u, closure_error, through, seen, prescribed)  # type: ignore[arg-type]
 
     def _scaled(self, x: Array) -> Array:
         """Lengths counted in L."""
@@ -296,9 +296,9 @@ class Oracle:
         """Degrees of freedom here, for an instant."""
         return 6 * len(self.plain.bodies) - self.rank
 
-    def gaps(self) -> dict[str, float]:
+    def closure_errors(self) -> dict[str, float]:
         """By joint, how far it is open (by L, and rad)."""
-        return {jm.joint.name: float(np.abs(self._scaled(jm.gap)).max()) for jm in self.joints}
+        return {jm.joint.name: float(np.abs(self._scaled(jm.closure_error)).max()) for jm in self.joints}
 
     def openings(self) -> dict[str, float]:
         """By joint, how fast it opens (1/s)."""

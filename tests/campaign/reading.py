@@ -55,7 +55,7 @@ class PlainJoint:
     stops: tuple[tuple[float, float], ...] | None
     torques: list[tuple[Any, ...]] = field(default_factory=list)
     names: tuple[str, ...] = ()  # of its coordinates in laws
-    rates: tuple[str, ...] = ()
+    velocities: tuple[str, ...] = ()
 
     @property
     def freedom(self) -> int:
@@ -180,7 +180,7 @@ class _Reader:
     # --- joints ---
 
     def joint(self, c: Any, torques: list[Any]) -> PlainJoint:
-        joint, kind = c.joint, type(c.joint).__name__
+        joint, kind = c.type, type(c.type).__name__
         fields = () if kind in NO_AXIS else AXIS_FIELDS.get(kind, ("axis",))
         pitch = self.number(joint.pitch) if kind == "Screw" else 0.0
         n = FREEDOM[kind]
@@ -224,7 +224,7 @@ def _names(name: str, joint: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """How laws call the coordinates and velocities of a joint."""
     if len(joint.coordinates) == 1:
         return (name,), (f"{name}'",)
-    return tuple(f"{name}.{part}" for part in joint.coordinates), tuple(f"{name}.{part}" for part in joint.rates)
+    return tuple(f"{name}.{part}" for part in joint.coordinates), tuple(f"{name}.{part}" for part in joint.velocities)
 
 
 def read(model: Any) -> Plain:

@@ -61,7 +61,7 @@ def _sound(drawn: Sample) -> bool:
     """It still fits together, and every body is held."""
     try:
         oracle = Oracle(read(drawn.model), drawn.t).place(drawn.coordinates)
-        return bool(drawn.model.bodies) and max(oracle.gaps().values(), default=0.0) < 1e-6
+        return bool(drawn.model.bodies) and max(oracle.closure_errors().values(), default=0.0) < 1e-6
     except Exception:
         return False
 
@@ -145,7 +145,7 @@ def _drop_joint(drawn: Sample, name: str) -> None:
 def _without_option(drawn: Sample, joint: str, option: str) -> Sample | None:
     """Without limits, a spring, damping or a prescribed motion; a freed joint stays where it is."""
     at = next((i for i, c in enumerate(drawn.model.joints) if c.name == joint), None)
-    if at is None or getattr(drawn.model.joints[at].joint, option) is None:
+    if at is None or getattr(drawn.model.joints[at].type, option) is None:
         return None
     other = _copy(drawn)
     c = other.model.joints[at]
@@ -154,7 +154,7 @@ def _without_option(drawn: Sample, joint: str, option: str) -> Sample | None:
     if option == "motion":
         oracle = Oracle(read(drawn.model), drawn.t).place(drawn.coordinates)
         other.coordinates[joint] = next(jm.q for jm in oracle.joints if jm.joint.name == joint)
-    other.model.joints[at] = dataclasses.replace(c, joint=dataclasses.replace(c.joint, **fields))
+    other.model.joints[at] = dataclasses.replace(c, type=dataclasses.replace(c.type, **fields))
     return other
 
 

@@ -17,7 +17,7 @@ EVALUATIONS = 600  # motions that need more are too fast to follow here
 def end_of(
     oracle: Oracle, coordinates: Mapping[str, Any], rank: int, rate: float, duration: float
 ) -> dict[str, JointMotion]:
-    """Every joint after a time; `rate` (1/s) is how fast things of this size swing."""
+    """Every joint after a time; `velocity` (1/s) is how fast things of this size swing."""
     from scipy.integrate import DOP853
 
     n, count = len(oracle.plain.bodies), 0

@@ -99,7 +99,7 @@ def test_the_names_of_the_interface_are_there():
     promised = {
         momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder",
         momentree.System: "structure nq nv mobility assemble branches position simulate",
-        momentree.Run: "t q v position energy closure reactions data plot save",
+        momentree.Run: "t q v position energy closure_error reactions data plot save",
         momentree.Model: "body joint torque force spring contact constrain parameter build save cut split check",
     }
     for thing, names in ((thing, text.split()) for thing, text in promised.items()):

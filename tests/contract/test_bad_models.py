@@ -161,7 +161,7 @@ def test_a_file_that_does_not_exist(tmp_path):
 IN_A_PROCESS = (
     "bodies: mass negative, with an inertia below it",
     "documents: everything at once",
-    "elements: a constraint that is not linear in the rates",
+    "elements: a constraint that is not linear in the velocities",
     "joints: a joint with a line break in its name",
     "loops: a loop whose lengths cannot close",
     "parameters: parameters defined in a circle",

@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row
-from momentree.structure.elimination import closing_plan
-from momentree.structure.loop_constraints import closing_rows
+from momentree.structure.elimination import elimination_plan
+from momentree.structure.loop_constraints import loop_constraints
 
 
 def far_away(shift):
@@ -27,7 +27,7 @@ def test_a_linkage_far_from_the_origin_moves_as_one_at_it():
     ends = []
     for shift in (0.0, 1000.0):
         system = far_away(shift)
-        ends.append(system.simulate(system.assemble({"G0": 0.0}, rates={"G0": -1.0}), 5.0).q[-1])
+        ends.append(system.simulate(system.assemble({"G0": 0.0}, velocities={"G0": -1.0}), 5.0).q[-1])
     np.testing.assert_array_equal(*ends)
 
 
@@ -36,9 +36,9 @@ def test_an_overconstrained_linkage_runs_100_s_without_a_setting_being_touched()
     m = bennett()
     m.gravity = (0, -9.81, 0)
     system = m.build()
-    run = system.simulate(system.assemble({"R1": 1.0}, rates={"R1": 2.0}), 100.0)
+    run = system.simulate(system.assemble({"R1": 1.0}, velocities={"R1": 2.0}), 100.0)
     assert run.end.reason == "arrived"
-    assert run.closure.max() < 1e-12
+    assert run.closure_error.max() < 1e-12
     assert np.abs(np.diff(run["R1"])).sum() > 2 * np.pi  # it did move
     ratios = np.tan(run["R1"] / 2) * np.tan(run["R2"] / 2)
     here = np.abs(np.cos(run["R1"] / 2)) > 0.1
@@ -63,31 +63,31 @@ def test_a_loop_that_only_repeats_another_changes_nothing(formulation):
     system = three_cranks()
     assert system.mobility == 1
     run = system.simulate(system.assemble({"A0": 0.6, "A1": 0.6, "A2": 0.6}), 3.0, formulation=formulation)
-    a, w = np.array([run["A0"], run.rate("A0")])
+    a, w = np.array([run["A0"], run.velocity("A0")])
     height = np.sin(a)  # angles about y are positive downwards
     total = 0.5 * (1.0 + 2.0) * 0.25 * w**2 - 9.81 * 0.5 * (1.5 + 2.0) * height
     assert np.ptp(total) < 1e-7
-    assert run.closure.max() < 1e-12
+    assert run.closure_error.max() < 1e-12
     for other in ("A1", "A2"):
         np.testing.assert_allclose(run[other], a, rtol=0, atol=1e-9)
 
 
 def test_rows_out_of_the_plane_of_a_loop_are_left_out():
     flat = four_bar().build().mechanism
-    assert [len(closing_rows(flat, loop)) for loop in flat.loops] == [2]
+    assert [len(loop_constraints(flat, loop)) for loop in flat.loops] == [2]
     m = four_bar()
     m.split("coupler", "C")
     split = m.build().mechanism
-    assert [len(closing_rows(split, loop)) for loop in split.loops] == [3]
+    assert [len(loop_constraints(split, loop)) for loop in split.loops] == [3]
     spatial = bennett().build().mechanism
-    assert [len(closing_rows(spatial, loop)) for loop in spatial.loops] == [5]
+    assert [len(loop_constraints(spatial, loop)) for loop in spatial.loops] == [5]
 
 
 def test_of_loops_in_a_row_each_body_knows_only_its_neighbours():
     mechanism = four_bars_in_a_row(60).build().mechanism
-    plan = closing_plan(mechanism, [2] * 60, still=True)
+    plan = elimination_plan(mechanism, [2] * 60, still=True)
     assert len(plan.places) == 1 + 121 + 60
-    assert max(place.arranged.rows for place in plan.places) <= 6
+    assert max(place.slots.rows for place in plan.places) <= 6
     seen = {0}
     for number in plan.order:
         assert plan.places[number].parent in seen
@@ -102,15 +102,15 @@ def test_what_passes_through_a_joint_does_not_depend_on_where_the_loop_is_cut(cu
         m.joints[-1] = type(m.joints[-1])("C", mt.Revolute("y", damping=0.4, spring=3.0), *_ends(m.joints[-1]))
         m.cut(joint)
         system = m.build()
-        start = system.assemble({"A": 1.0}, rates={"A": 0.7}, guess={"B": -0.5, "D": 1.5})
+        start = system.assemble({"A": 1.0}, velocities={"A": 0.7}, guess={"B": -0.5, "D": 1.5})
         run = system.simulate(start, 0.5, every=0.1, rtol=1e-11)
         return run.reactions("C")[:, [0, 2, 4]]  # in the plane: what is out of it is not determined
 
     np.testing.assert_allclose(reactions("C"), reactions(cut), rtol=0, atol=1e-6)
 
 
-def _ends(connection):
-    return connection.first, connection.second
+def _ends(joint):
+    return joint.first, joint.second
 
 
 def test_a_joint_that_holds_nothing_closes_nothing():

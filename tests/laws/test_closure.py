@@ -1,4 +1,4 @@
-"""Laws of closure: the Jacobian is the derivative of the gaps, whatever joints the loop is made of."""
+"""Laws of closure: the Jacobian is the derivative of the closure errors, whatever joints the loop is made of."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import pytest
 import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
 from momentree.assembly.assemble import integrate
-from momentree.assembly.configuration import Configuration, row_names
+from momentree.assembly.configuration import Configuration, constraint_names
 from momentree.assembly.state import State
 
 SEEDS = range(3)
 
 
 def central(mechanism, q, u, t=0.0, h=1e-6):
-    """The velocity of the gaps, by central differences along a motion."""
-    ahead = Configuration(mechanism, integrate(mechanism, q, h * u), t=t + h).gaps()
-    behind = Configuration(mechanism, integrate(mechanism, q, -h * u), t=t - h).gaps()
+    """The velocity of the closure errors, by central differences along a motion."""
+    ahead = Configuration(mechanism, integrate(mechanism, q, h * u), t=t + h).closure_errors()
+    behind = Configuration(mechanism, integrate(mechanism, q, -h * u), t=t - h).closure_errors()
     return (ahead - behind) / (2 * h)
 
 
@@ -26,7 +26,7 @@ def central(mechanism, q, u, t=0.0, h=1e-6):
 def test_a_closing_joint_leaves_no_gap_where_it_was_made_to_fit(closing, seed):
     m, q = random_loops(np.random.default_rng(seed), ["Revolute", "Spherical", "Prismatic"], [closing])
     at = Configuration(m.build().mechanism, q)
-    assert np.abs(at.gaps()).max() < 1e-12
+    assert np.abs(at.closure_errors()).max() < 1e-12
 
 
 @pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
@@ -40,7 +40,7 @@ def test_the_jacobian_is_the_derivative_of_the_gaps(closing, seed):
     at = Configuration(mechanism, q, u)
     moved = central(mechanism, q, u)
     assert at.jacobian() @ u == pytest.approx(moved, abs=2e-7)
-    assert at.velocities() == pytest.approx(moved, abs=2e-7)
+    assert at.constraint_velocities() == pytest.approx(moved, abs=2e-7)
     assert np.abs(moved).max() > 1e-3  # the loop was really torn
 
 
@@ -57,10 +57,10 @@ def test_prescribed_joints_and_a_moving_ground_move_the_rows_by_themselves(seed)
     mechanism = m.build().mechanism
     u = random.standard_normal(mechanism.nv)
     at = Configuration(mechanism, q, u)
-    assert np.abs(at.gaps()).max() < 1e-12
-    assert at.velocities() == pytest.approx(central(mechanism, q, u), abs=2e-7)
-    drift = Configuration(mechanism, q).velocities()
-    assert at.velocities() - at.jacobian() @ u == pytest.approx(drift, abs=1e-12)
+    assert np.abs(at.closure_errors()).max() < 1e-12
+    assert at.constraint_velocities() == pytest.approx(central(mechanism, q, u), abs=2e-7)
+    drift = Configuration(mechanism, q).constraint_velocities()
+    assert at.constraint_velocities() - at.jacobian() @ u == pytest.approx(drift, abs=1e-12)
     assert np.abs(drift).max() > 1e-3
 
 
@@ -69,17 +69,17 @@ def test_holonomic_constraints_have_the_derivative_of_their_expression():
     m = random_tree(random, ["Revolute", "Planar", "Spherical", "Free", "Prismatic"])
     m.constrain("j1^2 - sin(j5) + t", "first")
     m.constrain("j2.slide1*j2.angle + j3.qx*j4.y - cos(t)", "second")
-    m.constrain("j1' + j2.slide2'*j5 - 3*j3.wx + j4.vx - t", "rates")
+    m.constrain("j1' + j2.slide2'*j5 - 3*j3.wx + j4.vx - t", "velocities")
     mechanism = m.build().mechanism
     q = random_configuration(random, m.build())
     u = random.standard_normal(mechanism.nv)
     at = Configuration(mechanism, q, u, t=0.3)
-    assert at.velocities()[:2] == pytest.approx(central(mechanism, q, u, t=0.3), abs=1e-7)
-    assert row_names(mechanism) == ["first", "second"]
-    assert row_names(mechanism, on_rates=True) == ["first", "second", "rates"]
-    # on rates: the row is linear in u, with the derivative by each rate
-    still = Configuration(mechanism, q, 0 * u, t=0.3).velocities()[2]
-    assert at.velocities()[2] - still == pytest.approx(at.jacobian(on_rates=True)[2] @ u, abs=1e-12)
+    assert at.constraint_velocities()[:2] == pytest.approx(central(mechanism, q, u, t=0.3), abs=1e-7)
+    assert constraint_names(mechanism) == ["first", "second"]
+    assert constraint_names(mechanism, on_velocities=True) == ["first", "second", "velocities"]
+    # on velocities: the row is linear in u, with the derivative by each velocity
+    still = Configuration(mechanism, q, 0 * u, t=0.3).constraint_velocities()[2]
+    assert at.constraint_velocities()[2] - still == pytest.approx(at.jacobian(on_velocities=True)[2] @ u, abs=1e-12)
 
 
 def test_constraints_may_name_the_joint_that_closes_a_loop():
@@ -87,17 +87,19 @@ def test_constraints_may_name_the_joint_that_closes_a_loop():
     m.constrain("C - 0.9", "stop")
     m.constrain("C' - A' + 2*B'", "speed")
     mechanism = m.build().mechanism
-    moving = four_bar().build().assemble({"A": 1.0}, rates={"A": 2.0})
+    moving = four_bar().build().assemble({"A": 1.0}, velocities={"A": 2.0})
     q, u = moving.q, moving.v
     at = Configuration(mechanism, q, u)
-    assert at.velocities()[5] == pytest.approx(central(mechanism, q, u)[5], abs=1e-8)
-    rates = {name: at.rates_of(name)[0] for name in "ABC"}
-    assert at.velocities()[6] == pytest.approx(rates["C"] - rates["A"] + 2 * rates["B"], abs=1e-13)
-    assert (at.jacobian(on_rates=True) @ u)[5:] == pytest.approx(at.velocities()[5:], abs=1e-12)
+    assert at.constraint_velocities()[5] == pytest.approx(central(mechanism, q, u)[5], abs=1e-8)
+    velocities = {name: at.velocities_of(name)[0] for name in "ABC"}
+    assert at.constraint_velocities()[6] == pytest.approx(
+        velocities["C"] - velocities["A"] + 2 * velocities["B"], abs=1e-13
+    )
+    assert (at.jacobian(on_velocities=True) @ u)[5:] == pytest.approx(at.constraint_velocities()[5:], abs=1e-12)
 
 
 def test_rows_are_named_by_joint_and_direction():
-    assert row_names(four_bar().build().mechanism) == [
+    assert constraint_names(four_bar().build().mechanism) == [
         "C: translation along x",
         "C: translation along y",
         "C: translation along z",
@@ -113,7 +115,7 @@ def test_loops_that_any_joint_closes_stay_closed_and_keep_their_energy(closing):
     m, q = random_loops(random, ["Spherical", "Universal", "Spherical", "Prismatic"], [closing])
     system = m.build()
     run = system.simulate(State(system.mechanism, q, np.zeros(system.nv)), 0.2, every=0.1, rtol=1e-9)
-    assert run.closure.max() < 1e-12
+    assert run.closure_error.max() < 1e-12
     assert run.energy.error < 1e-7
 
 
@@ -126,6 +128,6 @@ def test_a_universal_joint_may_close_a_loop_in_a_plane():
         m.joint("C", joint, C.first, C.second)
         m.cut("C")
         system = m.build()
-        return system.simulate(system.assemble({"A": 1.0}, rates={"A": 0.5}), 0.5, every=0.1, rtol=1e-11).q
+        return system.simulate(system.assemble({"A": 1.0}, velocities={"A": 0.5}), 0.5, every=0.1, rtol=1e-11).q
 
     np.testing.assert_allclose(moved(mt.Universal("y", "z")), moved(mt.Revolute("y")), rtol=0, atol=1e-8)

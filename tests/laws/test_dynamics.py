@@ -20,7 +20,7 @@ def moving(seed, kinds=EVERY_JOINT, **more):
 
 
 def along(system, q, v, a, h, f):
-    """Central difference of f(q, v) along the motion with rates v that change with a."""
+    """Central difference of f(q, v) along the motion with velocities v that change with a."""
     ahead, behind = (f(integrate(system.mechanism, q, k * v + h * h / 2 * a), v + k * a) for k in (h, -h))
     return (ahead - behind) / (2 * h)
 

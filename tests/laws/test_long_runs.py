@@ -70,13 +70,13 @@ def test_a_double_pendulum_neither_gains_nor_loses_energy(integrator, h, off, co
 @pytest.mark.parametrize("rate", [0.0, 0.5])
 def test_a_four_bar_linkage_stays_closed_and_keeps_its_energy(rate, integrator, h, off, count):
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, rates={"A": rate})
+    start = system.assemble({"A": 1.0}, velocities={"A": rate})
     t, q, p = states(system, integrator, start.q, start.v, h, count)
     v = np.linalg.solve(system.mass_matrix(q), p[..., None])[..., 0]  # of the tree: nothing closed anew
     at = Samples(system._numeric, q, v, t)
     assert np.ptp(q[:, 0]) > 0.5
-    assert np.abs(at.gaps()).max() < 1e-13
-    assert np.abs(at.velocities()).max() < 1e-13
+    assert np.abs(at.closure_errors()).max() < 1e-13
+    assert np.abs(at.constraint_velocities()).max() < 1e-13
     assert stands_still(t, system.energy(q, v).total, off)
 
 

@@ -38,10 +38,10 @@ def from_the_ground(system, run, joints):
     """What joints at the ground do to the mechanism, about the inertial origin."""
     total = np.zeros((len(run.t), 6))
     for name in joints:
-        connection = system.mechanism.by_joint[name].connection
+        joint = system.mechanism.by_joint[name].joint
         found = run.reactions(name)
-        moment = found[:, 3:] + np.cross(run.position(connection.second), found[:, :3])
-        sign = -1 if connection.second.body == "ground" else 1
+        moment = found[:, 3:] + np.cross(run.position(joint.second), found[:, :3])
+        sign = -1 if joint.second.body == "ground" else 1
         total += sign * np.concatenate([found[:, :3], moment], axis=1)
     return total
 
@@ -62,7 +62,7 @@ def test_the_ground_gives_what_changes_the_momentum(name):
     # reactions that are undetermined one by one are determined in their sum
     build, given, joints = LINKAGES[name]
     system = build().build()
-    start = system.assemble(given, rates=dict.fromkeys(given, 0.7))
+    start = system.assemble(given, velocities=dict.fromkeys(given, 0.7))
     run = system.simulate(start, 0.05, every=0.05)
     found, m = from_the_ground(system, run, joints), system.mechanism
     for k in range(len(run.t)):
@@ -83,7 +83,7 @@ def replaced(model, name, **fields):
     turned = fields.pop("turned", False)
     ends = (old.second, old.first) if turned else (old.first, old.second)
     model.joints.remove(old)
-    model.joint(name, old.joint.with_fields(**fields), *ends)
+    model.joint(name, old.type.with_fields(**fields), *ends)
     model.joints.insert(place, model.joints.pop())
     return model
 
@@ -94,7 +94,7 @@ def test_at_rest_the_ground_bears_the_weight():
     expected = -np.stack([weights(system.mechanism, q) for q in run.q])
     np.testing.assert_allclose(from_the_ground(system, run, "AD"), expected, rtol=0, atol=1e-10)
     # moments about the middle of the rocker: across it both its hinges bear half of its weight
-    along = run.position(system.mechanism.by_joint["C"].connection.second)[0] - run.position("rocker")[0]
+    along = run.position(system.mechanism.by_joint["C"].joint.second)[0] - run.position("rocker")[0]
     across = np.cross(along, [0, 1.0, 0]) / 2.0
     for name in "CD":
         assert run.reactions(name)[0, :3] @ across == pytest.approx(9.81 / 2 * across[2], abs=1e-10)
@@ -105,7 +105,7 @@ def test_what_a_joint_does_to_one_body_it_does_backwards_to_the_other(name):
     def found(turned):
         system = replaced(four_bar(), name, turned=turned).build()
         angle = 0.7 * (-1 if turned and name == "A" else 1)
-        start = system.assemble({"A": angle}, rates={"A": angle}, guess=None)
+        start = system.assemble({"A": angle}, velocities={"A": angle}, guess=None)
         return system.simulate(start, 0.2, every=0.1, rtol=1e-11).reactions(name)
 
     np.testing.assert_allclose(found(True), -found(False), rtol=0, atol=1e-8)
@@ -113,23 +113,23 @@ def test_what_a_joint_does_to_one_body_it_does_backwards_to_the_other(name):
 
 # --- the account of work ---
 
-CLOSURES = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte")}
+STABILIZATIONS = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte")}
 
 
 @pytest.mark.parametrize(
-    ("formulation", "closure"), [(name, closure) for name, closures in CLOSURES.items() for closure in closures]
+    ("formulation", "stabilization"), [(name, each) for name, those in STABILIZATIONS.items() for each in those]
 )
-def test_the_drive_of_a_crank_does_the_work_that_the_energy_shows(formulation, closure):
+def test_the_drive_of_a_crank_does_the_work_that_the_energy_shows(formulation, stabilization):
     model = replaced(four_bar(), "A", motion="1 + 0.5*sin(3*t)")
     replaced(model, "D", damping=0.1)
     model.cut("C")
     system = model.build()
-    run = system.simulate(system.assemble(), 1.0, formulation, closure, rtol=1e-11, every=0.1)
+    run = system.simulate(system.assemble(), 1.0, formulation, stabilization, rtol=1e-11, every=0.1)
     assert np.ptp(run.energy.work["motion of A"]) > 1
     assert run.energy.error < 1e-8
-    # the work is that of the moment at A along its rate, by trapezia on a fine grid
-    fine = system.simulate(system.assemble(), 1.0, formulation, closure, rtol=1e-11, every=1e-3)
-    power = fine.reactions("A")[:, 4] * fine.rate("A")
+    # the work is that of the moment at A along its velocity, by trapezia on a fine grid
+    fine = system.simulate(system.assemble(), 1.0, formulation, stabilization, rtol=1e-11, every=1e-3)
+    power = fine.reactions("A")[:, 4] * fine.velocity("A")
     work = np.sum((power[1:] + power[:-1]) / 2 * np.diff(fine.t))
     assert fine.energy.work["motion of A"][-1] == pytest.approx(work, abs=1e-4)
 
@@ -173,7 +173,7 @@ def test_joints_that_have_locked_are_held_as_if_they_were_welded():
     for name, angle in at.items():
         m.latch(name, angle)
     system = m.build()
-    run = system.simulate(system.assemble({"A": 0.3}, rates={"B": 5.0, "C": 8.0}), 1.0, every=0.05, rtol=1e-11)
+    run = system.simulate(system.assemble({"A": 0.3}, velocities={"B": 5.0, "C": 8.0}), 1.0, every=0.05, rtol=1e-11)
     names, times = zip(*run.end.events, strict=True)
     assert len(times) == 2
     locked = set()
@@ -183,7 +183,7 @@ def test_joints_that_have_locked_are_held_as_if_they_were_welded():
         assert run.t[after - 1] == t
         other = chain(lambda joint: (mt.Fixed(), at[joint]) if joint in locked else (mt.Revolute("y"), 0.0)).build()
         free = [joint for joint in "ABC" if joint not in locked]
-        start = {joint: run[joint][after] for joint in free}, {joint: run.rate(joint)[after] for joint in free}
+        start = {joint: run[joint][after] for joint in free}, {joint: run.velocity(joint)[after] for joint in free}
         again = other.simulate(other.assemble(*start, t=t), t + 1e-3)
         for joint in "ABC":
             np.testing.assert_allclose(run.reactions(joint)[after], again.reactions(joint)[0], rtol=0, atol=1e-9)

@@ -15,7 +15,7 @@ from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import meters, motion_powers, movers, powers
+from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
 from momentree.spatial import Force, Vector
 
 SEEDS = range(8)
@@ -54,7 +54,7 @@ def test_that_account_has_every_kind_of_power_in_it():
         m = system.mechanism
         a = forward_dynamics(m, q, v, tau, t)
         parts = [*all_powers(m, q, v, t), *motion_powers(m, q, v, a, t)]
-        for (_, kind), power in zip((*meters(m), *movers(m)), parts, strict=True):
+        for (_, kind), power in zip((*work_terms(m), *movers(m)), parts, strict=True):
             kinds[kind] = max(kinds.get(kind, 0.0), abs(power))
     expected = {"drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground"}
     assert set(kinds) == expected
@@ -68,7 +68,7 @@ def test_what_resists_never_gives_energy(seed):
     random = np.random.default_rng(seed)
     for _ in range(20):
         parts = all_powers(system.mechanism, q, 3 * random.standard_normal(system.nv), t)
-        for (name, kind), power in zip(meters(system.mechanism), parts, strict=True):
+        for (name, kind), power in zip(work_terms(system.mechanism), parts, strict=True):
             assert kind not in passive or power <= 1e-12, name
 
 

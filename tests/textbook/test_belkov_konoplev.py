@@ -12,7 +12,7 @@ import sympy as sp
 
 import momentree as mt
 from momentree.equations.aggregative import first_form
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Universal
 
 NUMBERS = {"m2": 2.0, "m3": 1.5, "J44": 0.01, "J55": 0.08, "J66": 0.09, "I44": 0.02, "I55": 0.05, "I66": 0.06}
@@ -72,7 +72,7 @@ def test_mass_matrix_and_second_form_in_numbers(system):
 
 @pytest.mark.parametrize("by", ["aggregative", "energy"])
 def test_the_letters_of_the_paper(system, by):
-    equations = system.equations(by, rates={"th5": "w5", "th6": "w6"})
+    equations = system.equations(by, velocities={"th5": "w5", "th6": "w6"})
     alpha, beta, w5, w6 = sp.symbols("alpha beta w5 w6", real=True)
     assert [*equations.b] == [beta * w6**2, 2 * alpha * w5 * w6, -alpha * w5**2]
     assert [symbol.name for symbol, _ in equations.definitions] == ["alpha", "beta", "gamma"]
@@ -89,7 +89,7 @@ def test_the_letters_of_the_paper(system, by):
 def test_the_whole_equations_in_numbers(system):
     equations = system.equations("aggregative").expanded
     at = {sp.Symbol(name, real=True): value for name, value in NUMBERS.items()}
-    at |= dict(zip((*equations.coordinates, *equations.rates), (*Q, *RATES), strict=True))
+    at |= dict(zip((*equations.coordinates, *equations.velocities), (*Q, *RATES), strict=True))
     assert np.array(equations.A.subs(at), dtype=float) == pytest.approx(np.array(A), abs=1e-14)
     left_minus_right = np.array((equations.b - equations.Q).subs(at), dtype=float).ravel()
     assert left_minus_right == pytest.approx(np.array(d), abs=1e-13)
@@ -103,6 +103,6 @@ def test_the_change_of_the_axes_matters_for_joints_of_several_freedoms(monkeypat
     system = m.build()
     state = [0.4, -0.7], [1.1, 0.6]
     right = first_form(system.mechanism, *state).b
-    monkeypatch.setattr(Universal, "axes_rate", Joint.axes_rate)
+    monkeypatch.setattr(Universal, "motion_subspace_derivative", JointType.motion_subspace_derivative)
     printed = first_form(system.mechanism, *state).b
     assert abs(np.array(right) - np.array(printed)).max() > 0.01

@@ -69,7 +69,7 @@ def test_the_pendulum_let_go_level_is_at_its_exact_places(formulation, integrato
     system = pendulum()
     run = moved(system, system.assemble({"phi": -np.pi / 2}), 10.0, formulation, integrator, every=1.0)
     at = rows(run, list(PENDULUM))
-    phi, rate = run["phi"][at], run.rate("phi")[at]
+    phi, rate = run["phi"][at], run.velocity("phi")[at]
     found = np.stack([np.sin(phi), -np.cos(phi), np.cos(phi) * rate, np.sin(phi) * rate], axis=1)
     np.testing.assert_allclose(found, list(PENDULUM.values()), rtol=0, atol=TIGHT)
     assert np.abs(run.energy.total).max() < 1e-10  # as at the start: at rest, and level
@@ -82,7 +82,7 @@ def test_the_pendulum_is_jacobis_sine_all_the_way(formulation, integrator):
     run = moved(system, system.assemble({"phi": -np.pi / 2}), 4 * PERIOD, formulation, integrator, every=PERIOD / 64)
     sn, cn, _, _ = ellipj(np.sqrt(G) * run.t + ellipk(0.5), 0.5)
     np.testing.assert_allclose(np.sin(run["phi"] / 2), -np.sqrt(0.5) * sn, rtol=0, atol=TIGHT)
-    np.testing.assert_allclose(run.rate("phi"), -2 * np.sqrt(G / 2) * cn, rtol=0, atol=TIGHT)
+    np.testing.assert_allclose(run.velocity("phi"), -2 * np.sqrt(G / 2) * cn, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run["phi"][::64], -np.pi / 2, rtol=0, atol=TIGHT)
 
 
@@ -101,14 +101,14 @@ def double_pendulum():
     return m.build()
 
 
-DOUBLE_PENDULUM = {  # t: angles from the vertical, their rates
+DOUBLE_PENDULUM = {  # t: angles from the vertical, their velocities
     1: (-1.2077162381906380, -0.81439102309129633, -3.4065175329719579, -0.51604547210520866),
     2: (-0.082758306820570849, 0.40736207491190722, -0.96114544454599829, 11.898955053045295),
     3: (1.0250860122887292, 0.49573464762697516, -4.5933571054749801, 1.1843208806142297),
     5: (1.1385437966718781, 1.2443799277502604, 4.9109500240044520, -5.4247105931588727),
     10: (-0.74440708850921547, -14.345719734712588, -4.0351713204966654, 4.8968140781810301),
 }
-CHAOS = 2e5  # times farther apart: the rates, in 10 s, of two starts that are near each other
+CHAOS = 2e5  # times farther apart: the velocities, in 10 s, of two starts that are near each other
 
 
 @every_way
@@ -117,7 +117,7 @@ def test_two_rods_let_go_level(formulation, integrator):
     system = double_pendulum()
     run = moved(system, system.assemble({"A": np.pi / 2}), 10.0, formulation, integrator, every=1.0, rtol=1e-14)
     upper, lower = run["A"], run["A"] + run["B"]
-    found = np.stack([upper, lower, run.rate("A"), run.rate("A") + run.rate("B")], axis=1)
+    found = np.stack([upper, lower, run.velocity("A"), run.velocity("A") + run.velocity("B")], axis=1)
     for t, expected in DOUBLE_PENDULUM.items():
         np.testing.assert_allclose(found[rows(run, [t])[0]], expected, rtol=0, atol=TIGHT if t < 10 else 1e-8)
     assert np.abs(run.energy.total).max() < 1e-10  # as at the start: at rest, and level
@@ -184,7 +184,7 @@ TOP = {  # t: quaternion, scalar first; angular velocity in axes of the body; ce
 
 def test_default_settings_on_the_heavy_top():
     system, centre = heavy_top()
-    run = system.simulate(system.assemble(rates={"point": (0, 150, -4.61538)}), 2.0, every=0.1)
+    run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), 2.0, every=0.1)
     at = rows(run, list(TOP))
     turned, _, place = (np.array(part) for part in zip(*TOP.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run["point"])[at], turned, rtol=0, atol=TIGHT)
@@ -194,19 +194,19 @@ def test_default_settings_on_the_heavy_top():
 @every_way
 def test_the_heavy_top(formulation, integrator):
     system, centre = heavy_top()
-    start = system.assemble(rates={"point": (0, 150, -4.61538)})
+    start = system.assemble(velocities={"point": (0, 150, -4.61538)})
     run = moved(system, start, 2.0, formulation, integrator, every=0.1)
     at = rows(run, list(TOP))
     turned, spin, place = (np.array(column) for column in zip(*TOP.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run["point"])[at], turned, rtol=0, atol=TIGHT)
-    np.testing.assert_allclose(run.rate("point")[at], spin, rtol=0, atol=TIGHT)
+    np.testing.assert_allclose(run.velocity("point")[at], spin, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run.position(centre)[at], place, rtol=0, atol=TIGHT)
 
 
 def test_the_heavy_top_is_where_others_found_it():
     # EXUDYN's example of the heavy top, from a MATLAB program by Z. Terze: Runge-Kutta, 5 digits at 0.2 s
     system, _ = heavy_top()
-    run = system.simulate(system.assemble(rates={"point": (0, 150, -4.61538)}), 0.2, every=0.2)
+    run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), 0.2, every=0.2)
     np.testing.assert_allclose(scalar_first(run["point"])[-1], [-0.70828, 0.43878, 0.54573, 0.0894], rtol=0, atol=5e-6)
 
 
@@ -214,12 +214,12 @@ def test_the_heavy_top_is_where_others_found_it():
 def test_what_a_symmetric_top_keeps(formulation, integrator):
     # energy, the spin about its axis, and the angular momentum about the vertical
     system, _ = heavy_top()
-    start = system.assemble(rates={"point": (0, 150, -4.61538)})
+    start = system.assemble(velocities={"point": (0, 150, -4.61538)})
     run = moved(system, start, 2.0, formulation, integrator, every=0.01)
     L = system.momentum(run.q, run.v)[:, 3:]
     assert run.energy.total[0] == pytest.approx(5435.696790865547, rel=1e-13)
     assert L[0, 2] == pytest.approx(-70.3124296875, rel=1e-13)
-    for kept in (run.energy.total, run.rate("point")[:, 1], L[:, 2]):
+    for kept in (run.energy.total, run.velocity("point")[:, 1], L[:, 2]):
         assert conserved(kept, 1e-10)
     assert not conserved(L[:, 0], 0.1)
 
@@ -263,12 +263,12 @@ def test_the_free_body(formulation, integrator, joint):
     system = free_body(joint)
     flying = system.nv == 6
     spin = (0.6, 0, 1)
-    start = system.assemble(rates={"joint": (0.3, -0.2, 0.1, *spin) if flying else spin})
+    start = system.assemble(velocities={"joint": (0.3, -0.2, 0.1, *spin) if flying else spin})
     run = moved(system, start, 20.0, formulation, integrator, every=1.0)
     at = rows(run, list(FREE_BODY))
-    turned, rates = (np.array(column) for column in zip(*FREE_BODY.values(), strict=True))
+    turned, velocities = (np.array(column) for column in zip(*FREE_BODY.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run.q[at, -4:]), turned, rtol=0, atol=TIGHT)
-    np.testing.assert_allclose(run.v[at, -3:], rates, rtol=0, atol=TIGHT)
+    np.testing.assert_allclose(run.v[at, -3:], velocities, rtol=0, atol=TIGHT)
     if flying:  # straight on, however it turns
         np.testing.assert_allclose(run.q[:, :3], np.outer(run.t, (0.3, -0.2, 0.1)), rtol=0, atol=TIGHT)
 
@@ -277,7 +277,7 @@ def test_the_free_body(formulation, integrator, joint):
 def test_the_free_body_turns_by_jacobis_functions(formulation, integrator):
     # I = (1, 2, 3), w(0) = (0.6, 0, 1): w = (0.6 cn, 0.6 sn, dn) of the argument t and k^2 = 0.12
     system = free_body(mt.Spherical())
-    run = moved(system, system.assemble(rates={"joint": (0.6, 0, 1)}), 20.0, formulation, integrator, every=0.05)
+    run = moved(system, system.assemble(velocities={"joint": (0.6, 0, 1)}), 20.0, formulation, integrator, every=0.05)
     sn, cn, dn, _ = ellipj(run.t, 0.12)
     np.testing.assert_allclose(run.v, np.stack([0.6 * cn, 0.6 * sn, dn], axis=1), rtol=0, atol=TIGHT)
 
@@ -286,7 +286,7 @@ def test_the_free_body_turns_by_jacobis_functions(formulation, integrator):
 def test_what_a_free_body_keeps(formulation, integrator):
     # its energy, its angular momentum in space, and hence the length of that in the body, the Casimir of rotations
     system = free_body(mt.Free())
-    start = system.assemble(rates={"joint": (0.3, -0.2, 0.1, 0.6, 0, 1)})
+    start = system.assemble(velocities={"joint": (0.3, -0.2, 0.1, 0.6, 0, 1)})
     run = moved(system, start, 20.0, formulation, integrator, every=0.05)
     momentum, in_body = system.momentum(run.q, run.v), run.v[:, 3:] * (1, 2, 3)
     for kept in (run.energy.total, momentum, np.linalg.norm(in_body, axis=1), np.linalg.norm(run.q[:, 3:], axis=1)):

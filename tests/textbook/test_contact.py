@@ -23,12 +23,12 @@ def dropped(gravity=G, **contact):
 
 
 def run(system, q, v, t_end, **options):
-    """The motion of a tree whose rates are the derivatives of its coordinates."""
+    """The motion of a tree whose velocities are the derivatives of its coordinates."""
 
-    def rates(_, y):
+    def velocities(_, y):
         return np.concatenate([y[system.nq :], system.forward_dynamics(y[: system.nq], y[system.nq :])])
 
-    return solve_ivp(rates, (0, t_end), [*q, *v], method="DOP853", rtol=1e-10, atol=1e-12, **options)
+    return solve_ivp(velocities, (0, t_end), [*q, *v], method="DOP853", rtol=1e-10, atol=1e-12, **options)
 
 
 def crossing(falling):

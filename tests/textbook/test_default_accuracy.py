@@ -22,14 +22,14 @@ def furuta():
     m.joint("A", mt.Revolute("z"), m.ground, arm)
     m.joint("B", mt.Revolute("x"), arm.at((0.5, 0, 0)), pendulum)
     system = m.build()
-    return system, system.assemble({"B": 2.5}, rates={"A": 3.0}), 10.0
+    return system, system.assemble({"B": 2.5}, velocities={"A": 3.0}), 10.0
 
 
 def flipping():
     m = mt.Model("flipping body", gravity=(0, 0, 0))
     m.joint("F", mt.Free(), m.ground, m.body("body", mass=1.0, com=(0, 0, 0), inertia=(1.0, 2.0, 3.0)))
     system = m.build()
-    return system, system.assemble(rates={"F": [0.3, -0.2, 0.1, 0.1, 2.0, 0.1]}), 10.0
+    return system, system.assemble(velocities={"F": [0.3, -0.2, 0.1, 0.1, 2.0, 0.1]}), 10.0
 
 
 def gimbals():
@@ -40,7 +40,7 @@ def gimbals():
     m.joint("B", mt.Revolute("x"), a, b)
     m.joint("C", mt.Revolute("z"), b, c)
     system = m.build()
-    return system, system.assemble({"B": 1.0}, rates={"C": 60.0}), 10.0
+    return system, system.assemble({"B": 1.0}, velocities={"C": 60.0}), 10.0
 
 
 def spatial_slider_crank():
@@ -53,14 +53,14 @@ def spatial_slider_crank():
     m.joint("S", mt.Prismatic("x"), m.ground, slider)
     m.joint("U", mt.Universal("y", "z"), slider, rod.at((0.3, 0, 0)))
     system = m.build()
-    return system, system.assemble({"A": 0.0}, rates={"A": 6.0}, guess={"S": 0.2}), 5.0
+    return system, system.assemble({"A": 0.0}, velocities={"A": 6.0}, guess={"S": 0.2}), 5.0
 
 
 def linkage(make, angle, rate):
     def made():
         system = make().build()
-        first = system.mechanism.bodies[0].connection.name
-        return system, system.assemble({first: angle}, rates={first: rate}), 5.0
+        first = system.mechanism.bodies[0].joint.name
+        return system, system.assemble({first: angle}, velocities={first: rate}), 5.0
 
     return made
 

@@ -23,8 +23,8 @@ from scipy.spatial.transform import Rotation
 
 import momentree as mt
 from momentree.assembly.state import State
-from momentree.equations.forces import along_rates
-from momentree.equations.hamiltonian import momenta, moving_bodies, rates
+from momentree.equations.forces import generalized
+from momentree.equations.hamiltonian import momenta, moving_bodies, right_hand_side
 from momentree.spatial.inertia import RigidInertia
 
 INSTANT = 1e-12
@@ -233,7 +233,7 @@ ORIGINS = (
     (-0.359168731611312, 0.0692606396360246, -2.12926697712894),
 )
 
-# from t = 0, with the same coordinates and rates, to t = 0.5
+# from t = 0, with the same coordinates and velocities, to t = 0.5
 P_START = {
     "j1": 0.18383296943817,
     "j2": (5.51176662490892, -4.56232763165046),
@@ -290,15 +290,15 @@ def test_momenta_of_the_double_pendulum_and_how_they_change():
     mechanism, q, u = double_pendulum().mechanism, [1.2, -0.5], [0.3, 0.2]
     p = [1.8020660495123, 0.763274768567112]
     near(momenta(mechanism, q, u), p)
-    near(along_rates(mechanism, moving_bodies(mechanism, q, p), "u"), u)
-    near(rates(mechanism, q, p).q, u)
-    near(rates(mechanism, q, p).p, [-24.6063823784787, -6.24786168101112])
+    near(generalized(mechanism, moving_bodies(mechanism, q, p), "u"), u)
+    near(right_hand_side(mechanism, q, p).q, u)
+    near(right_hand_side(mechanism, q, p).p, [-24.6063823784787, -6.24786168101112])
 
 
 @every_way
 def test_the_double_pendulum_after_two_seconds(formulation):
     system = double_pendulum()
-    start = system.assemble({"A": 1.2, "B": -0.5}, rates={"A": 0.3, "B": 0.2})
+    start = system.assemble({"A": 1.2, "B": -0.5}, velocities={"A": 0.3, "B": 0.2})
     run = system.simulate(start, 2.0, formulation=formulation, rtol=1e-14)
     near(run.q[-1], [-0.356721466787138, -0.0308437384330714])
     near(run.v[-1], [2.8048916980197, -1.30405726692835], 3e-12)
@@ -346,11 +346,11 @@ def turned(q):
 
 
 def here(system, there, R=None):
-    """Numbers by joint as the numbers of the system: coordinates, or, with R, rates and momenta."""
+    """Numbers by joint as the numbers of the system: coordinates, or, with R, velocities and momenta."""
     found = np.zeros(system.nq if R is None else system.nv)
     for body in system.mechanism.bodies:
         if body.laws is None:
-            x = np.atleast_1d(there[body.connection.name])
+            x = np.atleast_1d(there[body.joint.name])
             if R is None:
                 found[body.q] = [*x[:-4], *np.roll(x[-4:], -1)] if len(x) > 3 else x  # a quaternion, scalar last
             else:
@@ -361,7 +361,7 @@ def here(system, there, R=None):
 def changes(system, dp, p, u, R):
     """Derivatives of momenta of that program as they are here: p' = R' p_there' - w x p."""
     found = here(system, dp, R)
-    (free,) = (body for body in system.mechanism.bodies if body.connection.name == "j6")
+    (free,) = (body for body in system.mechanism.bodies if body.joint.name == "j6")
     linear = found[free.v][:3]
     linear -= np.cross(u[free.v][3:], p[free.v][:3])
     return found
@@ -392,14 +392,14 @@ def test_rates_of_the_tree_from_its_momenta():
     system, _ = tree()
     q, R = here(system, Q), turned(Q)
     found = moving_bodies(system.mechanism, q, here(system, P, R), 0.4)
-    near(along_rates(system.mechanism, found, "u"), here(system, U, R))
+    near(generalized(system.mechanism, found, "u"), here(system, U, R))
 
 
 def test_how_the_momenta_of_the_tree_change():
     system, _ = tree()
     q, R = here(system, Q), turned(Q)
     p, u = here(system, P, R), here(system, U, R)
-    near(rates(system.mechanism, q, p, 0.4).p, changes(system, DP, p, u, R))
+    near(right_hand_side(system.mechanism, q, p, 0.4).p, changes(system, DP, p, u, R))
 
 
 @every_way

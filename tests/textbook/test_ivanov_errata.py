@@ -26,11 +26,11 @@ SECONDS = 0.3
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
 
 
-def linkage(build, body, joint, given, rates):
+def linkage(build, body, joint, given, velocities):
     m = build()
     m.split(body, joint)
     system = m.build()
-    return system, system.assemble(given, rates=rates)
+    return system, system.assemble(given, velocities=velocities)
 
 
 LINKAGES = {
@@ -48,7 +48,7 @@ def closed(mechanism, q, p_star):
 def printed(mechanism, q, p_star):
     """q' and p*' by (6) with mu."""
     bodies, eta = closed(mechanism, q, p_star)
-    found = hamiltonian.rates(bodies.tree, bodies.q, bodies.momenta(eta))
+    found = hamiltonian.right_hand_side(bodies.tree, bodies.q, bodies.momenta(eta))
     return np.array(found.q, dtype=float), np.array(found.p, dtype=float)
 
 
@@ -59,7 +59,7 @@ def excess(mechanism, q, p_star):
     found = np.zeros(mechanism.nv)
     for body, nu in zip(mechanism.bodies, impulses[1:], strict=True):
         at = moving[body.number]
-        turning = at.joint.axes_rate(at.q, at.u).along(nu)
+        turning = at.joint_type.motion_subspace_derivative(at.q, at.u).along(nu)
         found[body.v] = np.subtract(turning, at.A.along(at.v.cross_force(nu)))
     return found
 
@@ -70,11 +70,11 @@ def corrected(mechanism, q, p_star):
     return dq, dp - excess(mechanism, q, p_star)
 
 
-def motion(system, start, rates, seconds=SECONDS):
+def motion(system, start, velocities, seconds=SECONDS):
     """The end of the motion from q and p*."""
     n = system.nq
     found = solve_ivp(
-        lambda t, y: np.concatenate(rates(system.mechanism, y[:n], y[n:])),
+        lambda t, y: np.concatenate(velocities(system.mechanism, y[:n], y[n:])),
         (0, seconds),
         np.concatenate(start),
         method="DOP853",
@@ -90,13 +90,13 @@ def started(name):
     return system, (state.q, p)
 
 
-def rates_of(system, q, p_star):
+def velocities_of(system, q, p_star):
     bodies, eta = closed(system.mechanism, q, p_star)
-    return bodies.rates(eta)
+    return bodies.velocities(eta)
 
 
 def energy(system, q, p_star):
-    return float(system.energy(q, rates_of(system, q, p_star)).total)
+    return float(system.energy(q, velocities_of(system, q, p_star)).total)
 
 
 def inertial_rows(mechanism, q):
@@ -134,7 +134,7 @@ def test_what_mu_has_too_much_is_the_change_of_the_jacobian(name):
     mechanism = system.mechanism
     q, p = start[0], start[1] + np.random.default_rng(6).standard_normal(system.nv)
     bodies, eta = closed(mechanism, q, p)
-    u, h = bodies.rates(eta), 1e-5
+    u, h = bodies.velocities(eta), 1e-5
     J, after, before = (inertial_rows(mechanism, q + step * u) for step in (0, h, -h))
     expected = ((after - before) / (2 * h)).T @ eta - J.T @ transport(bodies, eta)
     wrong = excess(mechanism, q, p)
@@ -150,7 +150,7 @@ def test_mu_star_makes_the_closing_force_the_derivative_of_eta(name):
     mechanism = system.mechanism
     q, p = start[0], start[1] + np.random.default_rng(7).standard_normal(system.nv)
     bodies, eta = closed(mechanism, q, p)
-    u = bodies.rates(eta)
+    u = bodies.velocities(eta)
     dq, dp = corrected(mechanism, q, p)
     h = 1e-5
     eta_rate = (closed(mechanism, q + h * dq, p + h * dp)[1] - closed(mechanism, q - h * dq, p - h * dp)[1]) / (2 * h)
@@ -170,12 +170,12 @@ def test_the_hull_of_the_walking_mechanism_never_feels_the_error():
     system = mt.load(WALKER).build()
     mechanism = system.mechanism
     given = {"hull": (0.1, 0.02, 0.05), "alpha": 0.3}
-    state = system.assemble(given, rates={"hull": (0.3, -0.2, 0.7), "alpha": 2.4})
+    state = system.assemble(given, velocities={"hull": (0.3, -0.2, 0.7), "alpha": 2.4})
     p = np.array(hamiltonian.momenta(mechanism, state.q.tolist(), state.v.tolist()), dtype=float)
     wrong = excess(mechanism, state.q, p + np.random.default_rng(8).standard_normal(system.nv))
     assert np.abs(wrong).max() > 1e-2
     # the closed mechanism has four freedoms: three of the hull, on which both loops hang, and the crank with the legs
-    crank = system.assemble(given, rates={"hull": (0, 0, 0), "alpha": 1.0}).v
+    crank = system.assemble(given, velocities={"hull": (0, 0, 0), "alpha": 1.0}).v
     assert np.abs(wrong[mechanism.by_joint["hull"].v]).max() < 1e-12
     assert abs(wrong @ crank) > 1e-2
 
@@ -192,11 +192,11 @@ def test_eta_grows_while_a_linkage_hangs_at_rest():
     mechanism = system.mechanism
     hanging = system.assemble({"A": np.pi / 2}, guess={"B": -np.pi / 2, "D": np.pi / 2})
     tree = dataclasses.replace(mechanism, loops=())
-    force = np.array(hamiltonian.rates(tree, hanging.q.tolist(), [0.0] * system.nv).p, dtype=float)
+    force = np.array(hamiltonian.right_hand_side(tree, hanging.q.tolist(), [0.0] * system.nv).p, dtype=float)
     weight = float(np.linalg.norm([*mechanism.gravity]))
     for t in (1.0, 10.0, 100.0):
         bodies, eta = closed(mechanism, hanging.q, t * force)  # p*' = Q, as long as nothing moves
-        assert np.abs(bodies.rates(eta)).max() < 1e-12 * t
+        assert np.abs(bodies.velocities(eta)).max() < 1e-12 * t
         assert np.abs(eta[[0, 1, 2, 3, 5]]).max() < 1e-12 * t
         assert abs(eta[4]) == pytest.approx(weight / 2 * t, rel=1e-12)
 
@@ -207,7 +207,7 @@ def test_p_star_may_be_changed_by_any_impulses_along_the_rows(name):
     p = p + np.random.default_rng(9).standard_normal(system.nv)
     bodies, eta = closed(system.mechanism, q, p)
     again, less = closed(system.mechanism, q, bodies.momenta(np.arange(1.0, 7.0)))
-    np.testing.assert_allclose(again.rates(less), bodies.rates(eta), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(again.velocities(less), bodies.velocities(eta), rtol=0, atol=1e-11)
     np.testing.assert_allclose(again.momenta(less), bodies.momenta(eta), rtol=0, atol=1e-11)
     # p itself is one such p*, and needs no eta
     assert np.abs(closed(system.mechanism, q, bodies.momenta(eta))[1]).max() < 1e-12

@@ -61,7 +61,7 @@ def driven():
     return m
 
 
-LINKAGES = {  # what is built, coordinates and rates that are given, rank of its rows
+LINKAGES = {  # what is built, coordinates and velocities that are given, rank of its rows
     "four-bar": (lambda: split(four_bar(), "coupler", "C"), {"A": 1.0}, {"A": 0.5}, 3),
     "four-bar, light": (lambda: split(four_bar(), "coupler", "C", 0.01), {"A": 1.0}, {"A": 0.5}, 3),
     "Bennett": (lambda: split(bennett(), "link2", "R3"), {"R1": 1.0}, {"R1": 0.7}, 3),
@@ -78,9 +78,9 @@ everywhere = pytest.mark.parametrize("name", LINKAGES)
 @cache
 def struck(name):
     """A linkage that moves, at the moment when something has struck it, so that eta is not zero."""
-    build, given, rates, _ = LINKAGES[name]
+    build, given, velocities, _ = LINKAGES[name]
     system = build().build()
-    state = system.assemble(given, rates=rates)
+    state = system.assemble(given, velocities=velocities)
     p = np.array(hamiltonian.momenta(system.mechanism, state.q.tolist(), state.v.tolist()))
     p += np.random.default_rng(1).standard_normal(system.nv)
     return system, SplitBodies(system.mechanism, state.q, p)
@@ -88,7 +88,7 @@ def struck(name):
 
 @cache
 def right(name):
-    """The rates after the blow, from M u - J' eta = p*, J u = 0: dense, and with the closure rows of assembly."""
+    """The velocities after the blow, from M u - J' eta = p*, J u = 0: dense, and with the closure rows of assembly."""
     system, bodies = struck(name)
     J = Configuration(system.mechanism, np.array(bodies.q)).jacobian()
     K = np.block([[system.mass_matrix(bodies.q), J.T], [J, np.zeros((len(J), len(J)))]])
@@ -96,7 +96,7 @@ def right(name):
 
 
 def error(name, eta):
-    return np.linalg.norm(struck(name)[1].rates(eta) - right(name)) / np.linalg.norm(right(name))
+    return np.linalg.norm(struck(name)[1].velocities(eta) - right(name)) / np.linalg.norm(right(name))
 
 
 def shortest(bodies):
@@ -165,7 +165,7 @@ def test_a_body_that_is_split_twice_has_one_w():
     assert -1e-12 <= bodies.eigenvalues[-1] <= bodies.eigenvalues[0] <= 1 + 1e-12
     found = simple_iteration(bodies, most=100_000)
     assert found.converged
-    np.testing.assert_allclose(bodies.rates(found.eta), bodies.rates(shortest(bodies)), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(bodies.velocities(found.eta), bodies.velocities(shortest(bodies)), rtol=0, atol=1e-8)
 
 
 def test_a_split_four_bar_takes_some_fifty_iterations():
@@ -222,7 +222,7 @@ def test_x_df_plus_serves_planar_loops_of_heavy_halves(name):
 
 
 def test_x_df_plus_is_not_the_pseudo_inverse():
-    # of a Bennett linkage: the rates are right, but eta is not the shortest, as the paper says it should be
+    # of a Bennett linkage: the velocities are right, but eta is not the shortest, as the paper says it should be
     _, bodies = struck("Bennett")
     found, Phi_plus = from_differences(bodies), np.linalg.pinv(bodies.Phi, rcond=1e-9, hermitian=True)
     assert np.linalg.norm(found.Phi_plus - Phi_plus) > 0.1 * np.linalg.norm(Phi_plus)
@@ -278,7 +278,7 @@ def test_a_prescribed_joint_opens_the_loop_by_itself():
     assert np.abs(bodies.b).max() > 0.1
     for solved in (simple_iteration(bodies), from_differences(bodies), conjugate_gradients(bodies)):
         assert solved.converged
-        np.testing.assert_allclose(bodies.rates(solved.eta), state.v, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(bodies.velocities(solved.eta), state.v, rtol=0, atol=1e-8)
 
 
 def test_a_loop_that_is_cut_at_a_joint_is_refused_with_the_way_out():

@@ -117,10 +117,8 @@ def matrix(rotation):
 
 
 def ordered(system, by_joint):
-    """Numbers by joint in the order of the system; each joint has as many coordinates as rates here."""
-    return np.concatenate([np.atleast_1d(by_joint[body.connection.name]) for body in system.mechanism.bodies]).astype(
-        float
-    )
+    """Numbers by joint in the order of the system; each joint has as many coordinates as velocities here."""
+    return np.concatenate([np.atleast_1d(by_joint[body.joint.name]) for body in system.mechanism.bodies]).astype(float)
 
 
 def near(found, expected, tolerance=1e-12):
@@ -162,7 +160,7 @@ FOUR_BAR = {
     "lambda": (-4.55780210657162, -1.5768494436904, 2.81384926263249),
 }
 FOUR_BAR_START = {"A": 4.31071197750365, "B": -5.51283793448987, "D": 0.957898471750713, "C": -2.16002442873693}
-FOUR_BAR_END = (  # after 1 s: coordinates, rates
+FOUR_BAR_END = (  # after 1 s: coordinates, velocities
     {"A": 5.87993805266724, "B": -5.73421983129521, "D": -0.0289388355329971, "C": 0.174657056905039},
     {"A": 7.13261982993454, "B": -10.3342169463446, "D": -0.735092711139531, "C": -2.46650440527046},
 )
@@ -234,7 +232,7 @@ def test_how_the_four_bar_accelerates():
 def test_the_four_bar_after_a_second(share):
     # however the coupler is shared by its two halves
     system = four_bar(share)
-    start = system.assemble({"A": 0.0}, rates={"A": FOUR_BAR_START["A"]}, guess={"B": 0.0, "D": 0.0, "C": 0.0})
+    start = system.assemble({"A": 0.0}, velocities={"A": FOUR_BAR_START["A"]}, guess={"B": 0.0, "D": 0.0, "C": 0.0})
     near(start.q, np.zeros(4))
     near(start.v, ordered(system, FOUR_BAR_START))
     run = system.simulate(start, t_end=1.0, rtol=1e-13)
@@ -343,7 +341,7 @@ WALKER_START = {
     "pin1": -2.01384144460884,
     "pin2": -2.81937802245238,
 }
-WALKER_END = (  # after 0.25 s: coordinates, rates
+WALKER_END = (  # after 0.25 s: coordinates, velocities
     {
         "hull": (-0.0865917657626263, 0.0366517106781135, -0.0445380003512368),
         "alpha": 0.605053991215591,
@@ -428,8 +426,8 @@ def test_how_the_walking_mechanism_accelerates():
 def test_the_walking_mechanism_after_a_quarter_of_a_second():
     system = mt.load(WALKER).build()
     given = {"hull": WALKER_AT["q"]["hull"], "alpha": 0.0}
-    rates = {"hull": WALKER_START["hull"], "alpha": WALKER_START["alpha"]}
-    start = system.assemble(given, rates=rates, guess=WALKER_AT["q"])
+    velocities = {"hull": WALKER_START["hull"], "alpha": WALKER_START["alpha"]}
+    start = system.assemble(given, velocities=velocities, guess=WALKER_AT["q"])
     near(start.q, ordered(system, WALKER_AT["q"]))
     near(start.v, ordered(system, WALKER_START))
     run = system.simulate(start, t_end=0.25, rtol=1e-12)

@@ -6,7 +6,7 @@ pages 179-190). It has one freedom, and its motion is Jacobi's amplitude; number
 
 A03 is Andrews' mechanism (W. Schiehlen, ed., Multibody Systems Handbook, 1990; E. Hairer and G. Wanner, Solving
 Ordinary Differential Equations II). The test set for initial value problems (F. Mazzia and C. Magherini, release 2.4,
-2008) publishes its state at 0.03 s in 16 digits, of which 9 (angles) and 7 (rates) are right: they are those of the
+2008) publishes its state at 0.03 s in 16 digits, of which 9 (angles) and 7 (velocities) are right: they are those of the
 motion 1e-12 s later. Closer numbers are from a program written apart from this library, extrapolation (Gragg, Bulirsch
 and Stoer) in the one angle beta: two tolerances agree to 4e-14, and equations of the first kind in seven angles to
 7e-12.
@@ -54,9 +54,9 @@ def fallen(n, t_end, **settings):
     m = four_bars_in_a_row(n)
     m.gravity = (0, -9.81, 0)
     system, posts = m.build(), [f"G{i}" for i in range(n + 1)]
-    start = system.assemble(dict.fromkeys(posts, 0.0), rates=dict.fromkeys(posts, -1.0))
+    start = system.assemble(dict.fromkeys(posts, 0.0), velocities=dict.fromkeys(posts, -1.0))
     run = system.simulate(start, t_end=t_end, every=0.1, **settings)
-    angle, rate = (-np.stack([of(post) for post in posts], axis=1) for of in (run.__getitem__, run.rate))
+    angle, rate = (-np.stack([of(post) for post in posts], axis=1) for of in (run.__getitem__, run.velocity))
     x, y = np.sin(angle), np.cos(angle)
     return run, np.stack([x, y, y * rate, -x * rate], axis=-1)
 
@@ -88,7 +88,7 @@ def test_four_bars_stay_parallelograms(formulation):
     # where all rods are in line each might cross over; none does
     run, ends = fallen(2, 10.0, rtol=1e-10, formulation=formulation)
     assert np.ptp(ends, axis=1).max() < 1e-5
-    assert run.closure.max() < 1e-12
+    assert run.closure_error.max() < 1e-12
     assert run.energy.error < 1e-4
 
 
@@ -98,7 +98,7 @@ def test_forty_four_bars_after_ten_and_twenty_seconds():
     np.testing.assert_allclose(ends[200, 0, :2], ROW[40, 20][:2], rtol=0, atol=1e-9)
     np.testing.assert_allclose(ends[200, 0, 2:], ROW[40, 20][2:], rtol=0, atol=2e-9)  # m/s
     assert np.ptp(ends, axis=1).max() < 1e-6
-    assert run.closure.max() < 1e-12
+    assert run.closure_error.max() < 1e-12
 
 
 # --- Andrews' squeezer ---
@@ -112,7 +112,7 @@ START = {
     "Omega": -0.222668390165885885,
     "epsilon": 1.23054744454982119,
 }
-PUBLISHED = {  # at 0.03 s, by the program PSIDE at a tolerance of 1e-14: angles, rates
+PUBLISHED = {  # at 0.03 s, by the program PSIDE at a tolerance of 1e-14: angles, velocities
     "beta": (0.1581077119629904e2, 0.1139920302151208e4),
     "theta": (-0.1575637105984298e2, -0.1424379294994111e4),
     "gamma": (0.4082224013073101e-1, 0.1103291221937134e2),
@@ -153,7 +153,7 @@ def test_the_squeezer_after_three_hundredths_of_a_second(formulation):
     run = squeezed(formulation)
     for name, (angle, rate) in CLOSER.items():
         assert run[name][-1] == pytest.approx(angle, rel=0, abs=1e-9), name
-        assert run.rate(name)[-1] == pytest.approx(rate, rel=1e-9), name
+        assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-9), name
 
 
 def test_default_settings_on_the_squeezer():
@@ -161,7 +161,7 @@ def test_default_settings_on_the_squeezer():
     run = system.simulate(system.assemble(START), t_end=0.03)
     for name, (angle, rate) in CLOSER.items():
         assert run[name][-1] == pytest.approx(angle, rel=0, abs=1e-9), name
-        assert run.rate(name)[-1] == pytest.approx(rate, rel=1e-9, abs=1e-8), name  # of more than 1000 rad/s
+        assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-9, abs=1e-8), name  # of more than 1000 rad/s
 
 
 def test_the_squeezer_is_where_others_found_it():
@@ -169,7 +169,7 @@ def test_the_squeezer_is_where_others_found_it():
     for name, (angle, rate) in PUBLISHED.items():
         assert run[name][-1] == pytest.approx(angle, rel=1e-9), name
         if rate is not None:
-            assert run.rate(name)[-1] == pytest.approx(rate, rel=1e-7), name
+            assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-7), name
 
 
 @every_way

@@ -43,7 +43,7 @@ def test_slider_crank():
 def test_bennett_linkage_moves_though_it_should_not():
     # Bennett 1903: four hinges in space, Gruebler 6*3 - 4*5 = -2, yet one freedom
     true, gruebler, _, rank = counts(bennett())
-    assert (true, gruebler, rank) == (1, -2, 2)  # the cut hinge leaves 3 rates and 5 rows
+    assert (true, gruebler, rank) == (1, -2, 2)  # the cut hinge leaves 3 velocities and 5 rows
 
 
 def test_a_four_hinge_loop_without_bennetts_condition_does_not_close():
@@ -155,6 +155,6 @@ def test_constraints_take_freedoms_away():
         m.joint(name, mt.Revolute("z"), m.ground, wheel)
     m.constrain("alpha + 2*beta")
     assert counts(m) == (1, 1, 1, 1)
-    m.constrain("alpha' + 2*beta'", "the same again, on rates")
+    m.constrain("alpha' + 2*beta'", "the same again, on velocities")
     assert counts(m) == (1, 0, 2, 1)
-    assert m.build().mobility_report.redundant == ("the same again, on rates",)  # of equals the later is redundant
+    assert m.build().mobility_report.redundant == ("the same again, on velocities",)  # of equals the later is redundant

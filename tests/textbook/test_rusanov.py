@@ -108,7 +108,7 @@ def test_examples_are_lagranges_equations(number):
 
 
 def test_accelerations_must_not_be_expanded_before_the_projection():
-    # the paper's procedure, in the order against which it warns: all rates but one to zero, that one to one, in dT/dt
+    # the paper's procedure, in the order against which it warns: all velocities but one to zero, that one to one, in dT/dt
     mechanism = symbolic(slider(1).build(free=SLIDER).mechanism)
     _, m, l, _, _ = map(sympy.Symbol, SLIDER)
     q, qd, qdd, _ = state(2)
@@ -139,13 +139,13 @@ def test_partial_angular_velocities_are_no_derivatives_of_a_vector():
     # of a vector H of finite rotations, (5) of the paper, dw_s/dq_r would equal dw_r/dq_s; in body axes it is
     # dw_s/dq_r - dw_r/dq_s = w_s x w_r
     q, qd, qdd, _ = state(3)
-    by_rate = energy_form(symbolic(top().build().mechanism), q, qd, qdd).partial[2]
-    w = [v.angular for v in by_rate]
+    by_velocity = energy_form(symbolic(top().build().mechanism), q, qd, qdd).partial[2]
+    w = [v.angular for v in by_velocity]
     for s, r in ((0, 1), (0, 2), (1, 2)):
         pairs = zip(w[s], w[r], w[s].cross(w[r]), strict=True)
-        gaps = [(sympy.diff(a, q[r]) - sympy.diff(b, q[s]), product) for a, b, product in pairs]
-        assert all(is_zero(gap - product) for gap, product in gaps)
-        assert not all(is_zero(gap) for gap, _ in gaps)
+        closure_errors = [(sympy.diff(a, q[r]) - sympy.diff(b, q[s]), product) for a, b, product in pairs]
+        assert all(is_zero(closure_error - product) for closure_error, product in closure_errors)
+        assert not all(is_zero(closure_error) for closure_error, _ in closure_errors)
 
 
 def test_bead_on_a_turning_rod_gains_energy_from_the_reaction():

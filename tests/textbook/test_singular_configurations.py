@@ -24,7 +24,7 @@ def turned(m, joint, angles):
     system = m.build()
     states, last = [], None
     for angle in angles:
-        last = system.assemble({joint: angle}, rates={joint: 1.0}, guess=last)
+        last = system.assemble({joint: angle}, velocities={joint: 1.0}, guess=last)
         states.append(last)
     t, q, v = np.asarray(angles), np.stack([s.q for s in states]), np.stack([s.v for s in states])
     return Run.of(system, Block(t, q, v, np.zeros((len(t), 0))), (), {}, Statistics(), End("arrived", t[-1]))

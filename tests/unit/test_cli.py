@@ -52,7 +52,7 @@ def test_check_says_which_loop_cannot_close(tmp_path):
     four_bar((1.0, 0.3, 0.3, 2.5)).save(tmp_path / "short.toml")
     told = run("check", tmp_path / "short.toml")
     assert told.returncode == 1
-    assert "joint 'C': closes a loop, but cannot: gap 0.9 m" in told.stderr
+    assert "joint 'C': closes a loop, but cannot: closure error 0.9 m" in told.stderr
     line = (tmp_path / "short.toml").read_text().splitlines().index('name = "C"') + 1
     assert f"short.toml:{line - 1}: joint 'C'" in told.stderr
     assert "Traceback" not in told.stderr

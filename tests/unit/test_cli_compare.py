@@ -20,7 +20,7 @@ def compare(*words):
 
 
 def test_the_table():
-    told = compare(FOUR_BAR, "--from", "A=1", "--rate", "A=2", "--t-end", 0.5)
+    told = compare(FOUR_BAR, "--from", "A=1", "--velocity", "A=2", "--t-end", 0.5)
     assert told.returncode == 0
     lines = told.stdout.splitlines()
     assert "0 to 0.5 s by dop853, rtol 1e-08" in lines[0]

@@ -15,7 +15,7 @@ import pytest
 import momentree as mt
 
 PENDULUM = Path(__file__).parents[2] / "examples" / "01_pendulum" / "model.toml"
-START = ("--from", "phi=1", "--rate", "phi=0.5")
+START = ("--from", "phi=1", "--velocity", "phi=0.5")
 # one that takes a while, with a chunk after every block
 SLOW = ("--integrator", "rk4", "--step", "2e-6", "--every", "2e-3", "--t-end", "100")
 OFTEN = "import sys, momentree.results.recorder as r; r.SECONDS = 0.0; from momentree.cli import main; main()"
@@ -36,7 +36,7 @@ def test_the_summary_and_the_file(tmp_path):
     assert (tmp_path / "run.svg").read_text().count("<path") > 10
     found = mt.load_run(tmp_path / "run.nc")
     assert found["phi"][0] == 1
-    assert found.rate("phi")[0] == pytest.approx(0.5, abs=1e-12)
+    assert found.velocity("phi")[0] == pytest.approx(0.5, abs=1e-12)
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
 
 
@@ -59,7 +59,7 @@ def test_json_is_one_object():
         (PENDULUM, "--resume"),
         (PENDULUM, "--from", "phi"),
         (PENDULUM, "--from", "=1"),
-        (PENDULUM, "--rate", "phi=fast"),
+        (PENDULUM, "--velocity", "phi=fast"),
         (PENDULUM, "--t-end", "soon"),
         (PENDULUM, "--wrong"),
     ],
@@ -169,7 +169,7 @@ START_OF_FILE = """
 [start]
 t_end = "3/2"
 coordinates = { phi = "60*deg" }
-rates = { phi = 0.25 }
+velocities = { phi = 0.25 }
 """
 
 
@@ -186,7 +186,7 @@ def test_a_file_says_where_to_begin_and_when_to_end(begun):
     assert data["last"]["t"] == 1.5
     system = mt.load(begun).build()
     start = system.start()
-    assert (start["phi"], start.rate("phi")) == (pytest.approx(np.pi / 3, abs=1e-15), 0.25)
+    assert (start["phi"], start.velocity("phi")) == (pytest.approx(np.pi / 3, abs=1e-15), 0.25)
     mine = system.simulate(every=1.5)
     assert mine["phi"][-1] == data["last"]["coordinates"]["phi"]
 
@@ -195,7 +195,7 @@ def test_a_file_says_where_to_begin_and_when_to_end(begun):
 def test_words_replace_what_the_file_says_of_the_same_joint(begun):
     run(begun, "--from", "phi=0.1", "--t-end", 1, "-o", begun.with_name("run.nc"))
     found = mt.load_run(begun.with_name("run.nc"))
-    assert (found["phi"][0], found.rate("phi")[0]) == (0.1, pytest.approx(0.25, abs=1e-12))
+    assert (found["phi"][0], found.velocity("phi")[0]) == (0.1, pytest.approx(0.25, abs=1e-12))
     assert found.t[-1] == 1
     again = run("--resume", "-o", begun.with_name("run.nc"), begun, "--from", "phi=0.1")
     assert again.returncode == 0
@@ -225,16 +225,16 @@ def test_a_guess_chooses_the_branch():
     m = mt.load(PENDULUM.parents[1] / "08_four_bar" / "model.toml")
     m.start_at({"A": 1.0}, guess={"D": -2.5})
     assert m.build().start()["D"] == pytest.approx(-2.538732, abs=1e-6)
-    m.start_at({"A": 1.0}, rates={"A": 2.0}, guess={"D": 1.7})
+    m.start_at({"A": 1.0}, velocities={"A": 2.0}, guess={"D": 1.7})
     start = m.build().start()
     assert start["D"] == pytest.approx(1.727569, abs=1e-6)
-    assert start.closure_rate < 1e-14
+    assert start.closure_velocity < 1e-14
 
 
 def test_a_run_from_python_is_the_run_of_the_command(tmp_path):
     run(PENDULUM, *START, "--t-end", 2, "-o", "run.nc", cwd=tmp_path)
     system = mt.load(PENDULUM).build()
-    mine = system.simulate(system.assemble({"phi": 1.0}, rates={"phi": 0.5}), t_end=2.0)
+    mine = system.simulate(system.assemble({"phi": 1.0}, velocities={"phi": 0.5}), t_end=2.0)
     assert np.array_equal(mine.q, mt.load_run(tmp_path / "run.nc").q)
 
 

@@ -101,14 +101,14 @@ def test_a_folded_row_is_found(load):
 # --- peers ---
 
 
-@pytest.mark.parametrize(("peer", "gap", "error"), [("pinocchio", 1e-9, 1e-8), ("mujoco", 1e-6, 1e-5)])
-def test_peers_move_the_four_bar(load, peer, gap, error):
+@pytest.mark.parametrize(("peer", "closure_error", "error"), [("pinocchio", 1e-9, 1e-8), ("mujoco", 1e-6, 1e-5)])
+def test_peers_move_the_four_bar(load, peer, closure_error, error):
     pytest.importorskip(peer)
     exact, peers = load("loop_references"), load("loop_peers")
     motion = getattr(peers, f"four_bar_{peer}")(1.0)(1.0)
     energy = exact.four_bar_energy(motion)
     assert motion.t[-1] == pytest.approx(1.0)
-    assert exact.four_bar_gap(motion).max() < gap
+    assert exact.four_bar_gap(motion).max() < closure_error
     assert np.abs(energy - energy[0]).max() < 10 * error
     assert abs(motion.angles[-1, 0] - exact.four_bar_crank(1.0, motion.t)[-1]) < error
 
@@ -149,12 +149,12 @@ def test_the_hand_written_walker_keeps_its_energy_in_flight(load, monkeypatch):
     monkeypatch.setattr(walker, "BRAKE", 0.0)
     q, v = walker.start()
     q[walker.Z] += 1.0
-    rates = walker.right_hand_side()
-    done = solve_ivp(rates, (0, 0.4), np.concatenate([q, v]), "DOP853", rtol=1e-10, atol=1e-12)
+    velocities = walker.right_hand_side()
+    done = solve_ivp(velocities, (0, 0.4), np.concatenate([q, v]), "DOP853", rtol=1e-10, atol=1e-12)
     energies = [walker_energy(walker, y[:10], y[10:]) for y in done.y.T]
     assert np.ptp(energies) < 1e-7
     assert np.ptp(done.y[walker.ALPHA]) > 0.5
-    assert max(np.abs(walker.gaps(y[:10])).max() for y in done.y.T) < 1e-8
+    assert max(np.abs(walker.closure_errors(y[:10])).max() for y in done.y.T) < 1e-8
 
 
 def walker_energy(walker, q, v) -> float:
@@ -186,7 +186,7 @@ def test_the_hand_written_walker_walks(load):
     assert walk.gait.speed == pytest.approx(-rolling, rel=3e-3)
     assert walk.gait.touchdowns == (2, 2)
     assert not walk.gait.flight
-    assert walk.gap < 1e-6
+    assert walk.closure_error < 1e-6
     np.testing.assert_allclose(walk.q[-1, 1:3], walk.q[0, 1:3], atol=1e-3)  # periodic
 
 
@@ -196,8 +196,8 @@ def test_both_walkers_start_alike(load):
     state = models.mt.load(models.WALKER).build().assemble(*models.walker_given())
     joints = ("hull", "alpha", "guide1", "guide2", "pin1", "pin2")
     np.testing.assert_allclose(np.hstack([state[name] for name in joints]), q, atol=1e-14)
-    np.testing.assert_allclose(np.hstack([state.rate(name) for name in joints]), v, atol=1e-14)
-    assert np.abs(walker.gaps(q)).max() < 1e-15
+    np.testing.assert_allclose(np.hstack([state.velocity(name) for name in joints]), v, atol=1e-14)
+    assert np.abs(walker.closure_errors(q)).max() < 1e-15
 
 
 # --- ours, and the page ---
@@ -242,7 +242,7 @@ def test_a_missed_goal_is_told(load):
     peer = good._replace(name="Pinocchio", cpu=21e-3)
     figures = page.Figures(page.Effort(), [good, peer], [], [], [], None)
     assert [goal.met for goal in page.goals(figures)] == [True] * 4
-    worse = [good._replace(gap=2e-12, energy=math.nan, late=6e-6, cpu=2e-3), peer]
+    worse = [good._replace(closure_error=2e-12, energy=math.nan, late=6e-6, cpu=2e-3), peer]
     assert [goal.met for goal in page.goals(figures._replace(four_bars=worse))] == [False] * 4
     assert "**no**" in page.page(figures._replace(four_bars=worse), "", 0.0)
     mine = page.Row(page.OURS, 40, 0.01, 1e-6, 1e-13, 12, 12)

@@ -22,9 +22,9 @@ def test_a_quick_run_writes_a_whole_page_and_a_picture(tmp_path):
     rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith(("| hamil", "| lagr"))]
     assert len(rows) == 5 * 8
     for name, *figures in rows:
-        gaps, energy, evaluations = [float(x) for x in figures[:3]], float(figures[3]), int(figures[4])
-        assert gaps == sorted(gaps)
-        assert gaps[-1] < (1e-13 if "project" in name else 1e-4)
+        closure_errors, energy, evaluations = [float(x) for x in figures[:3]], float(figures[3]), int(figures[4])
+        assert closure_errors == sorted(closure_errors)
+        assert closure_errors[-1] < (1e-13 if "project" in name else 1e-4)
         assert energy < 1e-3
         assert evaluations > 0
     assert "<svg" in page.with_suffix(".svg").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def test_ratios_are_told_with_two_digits(monkeypatch):
     assert page.Form("lagrange", "baumgarte", 50, "").name == "lagrange, baumgarte 50"
     drifts = [page.Drift(form, (1.0, 1.0, float(i + 1)), 1.0, 10, 0.0, None, None) for i, form in enumerate(page.FORMS)]
     told = "\n".join(page.read({page.Case(system, "dopri5", 100.0): drifts for system in ("four-bar", "walker")}))
-    assert "their gap is 5 times that of the paper's form" in told
+    assert "their closure error is 5 times that of the paper's form" in told
     assert "leaves at most 8.0e+00" in told
     with pytest.raises(KeyError):
         page.measure(drifts[0], "time")

@@ -1,6 +1,6 @@
 """Actuation: the torques at chosen joints that make a mechanism move as given, its loops closed.
 
-With d = inverse dynamics of the opened tree, S what the chosen joints do along its rates, J the closure,
+With d = inverse dynamics of the opened tree, S what the chosen joints do along its velocities, J the closure,
 
     S tau + J' lambda = d ,                  so with N, a basis of the motions that J lets pass,     N' S tau = N' d
 
@@ -18,9 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, Block, ClosingJoint, Configuration, row_names
+from momentree.assembly.configuration import Array, Block, ClosingJoint, Configuration, constraint_names
 from momentree.assembly.samples import Samples
-from momentree.assembly.scaled_constraints import WITHIN, ScaledRows, Scales, cut_off, row_scale, row_tolerances
+from momentree.assembly.scaled_constraints import (
+    WITHIN,
+    ScaledConstraints,
+    Scales,
+    constraint_scale,
+    constraint_tolerances,
+    cut_off,
+)
 from momentree.compile.execute.arrays import coordinate_array, coordinates, numbers, scalars
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import reacting_bodies
@@ -29,13 +36,13 @@ from momentree.equations.kinematics import records
 from momentree.equations.loops.constraints import act, hold_accelerations, part_ways, recorded_loops
 from momentree.errors import MomentreeError, suggestion
 from momentree.spatial import Force, Vector
-from momentree.structure.loop_constraints import closing_rows
+from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 CLOSED = 1e-6  # of the size of a loop and of the velocities: what may open, and what of the forces may be missing
 DRIVES = 1e-9  # scaled: a joint that moves less along a motion does not drive it
 TINY = 1e-12  # of the weight: what round-off leaves of forces that cancel each other
-SHOWN = 6  # rates told of a motion
+SHOWN = 6  # velocities told of a motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +51,9 @@ class Actuation:
 
     | field     | shape          | meaning                                                                            |
     |-----------|----------------|------------------------------------------------------------------------------------|
-    | torques   | ... or ..., n  | by chosen joint: along its rates (N m, N), besides the forces of the model          |
+    | torques   | ... or ..., n  | by chosen joint: along its velocities (N m, N), besides the forces of the model          |
     | reactions | ..., 6         | by joint: all that passes through it, as `Run.reactions` tells it                   |
-    | vdot      | ..., nv        | the derivatives of the rates of the tree                                           |
+    | vdot      | ..., nv        | the derivatives of the velocities of the tree                                           |
     | redundant | ...            | dimension of what the motion leaves open of the torques; the shortest are given    |
     | missing   |                | motions along which no chosen joint works, and nothing had to                      |
     | notes     |                | the last two in words                                                              |
@@ -66,8 +73,8 @@ class Actuation:
 
 def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0) -> Actuation:
     """The torques at joints, and all reactions, of a motion; `vdot` may be given by some joints (see `System`)."""
-    if mechanism.closures:
-        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+    if mechanism.constraints:
+        names = ", ".join(f"'{constraint.name}'" for constraint in mechanism.constraints)
         message = f"actuation: motion under the constraints {names} is not computed yet"
         raise MomentreeError(f"{message}. Use joints instead.")
     chosen = _chosen(mechanism, joints)
@@ -90,7 +97,7 @@ def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[
 
     torques = {}
     for joint in chosen:
-        n = len(_joint_of(mechanism, joint).rates)
+        n = len(_joint_of(mechanism, joint).velocities)
         torques[joint] = stacked([one.torques[joint] for one in solved], *([n] if n > 1 else []))
     reactions = {joint: stacked([one.reactions[joint] for one in solved], 6) for joint in mechanism.by_joint}
     redundant = np.array([one.redundant for one in solved], dtype=int).reshape(motion.batch)
@@ -113,7 +120,7 @@ def _notes(redundant: Array, missing: Sequence[str]) -> Iterator[str]:
 
 
 class _Motion(NamedTuple):
-    """Rows of a batch; accelerations of all rates, or by joint."""
+    """Rows of a batch; accelerations of all velocities, or by joint."""
 
     batch: tuple[int, ...]
     q: Array
@@ -130,7 +137,7 @@ class _Motion(NamedTuple):
         by_joint = isinstance(vdot, Mapping)
         if by_joint:
             for joint, value in vdot.items():
-                n = len(_tree_joint(mechanism, joint, "vdot").connection.rates)
+                n = len(_tree_joint(mechanism, joint, "vdot").joint.velocities)
                 array = numbers(value, f"vdot of '{joint}'")
                 given[joint] = array[..., None] if n == 1 else coordinate_array(array, n, f"vdot of '{joint}'")
                 scalars(given[joint], n, f"vdot of '{joint}'")
@@ -181,7 +188,7 @@ def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
         if isinstance(place, TreeBody) and place.laws:
             message = f"actuation: joint '{joint}' moves as prescribed, by whatever that takes"
             raise MomentreeError(f"{message}. Do not name it: what drives it is part of its reaction.")
-        if not _joint_of(mechanism, joint).rates:
+        if not _joint_of(mechanism, joint).velocities:
             raise MomentreeError(f"actuation: joint '{joint}' has no freedom to drive. Name joints that move.")
     if len({*joints}) < len(joints):
         raise MomentreeError(f"actuation: a joint is named twice among {', '.join(joints)}. Name each once.")
@@ -189,13 +196,13 @@ def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
 
 
 def _joint_of(mechanism: Mechanism, name: str) -> Any:
-    connection = mechanism.by_joint[name].connection
-    assert connection is not None  # by_joint holds only loops that a joint closes
-    return connection.joint
+    joint = mechanism.by_joint[name].joint
+    assert joint is not None  # by_joint holds only loops that a joint closes
+    return joint.type
 
 
 def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
-    free = {body.connection.name: body for body in mechanism.bodies if body.v.stop > body.v.start}
+    free = {body.joint.name: body for body in mechanism.bodies if body.v.stop > body.v.start}
     if name not in free:
         known = ", ".join(f"'{joint}'" for joint in free)
         raise MomentreeError(f"{what}: '{name}' is no joint of the tree that moves freely; those are {known}.")
@@ -204,11 +211,15 @@ def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
 
 def _check_closed(mechanism: Mechanism, motion: _Motion) -> None:
     """Loops must be closed, and stay so."""
-    at, names, way = Samples(mechanism, *motion[1:4]), row_names(mechanism), "Make q and v by system.assemble(...)"
-    scales, within = Scales(mechanism), np.maximum(CLOSED, row_tolerances(mechanism))
-    motion.refuse_open(at.gaps(), scales.rows, names, "gap", "m or rad", within, way)
+    at, names, way = (
+        Samples(mechanism, *motion[1:4]),
+        constraint_names(mechanism),
+        "Make q and v by system.assemble(...)",
+    )
+    scales, within = Scales(mechanism), np.maximum(CLOSED, constraint_tolerances(mechanism))
+    motion.refuse_open(at.closure_errors(), scales.rows, names, "closure error", "m or rad", within, way)
     limit = WITHIN * within * motion.speed(scales)  # redundant constraints of imprecise lengths open a little
-    motion.refuse_open(at.velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, way)
+    motion.refuse_open(at.constraint_velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, way)
 
 
 def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> None:
@@ -228,7 +239,7 @@ def _closing_scales(mechanism: Mechanism) -> Array:
     """The scales of the rows that close loops in the sweeps: of those in its plane only, where a loop has one."""
     found = []
     for number, loop in enumerate(mechanism.loops):
-        found += [row_scale(mechanism, number, row) for row in closing_rows(mechanism, loop)]
+        found += [constraint_scale(mechanism, number, row) for row in loop_constraints(mechanism, loop)]
     return np.array(found, dtype=float)
 
 
@@ -256,11 +267,11 @@ class _Row:
     def __init__(self, mechanism: Mechanism, where: str, q: Array, v: Array, t: float):
         self.mechanism, self.where, self.q, self.v, self.t = mechanism, where, q, v, float(t)
         self.configuration, self.scales = Configuration(mechanism, q, v, self.t), Scales(mechanism)
-        gaps = self.configuration.gaps() / self.scales.rows
-        self.cut_off = cut_off(float(np.linalg.norm(gaps)))
+        closure_errors = self.configuration.closure_errors() / self.scales.rows
+        self.cut_off = cut_off(float(np.linalg.norm(closure_errors)))
 
     def completed(self, given: Mapping[str, Array]) -> Array:
-        """Accelerations of all rates from those of some joints: loops stay closed."""
+        """Accelerations of all velocities from those of some joints: loops stay closed."""
         mechanism, n = self.mechanism, self.mechanism.nv
         probes = [np.append(row, 0.0) for row in np.eye(n)]  # one at a time, and none
         changes = _opening_accelerations(mechanism, self.q, self.v, probes, self.t) if mechanism.loops else []
@@ -270,7 +281,7 @@ class _Row:
         wanted = np.concatenate([np.zeros(0), *given.values()])
         everything, columns = np.arange(n, dtype=np.intp), self.scales.columns
         blocks: list[Block] = [(everything, J), *((everything, row[None]) for row in np.eye(n)[held])]
-        G = ScaledRows(blocks, _closing_scales(mechanism), columns)
+        G = ScaledConstraints(blocks, _closing_scales(mechanism), columns)
         N = self._passing(G)
         if N.shape[1]:
             message = f"actuation: vdot leaves the motion {'; '.join(self._told(N))} open"
@@ -286,7 +297,7 @@ class _Row:
         mechanism, at = self.mechanism, self.configuration
         d = np.array(inverse_dynamics(mechanism, self.q, self.v, vdot, self.t), dtype=float)
         N = self._passing(self.scales.scaled(at))
-        shares = [at.rate_slopes(joint) for joint in chosen]
+        shares = [at.velocity_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
         units = [unit for joint in chosen for unit in _joint_of(mechanism, joint).velocity_units]
         levers = np.array([mechanism.size if unit == "m" else 1.0 for unit in units])  # a force by a length: a moment
@@ -302,7 +313,7 @@ class _Row:
         torques = dict(zip(chosen, parts, strict=True))
         return _Solved(torques, self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
 
-    def _passing(self, rows: ScaledRows) -> Array:
+    def _passing(self, rows: ScaledConstraints) -> Array:
         """A basis of the motions that rows let pass, as columns; orthonormal in scaled columns."""
         _, sizes, V = np.linalg.svd(rows.J)
         rank = int((sizes > self.cut_off).sum())
@@ -324,7 +335,7 @@ class _Row:
             joint
             for joint in self.mechanism.by_joint
             if joint not in chosen
-            and np.abs(self.configuration.rate_slopes(joint) @ z).max(initial=0.0) > CLOSED * np.abs(z).max()
+            and np.abs(self.configuration.velocity_slopes(joint) @ z).max(initial=0.0) > CLOSED * np.abs(z).max()
         ]
         names = ", ".join(f"'{joint}'" for joint in chosen) or "no joints"
         message = f"actuation by {names} does not suffice{self.where}: nothing drives the motion {told}"
@@ -332,7 +343,7 @@ class _Row:
         raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {way}")
 
     def _told(self, motions: Array) -> tuple[str, ...]:
-        """Motions, the columns, by the rates that they have; each has one of 1 that the others have not."""
+        """Motions, the columns, by the velocities that they have; each has one of 1 that the others have not."""
         rows, pivots = motions.T.copy(), list[int]()
         for i in range(len(rows)):
             pivots.append(int(np.abs(rows[i]).argmax()))
@@ -340,10 +351,10 @@ class _Row:
             for k in range(len(rows)):
                 if k != i:
                     rows[k] -= rows[k, pivots[i]] * rows[i]
-        return tuple(self._rates_told(row) for row in rows)
+        return tuple(self._velocities_told(row) for row in rows)
 
-    def _rates_told(self, row: Array) -> str:
-        named = [(x, name) for x, name in zip(row, self.mechanism.rates, strict=True) if abs(x) > CLOSED]
+    def _velocities_told(self, row: Array) -> str:
+        named = [(x, name) for x, name in zip(row, self.mechanism.velocities, strict=True) if abs(x) > CLOSED]
         named.sort(key=lambda entry: -abs(entry[0]))
         told = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
         return ", ".join(told) + (", ..." if len(named) > SHOWN else "")
@@ -353,14 +364,14 @@ class _Row:
         reacting = reacting_bodies(self.mechanism, self.q.tolist(), self.v.tolist(), along.tolist(), self.t)
         for joint, (_, record) in zip(self.configuration.joints, recorded_loops(self.mechanism, reacting), strict=True):
             wrench, R = _wrench(joint, torques), record.first_frame.rotation
-            pushes = act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
-            vars(record).update({name: getattr(record, name) + push for name, push in pushes.items()})
+            forces = act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
+            vars(record).update({name: getattr(record, name) + push for name, push in forces.items()})
         found = reactions_of(self.mechanism, reacting, self.q, self.v, vdot, self.t)
         return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}
 
 
 def _wrench(joint: ClosingJoint, torques: Mapping[str, Array]) -> Array:
     """What torques at a closing joint do to its second body, in axes of its first frame."""
-    torque = torques.get(joint.loop.name) if joint.loop.connection is not None else None
+    torque = torques.get(joint.loop.name) if joint.loop.joint is not None else None
     wrench: Array = np.zeros(6) if torque is None else np.linalg.pinv(joint.axes).T @ torque
     return wrench

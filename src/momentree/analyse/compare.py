@@ -1,4 +1,4 @@
-"""The same motion by every formulation and closure, side by side: gaps of loops, balance of energy, and the cost."""
+"""The same motion by every formulation and closure, side by side: closure errors of loops, balance of energy, and the cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from momentree.assembly.state import State
     from momentree.system import System
 
-CLOSURES = ("project", "baumgarte", "leak", "none")  # in the order of the rows
+STABILIZATIONS = ("project", "baumgarte", "leak", "none")  # in the order of the rows
 WARM = 1e-3  # of the duration: a run that makes the code, before the one whose time is taken
 
 
@@ -32,9 +32,9 @@ class Row:
 
     | field       | unit       | meaning                                                                         |
     |-------------|------------|---------------------------------------------------------------------------------|
-    | gap, turn   | m, rad     | the largest gap of a loop that is a length, and that is an angle; in absolute    |
+    | closure error, turn   | m, rad     | the largest closure error of a loop that is a length, and that is an angle; in absolute    |
     |             |            | coordinates, of any joint                                                       |
-    | gap_rate    | m/s, rad/s | the largest velocity at which one opens                                          |
+    | closure error_rate    | m/s, rad/s | the largest velocity at which one opens                                          |
     | energy      | J          | the largest imbalance                                                           |
     | steps       |            | that were accepted                                                              |
     | evaluations |            | of the equations of motion                                                      |
@@ -44,10 +44,10 @@ class Row:
     """
 
     formulation: str
-    closure: str
-    gap: float = math.nan
+    stabilization: str
+    closure_error: float = math.nan
     turn: float = math.nan
-    gap_rate: float = math.nan
+    closure_velocity: float = math.nan
     energy: float = math.nan
     steps: int = 0
     evaluations: int = 0
@@ -91,7 +91,7 @@ def compare(
 
     >>> print(mt.compare(system, start, t_end=10.0))   # doctest: +SKIP
     """
-    for name in ("formulation", "closure", "path"):
+    for name in ("formulation", "stabilization", "path"):
         if name in settings:
             raise MomentreeError(f"compare: {name} is not for you to choose here. Use system.simulate for one of them.")
     if parameters is None:
@@ -100,8 +100,10 @@ def compare(
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
     rows: list[Row] = []
     first: Run | None = None
-    for formulation, closure in _ways(system.mechanism):
-        row, run = _row(system, start, {**settings, "formulation": formulation, "closure": closure}, progress, first)
+    for formulation, stabilization in _ways(system.mechanism):
+        row, run = _row(
+            system, start, {**settings, "formulation": formulation, "stabilization": stabilization}, progress, first
+        )
         rows.append(row)
         first = first or (None if row.failed else run)
     return Comparison(system.name, float(start.t), float(t_end), integrator, rtol, tuple(rows))
@@ -110,8 +112,8 @@ def compare(
 def _ways(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
     """Every formulation with every closure that it knows; where it has no loops, there is nothing to close."""
     for name, formulation in FORMULATIONS.items():
-        known = CLOSURES if _closes(mechanism, formulation) else ("none",)
-        yield from ((name, closure) for closure in known if closure in formulation.holds)
+        known = STABILIZATIONS if _closes(mechanism, formulation) else ("none",)
+        yield from ((name, stabilization) for stabilization in known if stabilization in formulation.holds)
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
@@ -121,7 +123,7 @@ def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
 def _row(
     system: System, start: State, settings: dict[str, Any], progress: Progress | bool | None, first: Run | None
 ) -> tuple[Row, Run | None]:
-    way = settings["formulation"], settings["closure"]
+    way = settings["formulation"], settings["stabilization"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)  # the figures say it
         try:
@@ -136,10 +138,10 @@ def _row(
     if run.end.reason == "interrupted":
         raise KeyboardInterrupt
     failed = "" if run.end.reason == "arrived" else run.end.message or run.end.reason
-    gap, turn, *rates = (float(x) for x in np.maximum(run.openings.max(axis=0), made.opened))
+    closure_error, turn, *velocities = (float(x) for x in np.maximum(run.openings.max(axis=0), made.opened))
     counts = run.statistics.accepted, run.statistics.evaluations
     difference = math.nan if failed else _difference(run, first or run)
-    return Row(*way, gap, turn, max(rates), run.energy.error, *counts, cpu, difference, failed), run
+    return Row(*way, closure_error, turn, max(velocities), run.energy.error, *counts, cpu, difference, failed), run
 
 
 def _soon(start: State, settings: dict[str, Any]) -> float:
@@ -154,5 +156,5 @@ def _difference(run: Run, first: Run) -> float:
     for body in first.mechanism.bodies:
         if not body.laws:
             at, other = (each.q[-1][body.q] for each in (first, run))
-            found += map(abs, body.connection.joint.difference(at.tolist(), other.tolist()))
+            found += map(abs, body.joint.type.difference(at.tolist(), other.tolist()))
     return float(np.max(found))

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from momentree.assembly.configuration import Array
-from momentree.equations.forces import along_rates
+from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import moving_bodies
 from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.equations.sweeps import Fields, Record, Records
@@ -93,9 +93,9 @@ class SplitBodies:
         """eps Ga' v: the velocities at which the halves come apart, 6 L (m/s, rad/s)."""
         return self._opening(self.moving(eta))
 
-    def rates(self, eta: Array) -> Array:
-        """The rates of the tree, nv."""
-        return np.array(along_rates(self.mechanism, self.moving(eta), "u"), dtype=float)
+    def velocities(self, eta: Array) -> Array:
+        """The velocities of the tree, nv."""
+        return np.array(generalized(self.mechanism, self.moving(eta), "u"), dtype=float)
 
     def moving(self, eta: Array) -> Records:
         """The bodies as they move with p = p* + J' eta."""
@@ -277,13 +277,15 @@ def _refuse_other_closure(mechanism: Mechanism) -> None:
     """The paper closes loops inside bodies, and in no other way."""
     problems = []
     for loop in mechanism.loops:
-        if (joint := loop.connection) is not None:
+        if (joint := loop.joint) is not None:
             body = joint.first.body if joint.second.body == GROUND else joint.second.body
             problems.append(
                 f"joint '{joint.name}': it closes a loop, and Ivanov's iteration is for split bodies, with six rows "
                 f"each. Split a body there: m.split('{body}', '{joint.name}')."
             )
-    for closure in mechanism.closures:
-        problems.append(f"constraint '{closure.name}': Ivanov's iteration knows only loops that are opened in bodies.")
+    for constraint in mechanism.constraints:
+        problems.append(
+            f"constraint '{constraint.name}': Ivanov's iteration knows only loops that are opened in bodies."
+        )
     if problems:
         raise MomentreeError("\n".join(problems))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentree.assembly.assemble import assemble
-from momentree.assembly.configuration import Configuration, row_names
+from momentree.assembly.configuration import Configuration, constraint_names
 from momentree.assembly.nearby import nearby, rows_at
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
@@ -59,10 +59,10 @@ class Mobility:
 
 def gruebler(mechanism: Mechanism) -> int:
     """The count that knows nothing of directions (Gruebler, Kutzbach): negative when rows are redundant."""
-    joints = {body.connection.name: body.connection.joint for body in mechanism.bodies}
-    joints.update({loop.name: loop.joint for loop in mechanism.loops if loop.connection is not None})
+    joints = {body.joint.name: body.joint.type for body in mechanism.bodies}
+    joints.update({loop.name: loop.joint_type for loop in mechanism.loops if loop.joint is not None})
     bodies = sum(1 for body in mechanism.bodies if not body.image_of)
-    return 6 * bodies - sum(6 - joint.freedom for joint in joints.values()) - len(mechanism.closures)
+    return 6 * bodies - sum(6 - joint.freedom for joint in joints.values()) - len(mechanism.constraints)
 
 
 def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
@@ -80,7 +80,7 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
         more = rows_at(at).independent(cut)
         if len(more) > len(kept):
             kept = more
-    names = row_names(mechanism, on_rates=True)
+    names = constraint_names(mechanism, on_velocities=True)
     independent = set(kept)
     return Mobility(
         true=mechanism.nv - len(kept),
@@ -99,9 +99,9 @@ def _give(mechanism: Mechanism, configurations: Sequence[Configuration]) -> Give
     most: tuple[float, Give] | None = None
     for at in configurations:
         for joint, size, tolerance in zip(at.joints, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-            gap = joint.directions @ joint.gap()
+            closure_error = joint.directions @ joint.closure_error()
             lengths = [size if not any(row.direction.linear) else 1.0 for row in joint.rows]
-            length = float(np.abs(gap * lengths).max(initial=0.0))
+            length = float(np.abs(closure_error * lengths).max(initial=0.0))
             if length > ROUND_OFF * size and (most is None or length / tolerance > most[0]):
                 most = length / tolerance, Give(joint.loop.name, length, tolerance)
     return most and most[1]

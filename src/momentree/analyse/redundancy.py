@@ -1,7 +1,7 @@
 """Redundant constraints and singular configurations: the rank of J, and of the Delassus matrix Phi = J M^-1 J'.
 
 Ranks are those of J in scaled rows and columns, whose singular values (`strengths`) are pure numbers, whatever the
-units and masses (assembly/scaled_constraints.py). Rows are those of `row_names`, constraints on rates included.
+units and masses (assembly/scaled_constraints.py). Rows are those of `row_names`, constraints on velocities included.
 
 A configuration is singular where the rank is less than at others: the mechanism may go on in more ways than one there
 (a toggle). The weakest direction vanishes in proportion to the distance from it.
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from momentree.assembly.closing_search import difference, integrate
-from momentree.assembly.configuration import Array, Configuration, row_names
+from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.nearby import nearby
 from momentree.assembly.samples import Samples, in_batches
-from momentree.assembly.scaled_constraints import ScaledRows, Scales, cut_off
+from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
 from momentree.equations.aggregative import mass_matrix
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.mechanism import Mechanism
@@ -59,12 +59,12 @@ class Redundancy:
 def redundancy(mechanism: Mechanism, q: Array, t: float = 0.0) -> Redundancy:
     """Rank, redundant rows by name, and the pseudo-inverse of Phi; the loops must be closed, to 1e-2 or better."""
     at = Configuration(mechanism, q, t=t)
-    rows = Scales(mechanism).scaled(at, on_rates=True)
-    names = tuple(row_names(mechanism, on_rates=True))
+    rows = Scales(mechanism).scaled(at, on_velocities=True)
+    names = tuple(constraint_names(mechanism, on_velocities=True))
     sizes = rows.strengths
     eigenvalues = np.zeros(len(names))
     eigenvalues[: len(sizes)] = sizes**2
-    rank = int((sizes > cut_off(_gap(mechanism, q[None], np.array([t]))[0])).sum())
+    rank = int((sizes > cut_off(_closure_error(mechanism, q[None], np.array([t]))[0])).sum())
     kept = set(rows.independent(0.0, rank))
     return Redundancy(
         rows=names,
@@ -76,22 +76,22 @@ def redundancy(mechanism: Mechanism, q: Array, t: float = 0.0) -> Redundancy:
     )
 
 
-def _pseudo_inverse(mechanism: Mechanism, rows: ScaledRows, rank: int, q: Array, t: float) -> Array:
+def _pseudo_inverse(mechanism: Mechanism, rows: ScaledConstraints, rank: int, q: Array, t: float) -> Array:
     """Of Phi = J M^-1 J', on the range that J has in scaled rows: Q (Q' Phi Q)^-1 Q', Q an orthonormal basis of it."""
-    Q = np.linalg.qr(rows.row_scales[:, None] * rows.directions[:, :rank])[0]
-    J = (rows.J / rows.column_scales) * rows.row_scales[:, None]
+    Q = np.linalg.qr(rows.constraint_scales[:, None] * rows.directions[:, :rank])[0]
+    J = (rows.J / rows.column_scales) * rows.constraint_scales[:, None]
     Phi = (Q.T @ J) @ np.linalg.solve(_mass_matrices(mechanism, q[None], np.array([t]))[0], J.T @ Q)
     return np.asarray(Q @ np.linalg.solve(Phi, Q.T))
 
 
 def least_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0) -> Array:
-    """The shortest eta that keeps everything closed, p = M u + J' eta, where the rates u alone would not.
+    """The shortest eta that keeps everything closed, p = M u + J' eta, where the velocities u alone would not.
 
     One number for each row (N s, N m s), in its direction; it acts on the first body of a loop, oppositely on the
     second. Of redundant rows only the sum of what they do has a meaning.
     """
-    rows = sum(len(loop.joint.rows(loop.joint.reference())) for loop in mechanism.loops)
-    on_second: Array = -redundancy(mechanism, q, t).Phi_plus @ Configuration(mechanism, q, u, t).velocities()
+    rows = sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in mechanism.loops)
+    on_second: Array = -redundancy(mechanism, q, t).Phi_plus @ Configuration(mechanism, q, u, t).constraint_velocities()
     return np.concatenate([-on_second[:rows], on_second[rows:]])
 
 
@@ -102,13 +102,15 @@ def singularity(
 
     | argument | meaning                                                                                              |
     |----------|------------------------------------------------------------------------------------------------------|
-    | driven   | joints whose rates are taken as given too: a dead centre is singular for the joint that drives, only |
+    | driven   | joints whose velocities are taken as given too: a dead centre is singular for the joint that drives, only |
     | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
     """
     if rank is None:
         places = np.stack([q, *(near.q for near in nearby(Configuration(mechanism, q, t=t)) if near.misfit <= 1)])
         times = np.full(len(places), t)
-        rank = int(_ranks(strengths(mechanism, places, times, driven), _gap(mechanism, places, times)).max(initial=0))
+        rank = int(
+            _ranks(strengths(mechanism, places, times, driven), _closure_error(mechanism, places, times)).max(initial=0)
+        )
     return float(_ratios(strengths(mechanism, q[None], np.array([t]), driven), rank)[0])
 
 
@@ -150,7 +152,7 @@ def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[T
     """The instants of a run at which the rank of the closure drops, or nearly drops.
 
     Nearly is: the ratio of `singularity` has a least value there, below `near` of its largest in the run. Between
-    samples the motion is followed by cubics through the coordinates and rates of both. A stretch of time that is
+    samples the motion is followed by cubics through the coordinates and velocities of both. A stretch of time that is
     singular throughout counts as one instant. `driven` as in `singularity`.
     """
     known = np.flatnonzero(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t))
@@ -158,7 +160,7 @@ def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[T
     if not len(t):
         return ()
     found = strengths(run.mechanism, q, t, driven)
-    regular = int(_ranks(found, _gap(run.mechanism, q, t)).max(initial=0))
+    regular = int(_ranks(found, _closure_error(run.mechanism, q, t)).max(initial=0))
     ratios = _ratios(found, regular)
     usual = float(ratios.max())
     met: list[tuple[int, Toggle]] = []
@@ -200,7 +202,7 @@ def _refined(
 
 
 def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, last: int, time: float) -> Array:
-    """Coordinates between samples: the cubic with their coordinates and rates, along the rates of the earlier one."""
+    """Coordinates between samples: the cubic with their coordinates and velocities, along the velocities of the earlier one."""
     k = min(max(int(np.searchsorted(t, time, side="right")) - 1, first), last - 1)
     h = float(t[k + 1] - t[k])
     if h <= 0:
@@ -217,7 +219,7 @@ def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, las
 def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = ()) -> Array:
     """k x min(rows, nv): the singular values of J in scaled rows and columns at k configurations, the largest first."""
     joints, scales = _known(mechanism, driven), Scales(mechanism)
-    kinds = [mechanism.by_joint[joint].connection.joint for joint in joints]  # type: ignore[union-attr]
+    kinds = [mechanism.by_joint[joint].joint.type for joint in joints]  # type: ignore[union-attr]
     last = np.array([scales.of_unit(unit) for kind in kinds for unit in kind.velocity_units])
     found = []
     for part in in_batches(len(t)):
@@ -231,22 +233,22 @@ def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
 
 
 def jacobians(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = ()) -> Array:
-    """k x rows x nv: J at k configurations, constraints on rates included, with rows more for the rates of joints."""
+    """k x rows x nv: J at k configurations, constraints on velocities included, with rows more for the velocities of joints."""
 
     def velocities(v: Array) -> Array:
         at = Samples(mechanism, q, np.broadcast_to(v, (len(t), mechanism.nv)), t)
-        return np.concatenate([at.velocities(), *(at.rates_of(joint) for joint in driven)], axis=1)
+        return np.concatenate([at.constraint_velocities(), *(at.velocities_of(joint) for joint in driven)], axis=1)
 
     still = velocities(np.zeros(mechanism.nv))
     columns = [velocities(unit) - still for unit in np.eye(mechanism.nv)]
     return np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0))
 
 
-def _gap(mechanism: Mechanism, q: Array, t: Array) -> Array:
+def _closure_error(mechanism: Mechanism, q: Array, t: Array) -> Array:
     """By how much the loops are open at k configurations, scaled."""
     rows = Scales(mechanism).rows
-    gaps = Samples(mechanism, q, np.zeros((len(t), mechanism.nv)), t).gaps()[:, : len(rows)]
-    return np.asarray(np.linalg.norm(gaps / rows, axis=1))
+    closure_errors = Samples(mechanism, q, np.zeros((len(t), mechanism.nv)), t).closure_errors()[:, : len(rows)]
+    return np.asarray(np.linalg.norm(closure_errors / rows, axis=1))
 
 
 def _mass_matrices(mechanism: Mechanism, q: Array, t: Array) -> Array:
@@ -259,9 +261,11 @@ def _mass_matrices(mechanism: Mechanism, q: Array, t: Array) -> Array:
     return M
 
 
-def _ranks(sizes: Array, gaps: Array) -> Array:
-    """How many singular values count, in each row, where loops are open by gaps."""
-    return np.asarray((sizes > np.array([cut_off(gap) for gap in gaps])[:, None]).sum(axis=1))
+def _ranks(sizes: Array, closure_errors: Array) -> Array:
+    """How many singular values count, in each row, where loops are open by closure errors."""
+    return np.asarray(
+        (sizes > np.array([cut_off(closure_error) for closure_error in closure_errors])[:, None]).sum(axis=1)
+    )
 
 
 def _ratios(sizes: Array, rank: int) -> Array:

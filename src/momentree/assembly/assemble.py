@@ -32,20 +32,20 @@ BRANCH_STARTS = 80  # starts when all branches are wanted
 UNGUESSED = 1e-3  # what a coordinate that was not guessed weighs by one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is kept
-NEAR_MISS = 1e3  # times the tolerance: gaps of lengths that are rounded rather than wrong
+NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
 
 
 def assemble(
     mechanism: Mechanism,
     given: Mapping[str, Any] | None = None,
-    rates: Mapping[str, Any] | None = None,
+    velocities: Mapping[str, Any] | None = None,
     guess: Mapping[str, Any] | State | None = None,
     t: float = 0.0,
 ) -> State:
-    """The state that has the given coordinates and rates, closes everything, and is nearest to the guess."""
+    """The state that has the given coordinates and velocities, closes everything, and is nearest to the guess."""
     task = _Assembly(mechanism, given or {}, guess, t)
     q = task.solve()
-    return State(mechanism, q, closed_velocities(mechanism, q, rates or {}, t, task.placed(q)), t)
+    return State(mechanism, q, closed_velocities(mechanism, q, velocities or {}, t, task.placed(q)), t)
 
 
 def branches(
@@ -54,7 +54,7 @@ def branches(
     guess: Mapping[str, Any] | State | None = None,
     t: float = 0.0,
 ) -> list[State]:
-    """Every closed configuration found with the given coordinates, nearest to the guess first; rates at rest."""
+    """Every closed configuration found with the given coordinates, nearest to the guess first; velocities at rest."""
     task = _Assembly(mechanism, given or {}, guess, t)
     found: list[Array] = []
     for start in task.starts(BRANCH_STARTS):
@@ -78,22 +78,22 @@ def begin(
     mechanism: Mechanism,
     model: Model,
     given: Mapping[str, Any] | None = None,
-    rates: Mapping[str, Any] | None = None,
+    velocities: Mapping[str, Any] | None = None,
 ) -> State:
     """The state at which a model says that motions begin; what is given replaces what it says of the same joints."""
     if model.start is None:
-        return assemble(mechanism, given, rates)
+        return assemble(mechanism, given, velocities)
     values = Values(dict(model.parameters))
     said, t = model.start.numbers(values), model.start.times(values)[0]
     joints = mechanism.by_joint
-    for what, instead in (("coordinates", given or {}), ("rates", rates or {})):
+    for what, instead in (("coordinates", given or {}), ("velocities", velocities or {})):
         replaced = {joint_of(str(key), joints)[0] for key in instead}
         kept = {key: value for key, value in said[what].items() if joint_of(key, joints)[0] not in replaced}
         said[what] = {**kept, **instead}
     try:
-        return assemble(mechanism, said["coordinates"], said["rates"], said["guess"] or None, t)
+        return assemble(mechanism, said["coordinates"], said["velocities"], said["guess"] or None, t)
     except MomentreeError as error:
-        if given or rates:
+        if given or velocities:
             raise
         place = f"{model.source(('start',))}: " if model.source else ""
         raise AssemblyError(f"{place}start: {error}") from None
@@ -144,7 +144,7 @@ class _Assembly:
     def _enough(self, attempt: int, found: Closed) -> bool:
         """From a whole guess the way leads to the nearest branch; from other starts several are compared.
 
-        Near a toggle gaps are small far from closed configurations, too: others are tried that may close exactly.
+        Near a toggle closure errors are small far from closed configurations, too: others are tried that may close exactly.
         """
         if attempt >= COMPARED:
             return True
@@ -183,8 +183,8 @@ class _Assembly:
         """The same configuration without full turns away from the guess, where turns do not matter."""
         turns = np.zeros(self.mechanism.nq)
         for body in self.mechanism.bodies:
-            if body.laws is None and "rad" in body.connection.joint.units:
-                angles = np.array([unit == "rad" for unit in body.connection.joint.units])
+            if body.laws is None and "rad" in body.joint.type.units:
+                angles = np.array([unit == "rad" for unit in body.joint.type.units])
                 turns[body.q] = np.where(angles, np.round((q[body.q] - self.guess[body.q]) / (2 * math.pi)), 0)
         if not turns.any():
             return q
@@ -208,7 +208,7 @@ class _Assembly:
     @property
     def _turns(self) -> Array:
         bodies = [body for body in self.mechanism.bodies if body.laws is None]
-        units = [unit for body in bodies for unit in body.connection.joint.velocity_units]
+        units = [unit for body in bodies for unit in body.joint.type.velocity_units]
         return np.array([unit != "m" for unit in units], dtype=bool)
 
     def miss(self, q: Array) -> float:
@@ -237,36 +237,39 @@ class _Assembly:
         return AssemblyError(f"{short} ({told}). {self._way_out(q)}", culprit)
 
     def _short(self, at: Configuration) -> tuple[tuple[str, str] | None, str]:
-        """The loop or constraint with the widest gap, and how wide it is: translations before rotations."""
+        """The loop or constraint with the widest closure error, and how wide it is: translations before rotations."""
         widest: dict[str, tuple[float, float, ClosingJoint]] = {}
         bounds = zip(at.joints, self.mechanism.loop_tolerances, self.mechanism.loop_sizes, strict=True)
         for joint, length, loop_size in bounds:
-            gaps = joint.directions @ joint.gap()
+            closure_errors = joint.directions @ joint.closure_error()
             slides = np.array([row.direction.linear != ZERO for row in joint.rows])
-            for unit, part, limit in (("m", gaps[slides], length), ("rad", gaps[~slides], length / loop_size)):
+            for unit, part, limit in (
+                ("m", closure_errors[slides], length),
+                ("rad", closure_errors[~slides], length / loop_size),
+            ):
                 size = float(np.linalg.norm(part))
                 if size / limit > widest.get(unit, (1.0,))[0]:
                     widest[unit] = (size / limit, size, joint)
-        for unit, words in (("m", "gap {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
+        for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
             if unit in widest:
-                _, gap, joint = widest[unit]
-                thing = "joint" if joint.loop.connection else "body"
-                short = f"{thing} '{joint.loop.name}': closes a loop, but cannot: {words.format(gap)}"
+                _, closure_error, joint = widest[unit]
+                thing = "joint" if joint.loop.joint else "body"
+                short = f"{thing} '{joint.loop.name}': closes a loop, but cannot: {words.format(closure_error)}"
                 return (thing, joint.loop.name), short
-        constraints = [c.name for c in self.mechanism.closures if c.holonomic]
-        misses = np.abs(at.gaps()[len(at.gaps()) - len(constraints) :])
+        constraints = [c.name for c in self.mechanism.constraints if c.holonomic]
+        misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
         if misses.max(initial=0.0) > CLOSED:
             name, miss = constraints[int(misses.argmax())], misses.max()
             return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
         return None, "the coordinates given do not fit together"
 
     def _rounded(self, q: Array) -> str:
-        """What to do if the lengths are right but rounded: gaps that are small by the size of their loops."""
+        """What to do if the lengths are right but rounded: closure errors that are small by the size of their loops."""
         misfit, largest = self.closing.misfit(q), LARGEST_TOLERANCE * self.mechanism.size
         wide = misfit * self.mechanism.tolerance
         if misfit >= NEAR_MISS or not self.mechanism.loops or wide >= largest:
             return ""
-        return f" If they are rounded, set a tolerance above the gap: build(tolerance={1.5 * wide:.1g})."
+        return f" If they are rounded, set a tolerance above the closure error: build(tolerance={1.5 * wide:.1g})."
 
     def _way_out(self, q: Array) -> str:
         """With what was given released to be a mere guess, where does it close?"""

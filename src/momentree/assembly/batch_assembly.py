@@ -70,13 +70,13 @@ def assemble_many(
 ) -> States:
     """The states that `assemble` gives for each row; `System.assemble_many` tells of the arguments."""
     mechanism = system._numeric
-    held, rates = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
+    held, moving = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
     rows, near = system._free.rows(parameters), _guessed(mechanism, guess)
-    count = _count(held, rates, near, rows)
+    count = _count(held, moving, near, rows)
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
     found = []
     for part in in_batches(count) or [slice(0, 0)]:
-        told = (_part(held, part), _part(rates, part), near.part(part))
+        told = (_part(held, part), _part(moving, part), near.part(part))
         found.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *told).states(strict, part.start))
     q, v = (np.concatenate([getattr(states, name) for states in found]) for name in ("q", "v"))
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
@@ -113,8 +113,8 @@ def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
     return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [], False)
 
 
-def _count(held: Sequence[Column], rates: Sequence[Column], near: _Guess, rows: Array) -> int:
-    told = {"given": held, "velocities": rates, "guess": near.columns}
+def _count(held: Sequence[Column], velocities: Sequence[Column], near: _Guess, rows: Array) -> int:
+    told = {"given": held, "velocities": velocities, "guess": near.columns}
     shapes = {f"{what} {c.entry.label}": c.values.shape for what, columns in told.items() for c in columns}
     shapes |= {"guess": near.q.shape[:-1], "parameters": rows.shape[:-1]}
     try:
@@ -136,8 +136,8 @@ class _Found(NamedTuple):
 class _Assemblies:
     """One call: what is held, what was guessed, and which of the configurations found is the nearest to that."""
 
-    def __init__(self, batch: BatchOfRows, held: Sequence[Column], rates: Sequence[Column], near: _Guess):
-        self.batch, self.held, self.rates, self.near = batch, held, rates, near
+    def __init__(self, batch: BatchOfRows, held: Sequence[Column], velocities: Sequence[Column], near: _Guess):
+        self.batch, self.held, self.velocities, self.near = batch, held, velocities, near
         self.mechanism, self.count = batch.mechanism, batch.count
         self.guess = np.array(np.broadcast_to(near.q, (self.count, self.mechanism.nq)), dtype=float)
         for column in (*near.columns, *held):
@@ -158,9 +158,9 @@ class _Assemblies:
     def together(self) -> bool:
         """Whether rows can be closed together: what is given is held, and loops alone are to be closed."""
         columns = (*self.held, *self.hints)
-        simple = all(column.entry.held for column in columns) and not self.mechanism.closures
-        simple &= all(isinstance(column.entry.place, TreeBody) for column in self.rates)
-        rows = sum(6 - loop.joint.freedom for loop in self.mechanism.loops) + len(self.rates)
+        simple = all(column.entry.held for column in columns) and not self.mechanism.constraints
+        simple &= all(isinstance(column.entry.place, TreeBody) for column in self.velocities)
+        rows = sum(6 - loop.joint_type.freedom for loop in self.mechanism.loops) + len(self.velocities)
         return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
 
     def states(self, strict: bool, first: int = 0) -> _Found:
@@ -170,7 +170,7 @@ class _Assemblies:
         if self.together:
             with np.errstate(all="ignore"):
                 q, missed = self.solved()
-                v, fits = self.velocities(q)
+                v, fits = self.closed_velocities(q)
             left = np.flatnonzero(~fits | np.isfinite(missed))
             if not strict:
                 for k in np.flatnonzero(np.isfinite(missed)).tolist():
@@ -205,7 +205,7 @@ class _Assemblies:
     def _alone(self, k: int) -> tuple[Array, Array]:
         mechanism = self._own(k)
         given, guess = self._said(k, mechanism)
-        state = assemble(mechanism, given, _of_row(self.rates, k), guess, self.batch.t)
+        state = assemble(mechanism, given, _of_row(self.velocities, k), guess, self.batch.t)
         return state.q, state.v
 
     def _short(self, k: int, nearest: Array) -> str:
@@ -257,9 +257,9 @@ class _Assemblies:
         loose, some = np.zeros(len(q), dtype=bool), np.flatnonzero(among)
         if len(some):
             J = self.batch.at(q[some], rows[some]).J
-            ways = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
+            paths = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
             at = Configuration(self._own(int(rows[some[0]])), q[some[0]], t=self.batch.t)
-            loose[some] = ways > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
+            loose[some] = paths > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
         return loose
 
     def _starts(self) -> Any:
@@ -280,7 +280,7 @@ class _Assemblies:
         """The same configurations without full turns away from the guesses, where turns do not matter."""
         turns = np.zeros_like(q)
         for body in self.batch.bodies:
-            angles = [body.q.start + i for i, unit in enumerate(body.connection.joint.units) if unit == "rad"]
+            angles = [body.q.start + i for i, unit in enumerate(body.joint.type.units) if unit == "rad"]
             turns[:, angles] = np.round((q[:, angles] - self.guess[rows][:, angles]) / (2 * math.pi))
         wound = turns.any(axis=1)
         back = q[wound] - 2 * math.pi * turns[wound]
@@ -303,23 +303,23 @@ class _Assemblies:
 
     @cached_property
     def _turns(self) -> Mask:
-        units = [unit for body in self.batch.bodies for unit in body.connection.joint.velocity_units]
+        units = [unit for body in self.batch.bodies for unit in body.joint.type.velocity_units]
         return np.array([unit != "m" for unit in units], dtype=bool)
 
     # --- velocities ---
 
-    def velocities(self, q: Array) -> tuple[Array, Mask]:
+    def closed_velocities(self, q: Array) -> tuple[Array, Mask]:
         """The velocities nearest to rest that have the given ones and keep loops closed, and whether they surely do.
 
         Near a toggle, where the constraints have a lower rank than elsewhere, they do not surely.
         """
         everything, nv = np.arange(self.count), self.mechanism.nv
         at, columns = self.batch.at(q, everything), self.batch.columns
-        given, rows = np.zeros((self.count, len(self.rates))), np.zeros((self.count, len(self.rates), nv))
-        for i, column in enumerate(self.rates):
+        given, rows = np.zeros((self.count, len(self.velocities))), np.zeros((self.count, len(self.velocities), nv))
+        for i, column in enumerate(self.velocities):
             body: Any = column.entry.place
             place = body.v.start + column.entry.index
-            slides = body.connection.joint.velocity_units[column.entry.index] == "m"
+            slides = body.joint.type.velocity_units[column.entry.index] == "m"
             scale = self.batch.sizes if slides else np.ones(self.count)
             given[:, i], rows[:, i, place] = column.values / scale, columns[:, place] / scale
         right = np.concatenate([-at.drift, given], axis=1)
@@ -329,7 +329,7 @@ class _Assemblies:
         v = shortest(J, right, CUT_OFF)
         v = v + shortest(J, right - _times(J, v), CUT_OFF)
         size = np.maximum(np.abs(right).max(axis=1, initial=0.0), np.abs(v).max(axis=1, initial=0.0))
-        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(self.rates)])
+        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(self.velocities)])
         fits = (np.abs(right - _times(J, v)) <= limit * size[:, None]).all(axis=1)
         return v * columns, (fits & self._regular(q, at.J)) | ~right.any(axis=1)
 

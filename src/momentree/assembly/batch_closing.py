@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from momentree.assembly.closing_search import CREEPING, EPS, EXACT, LONGEST, STRICT, STRICT_WAY
 from momentree.assembly.configuration import Array
 from momentree.assembly.constraint_rows import constraint_rows
-from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, row_scales, row_tolerances
+from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, constraint_scales, constraint_tolerances
 from momentree.compile.execute.kernel import kept
 from momentree.compile.trace.right_hand_sides import kernel_of_configuration
 from momentree.equations.forces import Names
@@ -88,9 +88,9 @@ class BatchOfRows:
         return self.system.mechanism.in_batches(self.system._free.names_of(self.parameters))
 
     @cached_property
-    def row_scales(self) -> Array:
+    def constraint_scales(self) -> Array:
         """k x r."""
-        return self._by_row(row_scales(self.told))
+        return self._by_row(constraint_scales(self.told))
 
     @cached_property
     def columns(self) -> Array:
@@ -100,7 +100,7 @@ class BatchOfRows:
     @cached_property
     def tolerances(self) -> Array:
         """k x r."""
-        return self._by_row(row_tolerances(self.told))
+        return self._by_row(constraint_tolerances(self.told))
 
     @cached_property
     def sizes(self) -> Array:
@@ -122,7 +122,7 @@ class BatchOfRows:
         """Some rows at configurations q."""
         nv = self.mechanism.nv
         table = self._measured(q, rows).reshape(len(rows), sum(self._rows_of_loops), nv + 3)
-        scales, count, sizes = self.row_scales[rows], self._joints_around, self._loop_sizes[rows]
+        scales, count, sizes = self.constraint_scales[rows], self._joints_around, self._loop_sizes[rows]
         exact = 4 * EPS * (count + 1) * (1 + table[..., 2] / sizes)
         J = table[..., 3:] * self.columns[rows][:, None, :] / scales[..., None]
         return Scaled(table[..., 0] / scales, table[..., 1] / scales, exact, J)
@@ -130,7 +130,7 @@ class BatchOfRows:
     @cached_property
     def _joints_around(self) -> Array:
         """r: of each row, how many joints of the tree are in its loop."""
-        around = [sum(map(len, self.mechanism.ways(loop)[:2])) for loop in self.mechanism.loops]
+        around = [sum(map(len, self.mechanism.paths(loop)[:2])) for loop in self.mechanism.loops]
         return np.repeat(np.array(around, dtype=float), self._rows_of_loops)
 
     @cached_property
@@ -141,7 +141,7 @@ class BatchOfRows:
 
     @cached_property
     def _rows_of_loops(self) -> list[int]:
-        return [len(loop.joint.rows(loop.joint.reference())) for loop in self.mechanism.loops]
+        return [len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in self.mechanism.loops]
 
     @cached_property
     def _measured(self) -> Callable[[Array, Indices], Array]:
@@ -171,7 +171,7 @@ class BatchOfRows:
         """The coordinates after steps."""
         moved = q.copy()
         for body in self.bodies:
-            new = body.connection.joint.integrate(tuple(q[:, body.q].T), tuple(step[:, body.v].T))
+            new = body.joint.type.integrate(tuple(q[:, body.q].T), tuple(step[:, body.v].T))
             for i, column in enumerate(new):
                 moved[:, body.q.start + i] = column
         return moved
@@ -180,7 +180,7 @@ class BatchOfRows:
         """The steps that `integrated` needs from q to later."""
         step = np.zeros((len(q), self.mechanism.nv))
         for body in self.bodies:
-            found = body.connection.joint.difference(tuple(q[:, body.q].T), tuple(later[:, body.q].T))
+            found = body.joint.type.difference(tuple(q[:, body.q].T), tuple(later[:, body.q].T))
             for i, column in enumerate(found):
                 step[:, body.v.start + i] = column
         return step

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
-from momentree.assembly.named_values import Entry, rates_given
+from momentree.assembly.named_values import Entry, velocities_given
 from momentree.assembly.nearby import regular_rank, rows_at
-from momentree.assembly.scaled_constraints import CUT_OFF, ScaledRows, Scales
+from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 from momentree.errors import AssemblyError
 from momentree.structure.mechanism import Mechanism
 
@@ -28,15 +28,15 @@ def closed_velocities(
     branch it is on, velocities must say it.
     """
     at = Configuration(mechanism, q, t=t)
-    entries = list(rates_given(mechanism, given))
-    still = [at.rates_of(e.joint)[e.index] for e in entries]  # of a closing joint, from prescribed motion alone
-    wanted = np.concatenate([-at.velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
+    entries = list(velocities_given(mechanism, given))
+    still = [at.velocities_of(e.joint)[e.index] for e in entries]  # of a closing joint, from prescribed motion alone
+    wanted = np.concatenate([-at.constraint_velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
     if not wanted.any():
         return np.zeros(mechanism.nv)
-    units = [entry.place.connection.joint.velocity_units[entry.index] for entry in entries]  # type: ignore[union-attr]
-    slopes = [(at.rate_slopes(e.joint)[e.index], unit) for e, unit in zip(entries, units, strict=True)]
+    units = [entry.place.joint.type.velocity_units[entry.index] for entry in entries]  # type: ignore[union-attr]
+    slopes = [(at.velocity_slopes(e.joint)[e.index], unit) for e, unit in zip(entries, units, strict=True)]
     scales = Scales(mechanism)
-    rows = scales.scaled(at, on_rates=True, more=slopes)
+    rows = scales.scaled(at, on_velocities=True, more=slopes)
     cut = _cut_off(at, rows, placed, entries)
     right = rows.scaled(wanted)
     v = rows.shortest(right, cut)
@@ -56,10 +56,10 @@ def _carried(at: Configuration) -> Array:
     return np.concatenate(found)
 
 
-def _cut_off(at: Configuration, rows: ScaledRows, placed: bool, entries: Sequence[Entry]) -> float:
+def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: Sequence[Entry]) -> float:
     """Which directions of the constraints count: near a toggle as many as elsewhere, if they can be told apart."""
     mechanism, closure = at.mechanism, rows_at(at)
-    if not closure.dense or not len(closure.row_scales):
+    if not closure.dense or not len(closure.constraint_scales):
         return CUT_OFF
     rank = closure.rank(CUT_OFF)
     regular = _regular_rank(at, rank)
@@ -89,14 +89,16 @@ def _regular_rank(at: Configuration, rank: int) -> int:
     return known
 
 
-def _ambiguous(mechanism: Mechanism, closure: ScaledRows, rank: int, regular: int, entries: Sequence[Entry]) -> str:
+def _ambiguous(
+    mechanism: Mechanism, closure: ScaledConstraints, rank: int, regular: int, entries: Sequence[Entry]
+) -> str:
     """What could go on in several ways, and which velocities would say how."""
     given = {entry.joint for entry in entries}
     _, sizes, V = np.linalg.svd(closure.J)
     free = V[rank:].T  # motions that the strong directions let pass
     moves = np.abs(free).max(axis=1) > 1e-3
     names = [
-        str(name) for name, moving in zip(mechanism.rates, moves, strict=True) if moving and name.name not in given
+        str(name) for name, moving in zip(mechanism.velocities, moves, strict=True) if moving and name.name not in given
     ]
     more = "one velocity" if regular - rank == 1 else f"{regular - rank} velocities"
     message = f"the configuration is a toggle, within {float(sizes[regular - 1]):.1e} rad: the constraints have rank"
@@ -105,16 +107,18 @@ def _ambiguous(mechanism: Mechanism, closure: ScaledRows, rank: int, regular: in
     return f"{message}. {choose}, or all coordinates of a configuration on the branch that is meant."
 
 
-def _check_fit(mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledRows, left: Array, size: float) -> None:
+def _check_fit(
+    mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledConstraints, left: Array, size: float
+) -> None:
     """What is left over must be what redundant constraints leave, within their tolerance."""
-    loops = len(rows.row_scales) - len(entries) - len(mechanism.closures)
+    loops = len(rows.constraint_scales) - len(entries) - len(mechanism.constraints)
     limit = np.full(len(left), FITS)
     limit[:loops] = CUT_OFF
     if (np.abs(left) <= limit * size).all():
         return
-    miss = float(np.abs(left * rows.row_scales).max())
-    given_rates = ", ".join(f"{e.label}={e.value:g}" for e in entries)
-    driven = ", ".join(f"'{body.connection.name}'" for body in mechanism.bodies if body.laws)
-    cause = f"the rates {given_rates}" if entries else f"the prescribed motions of joints {driven}"
+    miss = float(np.abs(left * rows.constraint_scales).max())
+    given_velocities = ", ".join(f"{e.label}={e.value:g}" for e in entries)
+    driven = ", ".join(f"'{body.joint.name}'" for body in mechanism.bodies if body.laws)
+    cause = f"the velocities {given_velocities}" if entries else f"the prescribed motions of joints {driven}"
     way_out = "Give fewer." if entries else "Leave one of the joints free."
     raise AssemblyError(f"{cause} do not fit together: they open the loops at {miss:.4g} m/s or rad/s. {way_out}")

@@ -1,7 +1,7 @@
-"""What closes a mechanism: the rows of its loops and constraints, with their gaps, velocities and Jacobian, on floats.
+"""What closes a mechanism: the rows of its loops and constraints, with their closure errors, velocities and Jacobian, on floats.
 
 Row order: the loops in the order of the mechanism, the rows of each joint in its own order, then the constraints.
-Translation gaps are in m, rotation gaps in rad, in the axes of the first frame of the closing joint.
+Translation closure errors are in m, rotation closure errors in rad, in the axes of the first frame of the closing joint.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.constraints import _opening, _second_in_first, joints_of_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions.expression import Expression, Reference
-from momentree.model.joint_type import Row
+from momentree.model.joint_type import ConstraintRow
 from momentree.model.joint_types import Universal
 from momentree.model.values import TIME
 from momentree.spatial import Motion, Rotation, Transform, Vector
 from momentree.spatial.rotation import rotation_vector
-from momentree.structure.mechanism import Closure, Loop, Mechanism, TreeBody
+from momentree.structure.mechanism import Constraint, Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 Block = tuple[Places, Array]  # columns, and rows there
 
 
-def row_names(mechanism: Mechanism, on_rates: bool = False) -> list[str]:
-    """ "C: translation along y", and the names of the constraints; those on rates only if asked for."""
+def constraint_names(mechanism: Mechanism, on_velocities: bool = False) -> list[str]:
+    """ "C: translation along y", and the names of the constraints; those on velocities only if asked for."""
     rows = [(loop.name, row.name) for loop in mechanism.loops for row in loop.rows]
-    return [f"{loop}: {row}" for loop, row in rows] + [c.name for c in mechanism.closures if c.holonomic or on_rates]
+    return [f"{loop}: {row}" for loop, row in rows] + [
+        c.name for c in mechanism.constraints if c.holonomic or on_velocities
+    ]
 
 
 class Configuration:
-    """A mechanism at coordinates q, rates u and time t, as its closure sees it."""
+    """A mechanism at coordinates q, velocities u and time t, as its closure sees it."""
 
     def __init__(
         self,
@@ -50,12 +52,12 @@ class Configuration:
 
     @cached_property
     def bodies(self) -> Records:
-        """The ground and the bodies, placed and, where rates are given, moving."""
+        """The ground and the bodies, placed and, where velocities are given, moving."""
         return records(self.mechanism, self.q, self.u, t=self.t, parameters=self.parameters)
 
     @cached_property
     def moving(self) -> Configuration:
-        """The same with bodies that move: at rest, but for what is prescribed, where no rates are given."""
+        """The same with bodies that move: at rest, but for what is prescribed, where no velocities are given."""
         if self.u is not None:
             return self
         return Configuration(self.mechanism, self.q, np.zeros(self.mechanism.nv), self.t, self.parameters)
@@ -65,21 +67,21 @@ class Configuration:
         faced = joints_of_loops(self.mechanism, self.bodies)[1:] if self.mechanism.loops else []
         return [ClosingJoint(self, *each) for each in zip(self.mechanism.loops, faced, strict=True)]
 
-    def gaps(self) -> Array:
-        """The gap of each row on positions; zero when everything is closed."""
-        found = [joint.directions @ joint.gap() for joint in self.joints]
-        found += [np.array([self._value(c.expression)]) for c in self.mechanism.closures if c.holonomic]
+    def closure_errors(self) -> Array:
+        """The closure error of each row on positions; zero when everything is closed."""
+        found = [joint.directions @ joint.closure_error() for joint in self.joints]
+        found += [np.array([self._value(c.expression)]) for c in self.mechanism.constraints if c.holonomic]
         return np.concatenate([np.zeros(0), *found])
 
-    def velocities(self) -> Array:
-        """The velocity of each row, constraints on rates included: J u and the part that prescribed motion causes."""
+    def constraint_velocities(self) -> Array:
+        """The velocity of each row, constraints on velocities included: J u and the part that prescribed motion causes."""
         found = [joint.directions @ joint.velocity() for joint in self.moving.joints]
-        found += [np.array([self.moving._rate(closure)]) for closure in self.mechanism.closures]
+        found += [np.array([self.moving._rate(constraint)]) for constraint in self.mechanism.constraints]
         return np.concatenate([np.zeros(0), *found])
 
-    def jacobian(self, on_rates: bool = False) -> Array:
-        """J: rows by rates of the tree; the velocities of the rows are J u where nothing is prescribed."""
-        blocks = list(self.blocks(on_rates))
+    def jacobian(self, on_velocities: bool = False) -> Array:
+        """J: rows by velocities of the tree; the velocities of the rows are J u where nothing is prescribed."""
+        blocks = list(self.blocks(on_velocities))
         J = np.zeros((sum(len(block) for _, block in blocks), self.mechanism.nv))
         start = 0
         for columns, block in blocks:
@@ -87,13 +89,13 @@ class Configuration:
             start += len(block)
         return J
 
-    def blocks(self, on_rates: bool = False) -> Iterator[Block]:
-        """J in parts: for each loop and constraint, the columns (rates) that it depends on and its rows there."""
+    def blocks(self, on_velocities: bool = False) -> Iterator[Block]:
+        """J in parts: for each loop and constraint, the columns (velocities) that it depends on and its rows there."""
         for joint in self.joints:
             yield joint.columns, joint.directions @ joint.block
-        for closure in self.mechanism.closures:
-            if closure.holonomic or on_rates:
-                yield np.arange(self.mechanism.nv, dtype=np.intp), self._slopes(closure)[None]
+        for constraint in self.mechanism.constraints:
+            if constraint.holonomic or on_velocities:
+                yield np.arange(self.mechanism.nv, dtype=np.intp), self._slopes(constraint)[None]
 
     # --- what expressions call by name ------------------------------------------------------------------------------
 
@@ -102,30 +104,30 @@ class Configuration:
         place = self._place(joint)
         return tuple(self.bodies[place.number].q if isinstance(place, TreeBody) else place.q)
 
-    def rates_of(self, joint: str) -> tuple[float, ...]:
+    def velocities_of(self, joint: str) -> tuple[float, ...]:
         place = self.moving._place(joint)
-        return tuple(self.moving.bodies[place.number].u if isinstance(place, TreeBody) else place.rates())
+        return tuple(self.moving.bodies[place.number].u if isinstance(place, TreeBody) else place.velocities())
 
-    def rate_slopes(self, joint: str) -> Array:
-        """How the rates of any joint depend on the rates of the tree: one row for each."""
+    def velocity_slopes(self, joint: str) -> Array:
+        """How the velocities of any joint depend on the velocities of the tree: one row for each."""
         place = self._place(joint)
         if isinstance(place, ClosingJoint):
             return np.linalg.pinv(place.axes) @ place.jacobian
-        slopes = np.zeros((len(place.connection.rates), self.mechanism.nv))
+        slopes = np.zeros((len(place.joint.velocities), self.mechanism.nv))
         if place.laws is None:
             slopes[:, place.v] = np.eye(len(slopes))
         return slopes
 
     def coordinate_slopes(self, joint: str) -> Array:
-        """How the coordinates of any joint change with the rates of the tree: one row for each."""
-        return self._coordinate_map(joint) @ self.rate_slopes(joint)
+        """How the coordinates of any joint change with the velocities of the tree: one row for each."""
+        return self._coordinate_map(joint) @ self.velocity_slopes(joint)
 
     def _coordinate_map(self, joint: str) -> Array:
         place = self._place(joint)
-        kind = (place if isinstance(place, TreeBody) else place.loop).connection.joint  # type: ignore[union-attr]
-        q, n = self.coordinates_of(joint), len(kind.rates)
+        kind = (place if isinstance(place, TreeBody) else place.loop).joint.type  # type: ignore[union-attr]
+        q, n = self.coordinates_of(joint), len(kind.velocities)
         unit = np.eye(n)
-        return np.array([kind.coordinate_rates(q, unit[i]) for i in range(n)], dtype=float).T
+        return np.array([kind.coordinate_derivatives(q, unit[i]) for i in range(n)], dtype=float).T
 
     def _place(self, joint: str) -> TreeBody | ClosingJoint:
         place = self.mechanism.by_joint[joint]
@@ -135,42 +137,42 @@ class Configuration:
     def _named(self) -> dict[Reference, float]:
         """What the references in constraints stand for at this configuration."""
         values: dict[Reference, float] = {TIME: self.t}
-        used = {r.name for closure in self.mechanism.closures for r in closure.expression.references()}
+        used = {r.name for constraint in self.mechanism.constraints for r in constraint.expression.references()}
         for joint in used & self.mechanism.by_joint.keys():
             place = self.mechanism.by_joint[joint]
-            c = place.connection
+            c = place.joint
             assert c is not None  # by_joint holds only loops that a joint closes
             values.update(zip(c.coordinates, self.coordinates_of(joint), strict=True))
-            values.update(zip(c.rates, self.rates_of(joint), strict=True))
+            values.update(zip(c.velocities, self.velocities_of(joint), strict=True))
         return values
 
     def _value(self, expression: Expression) -> float:
         return float(expression.evaluate(self._named))
 
-    def _rate(self, closure: Closure) -> float:
-        if not closure.holonomic:
-            return self._value(closure.expression)
-        rate = self._value(closure.expression.derivative(TIME))
-        for joint, i, slope in self._partials(closure):
-            rate += slope * (self._coordinate_map(joint) @ np.array(self.rates_of(joint)))[i]
+    def _rate(self, constraint: Constraint) -> float:
+        if not constraint.holonomic:
+            return self._value(constraint.expression)
+        rate = self._value(constraint.expression.derivative(TIME))
+        for joint, i, slope in self._partials(constraint):
+            rate += slope * (self._coordinate_map(joint) @ np.array(self.velocities_of(joint)))[i]
         return rate
 
-    def _slopes(self, closure: Closure) -> Array:
-        slopes_of = self.coordinate_slopes if closure.holonomic else self.rate_slopes
+    def _slopes(self, constraint: Constraint) -> Array:
+        slopes_of = self.coordinate_slopes if constraint.holonomic else self.velocity_slopes
         total = np.zeros(self.mechanism.nv)
-        for joint, i, slope in self._partials(closure):
+        for joint, i, slope in self._partials(constraint):
             total += slope * slopes_of(joint)[i]
         return total
 
-    def _partials(self, closure: Closure) -> Iterator[tuple[str, int, float]]:
-        """The derivative of a constraint by each coordinate (rate) that it names: joint, place in it, slope."""
-        for reference in closure.expression.references():
+    def _partials(self, constraint: Constraint) -> Iterator[tuple[str, int, float]]:
+        """The derivative of a constraint by each coordinate (velocity) that it names: joint, place in it, slope."""
+        for reference in constraint.expression.references():
             place = self.mechanism.by_joint.get(reference.name)
-            if place is None or place.connection is None:
+            if place is None or place.joint is None:
                 continue
-            names = place.connection.coordinates if closure.holonomic else place.connection.rates
+            names = place.joint.coordinates if constraint.holonomic else place.joint.velocities
             if reference in names:
-                yield reference.name, names.index(reference), self._value(closure.expression.derivative(reference))
+                yield reference.name, names.index(reference), self._value(constraint.expression.derivative(reference))
 
 
 class ClosingJoint:
@@ -182,7 +184,7 @@ class ClosingJoint:
     def __init__(self, configuration: Configuration, loop: Loop, faced: Record):
         self.configuration, self.loop, self.faced = configuration, loop, faced
         self.X_FM = _second_in_first(faced)
-        self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
+        self.q = loop.joint_type.fit(self.X_FM)  # the coordinates that fit best
 
     @cached_property
     def X_F(self) -> Transform:
@@ -190,8 +192,12 @@ class ClosingJoint:
         return frame_placement(self.configuration.bodies, self.loop.first)
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
-        return self.loop.joint.rows(self.q) if isinstance(self.loop.joint, Universal) else self.loop.rows
+    def rows(self) -> tuple[ConstraintRow, ...]:
+        return (
+            self.loop.joint_type.constraint_rows(self.q)
+            if isinstance(self.loop.joint_type, Universal)
+            else self.loop.rows
+        )
 
     @cached_property
     def directions(self) -> Array:
@@ -201,18 +207,18 @@ class ClosingJoint:
     @cached_property
     def axes(self) -> Array:
         """The motions that the joint does let pass, as columns."""
-        R = self.loop.joint.placement(self.q).rotation
-        columns = [(*(R @ a.linear), *(R @ a.angular)) for a in self.loop.joint.axes(self.q).columns]
+        R = self.loop.joint_type.placement(self.q).rotation
+        columns = [(*(R @ a.linear), *(R @ a.angular)) for a in self.loop.joint_type.motion_subspace(self.q).columns]
         return np.array(columns, dtype=float).reshape(-1, 6).T
 
-    def gap(self) -> Array:
+    def closure_error(self) -> Array:
         """What is left between the second frame and where the joint would put it."""
         return np.array([*self.left], dtype=float)
 
     @property
     def left(self) -> Motion:
         """The same on any scalar."""
-        fit = self.loop.joint.placement(self.q)
+        fit = self.loop.joint_type.placement(self.q)
         return Motion(self.X_FM.offset - fit.offset, rotation_vector(self.X_FM.rotation @ fit.rotation.T))
 
     def velocity(self) -> Array:
@@ -225,28 +231,28 @@ class ClosingJoint:
         R, v = self.loop.first.placement.rotation.T, _opening(self.faced)
         return Motion(-(R @ v.linear), -(R @ v.angular))
 
-    def rates(self) -> Array:
-        """The joint's own rates, from that velocity."""
-        rates: Array = np.linalg.pinv(self.axes) @ self.velocity()
-        return rates
+    def velocities(self) -> Array:
+        """The joint's own velocities, from that velocity."""
+        velocities: Array = np.linalg.pinv(self.axes) @ self.velocity()
+        return velocities
 
     @cached_property
     def jacobian(self) -> Array:
-        """That velocity by the rates of the tree."""
+        """That velocity by the velocities of the tree."""
         J = np.zeros((6, self.configuration.mechanism.nv))
         J[:, self.columns] = self.block
         return J
 
     @cached_property
     def columns(self) -> Places:
-        """The rates of the joints on the loop: the only ones that count."""
+        """The velocities of the joints on the loop: the only ones that count."""
         bodies = self.configuration.mechanism.bodies
         slices = [bodies[number - 1].v for number, _ in self._signed]
         return np.array([i for v in slices for i in range(v.start, v.stop)], dtype=np.intp)
 
     @cached_property
     def block(self) -> Array:
-        """6 x columns: the velocity by these rates."""
+        """6 x columns: the velocity by these velocities."""
         return np.array(self.motions, dtype=float).reshape(-1, 6).T
 
     @property
@@ -266,14 +272,14 @@ class ClosingJoint:
     @cached_property
     def path(self) -> list[int]:
         """The bodies around the loop, whose joints move it."""
-        first, second, _ = self.configuration.mechanism.ways(self.loop)
+        first, second, _ = self.configuration.mechanism.paths(self.loop)
         return [*second, *first]
 
     @cached_property
     def _signed(self) -> list[tuple[int, int]]:
         """Those whose joints move freely, the ones towards the first end with the sign -1."""
         mechanism = self.configuration.mechanism
-        first, second, _ = mechanism.ways(self.loop)
+        first, second, _ = mechanism.paths(self.loop)
         signed = [(number, 1) for number in second] + [(number, -1) for number in first]
         return [(number, sign) for number, sign in signed if mechanism.bodies[number - 1].laws is None]
 

@@ -11,7 +11,7 @@ from momentree.spatial.scalar import sqrt
 from momentree.structure.mechanism import Mechanism
 
 
-class ConstraintRow(NamedTuple):
+class RowValues(NamedTuple):
     """One scalar constraint of a loop.
 
     | field | meaning                                                        |
@@ -28,16 +28,14 @@ class ConstraintRow(NamedTuple):
     J: tuple[Scalar, ...]
 
 
-def constraint_rows(
-    mechanism: Mechanism, q: Any, t: Scalar = 0.0, parameters: Names | None = None
-) -> list[ConstraintRow]:
+def constraint_rows(mechanism: Mechanism, q: Any, t: Scalar = 0.0, parameters: Names | None = None) -> list[RowValues]:
     """The rows of all loops in the order of the mechanism."""
     rest: Any = (0,) * mechanism.nv
     at = Configuration(mechanism, q, rest, t, parameters)
     return [row for joint in at.joints for row in _rows(at, joint)]
 
 
-def _rows(at: Configuration, joint: ClosingJoint) -> list[ConstraintRow]:
+def _rows(at: Configuration, joint: ClosingJoint) -> list[RowValues]:
     offsets = [at.bodies[number].X.joint.offset for number in joint.path]
     slid = sum(sqrt(offset @ offset) for offset in offsets)
     columns, motions = joint.columns.tolist(), joint.motions
@@ -47,7 +45,7 @@ def _rows(at: Configuration, joint: ClosingJoint) -> list[ConstraintRow]:
         for place, motion in zip(columns, motions, strict=True):
             J[place] = sum(a * b for a, b in zip(motion, direction, strict=True))
         error, drift = (_along(motion, tuple(direction)) for motion in (joint.left, joint.opening))
-        found.append(ConstraintRow(error, drift, slid, tuple(J)))
+        found.append(RowValues(error, drift, slid, tuple(J)))
     return found
 
 

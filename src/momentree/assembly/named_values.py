@@ -11,19 +11,19 @@ import numpy as np
 
 from momentree.assembly.configuration import Array
 from momentree.errors import MomentreeError, suggestion
-from momentree.model.elements import Connection
+from momentree.model.elements import Joint
 from momentree.structure.mechanism import Loop, Mechanism, TreeBody
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One number for one coordinate or rate of a joint.
+    """One number for one coordinate or velocity of a joint.
 
     | field | meaning                                                                                         |
     |-------|-------------------------------------------------------------------------------------------------|
-    | index | of the coordinate or rate in the joint                                                          |
+    | index | of the coordinate or velocity in the joint                                                          |
     | label | as the caller wrote it                                                                          |
-    | held  | rates of the tree that it fixes; none if the joint closes a loop or only a part of a ball is given |
+    | held  | velocities of the tree that it fixes; none if the joint closes a loop or only a part of a ball is given |
     """
 
     joint: str
@@ -36,7 +36,7 @@ class Entry:
     @property
     def unit(self) -> str:
         """Of a coordinate."""
-        return self.place.connection.joint.units[self.index]  # type: ignore[union-attr]
+        return self.place.joint.type.units[self.index]  # type: ignore[union-attr]
 
     @property
     def angle(self) -> bool:
@@ -46,12 +46,12 @@ class Entry:
 def coordinates_given(mechanism: Mechanism, given: Mapping[str, Any], what: str) -> Iterator[Entry]:
     """Entries for coordinates; quaternions are made unit."""
     for key, raw in given.items():
-        name, component, place, connection = _joint(mechanism, key, what)
-        joint = connection.joint
-        indices, values = _numbers(key, raw, component, joint.coordinates, what)
-        ball = len(joint.coordinates) != len(joint.rates)
+        name, component, place, joint = _joint(mechanism, key, what)
+        kind = joint.type
+        indices, values = _numbers(key, raw, component, kind.coordinates, what)
+        ball = len(kind.coordinates) != len(kind.velocities)
         if ball and component.startswith("q"):
-            everything = ", ".join(joint.coordinates)
+            everything = ", ".join(kind.coordinates)
             raise MomentreeError(f"{what}: '{key}' is one number of a quaternion; give all of {everything}.")
         if ball and not component:
             values[-4:] = _unit(values[-4:], key, what)
@@ -59,16 +59,16 @@ def coordinates_given(mechanism: Mechanism, given: Mapping[str, Any], what: str)
             held: tuple[int, ...] = ()
             if isinstance(place, TreeBody) and not (ball and component):
                 held = tuple(range(place.v.start, place.v.stop)) if ball else (place.v.start + index,)
-            label = key if len(indices) == 1 else f"{key}.{joint.coordinates[index]}"
+            label = key if len(indices) == 1 else f"{key}.{kind.coordinates[index]}"
             yield Entry(name, index, float(value), label, place, held)
 
 
-def rates_given(mechanism: Mechanism, given: Mapping[str, Any]) -> Iterator[Entry]:
-    """Entries for rates; "hull.z" and "hull.z'" mean the same here."""
+def velocities_given(mechanism: Mechanism, given: Mapping[str, Any]) -> Iterator[Entry]:
+    """Entries for velocities; "hull.z" and "hull.z'" mean the same here."""
     for key, raw in given.items():
-        name, component, place, connection = _joint(mechanism, key, "rates")
-        names = tuple(rate.rstrip("'") for rate in connection.joint.rates)
-        indices, values = _numbers(key, raw, component.rstrip("'"), names, "rates")
+        name, component, place, joint = _joint(mechanism, key, "velocities")
+        names = tuple(rate.rstrip("'") for rate in joint.type.velocities)
+        indices, values = _numbers(key, raw, component.rstrip("'"), names, "velocities")
         for index, value in zip(indices, values, strict=True):
             label = key if len(indices) == 1 else f"{key}.{names[index]}"
             yield Entry(name, index, float(value), label, place)
@@ -76,7 +76,7 @@ def rates_given(mechanism: Mechanism, given: Mapping[str, Any]) -> Iterator[Entr
 
 @dataclass(frozen=True)
 class Column:
-    """One coordinate or rate of a joint in many states: as it was written, an entry, and its values, k or one."""
+    """One coordinate or velocity of a joint in many states: as it was written, an entry, and its values, k or one."""
 
     key: str
     entry: Entry
@@ -84,19 +84,19 @@ class Column:
 
 
 def columns_given(mechanism: Mechanism, given: Mapping[str, Any], what: str) -> list[Column]:
-    """Columns for coordinates, or for rates if `what` is "velocities"; the last axis has the coordinates of a joint."""
+    """Columns for coordinates, or for velocities if `what` is "velocities"; the last axis has the coordinates of a joint."""
     found = []
     for key, raw in given.items():
-        _, component, _, connection = _joint(mechanism, key, what)
-        joint = connection.joint
+        _, component, _, joint = _joint(mechanism, key, what)
+        kind = joint.type
         velocities = what == "velocities"
-        names = tuple(rate.rstrip("'") for rate in joint.rates) if velocities else joint.coordinates
+        names = tuple(name.rstrip("'") for name in kind.velocities) if velocities else kind.coordinates
         values = _table(key, raw, 1 if component else len(names), what)
-        if not velocities and not component and len(joint.coordinates) != len(joint.rates):
+        if not velocities and not component and len(kind.coordinates) != len(kind.velocities):
             values[..., -4:] = _units(values[..., -4:], key, what)
         first = values.reshape(-1, values.shape[-1])[:1].ravel() if values.size else np.zeros(values.shape[-1])
         sample = {key: first if len(first) > 1 else float(first[0])} if len(first) else {key: first}
-        entries = rates_given(mechanism, sample) if velocities else coordinates_given(mechanism, sample, what)
+        entries = velocities_given(mechanism, sample) if velocities else coordinates_given(mechanism, sample, what)
         found += [Column(key, entry, values[..., i]) for i, entry in enumerate(entries)]
     return found
 
@@ -126,16 +126,16 @@ def _units(q: Array, key: str, what: str) -> Array:
     return np.asarray(q / lengths)
 
 
-def _joint(mechanism: Mechanism, key: str, what: str) -> tuple[str, str, TreeBody | Loop, Connection]:
+def _joint(mechanism: Mechanism, key: str, what: str) -> tuple[str, str, TreeBody | Loop, Joint]:
     name, component = str(key).rstrip("'"), ""
     if name not in mechanism.by_joint:
         name, _, component = str(key).partition(".")
     place = mechanism.by_joint.get(name)
-    if place is None or place.connection is None:
+    if place is None or place.joint is None:
         raise MomentreeError(f"{what}: there is no joint '{name}'.{suggestion(name, mechanism.by_joint)}")
     if isinstance(place, TreeBody) and place.laws is not None:
         raise MomentreeError(f"{what}: joint '{name}' moves as prescribed; choose the time t instead.")
-    return name, component, place, place.connection
+    return name, component, place, place.joint
 
 
 def _numbers(key: str, raw: Any, component: str, names: tuple[str, ...], what: str) -> tuple[list[int], Array]:

@@ -8,20 +8,20 @@ import numpy as np
 
 from momentree.assembly.closing_search import Closed, Closing, integrate
 from momentree.assembly.configuration import Configuration
-from momentree.assembly.scaled_constraints import CUT_OFF, ScaledRows, Scales
+from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 
 PROBES = 2  # other configurations that are tried, in case the first is singular
 
 
-def rows_at(at: Configuration) -> ScaledRows:
-    """J at a configuration, constraints on rates included."""
-    return Scales(at.mechanism).scaled(at, on_rates=True)
+def rows_at(at: Configuration) -> ScaledConstraints:
+    """J at a configuration, constraints on velocities included."""
+    return Scales(at.mechanism).scaled(at, on_velocities=True)
 
 
 def nearby(at: Configuration) -> Iterator[Closed]:
     """A random direction that the constraints let pass, then closed again: closed if the misfit is 1 at most."""
     mechanism, rows = at.mechanism, rows_at(at)
-    if not len(rows.row_scales) or not mechanism.nv:
+    if not len(rows.constraint_scales) or not mechanism.nv:
         return
     closing, random = Closing(mechanism, at.t), np.random.default_rng(1997)
     for k in range(PROBES):

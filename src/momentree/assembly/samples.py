@@ -1,6 +1,6 @@
 """Many samples of a motion at once: what `Configuration` tells of one, and energy, as arrays over time.
 
-Gaps and velocities of the rows are in the order of `row_names` (assembly/configuration.py).
+Closure errors and velocities of the rows are in the order of `row_names` (assembly/configuration.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import TIME
 from momentree.spatial import ZERO, Rotation, Scalar
-from momentree.structure.mechanism import Attached, Closure, Loop, Mechanism, Touch, TreeBody
+from momentree.structure.mechanism import Attached, Constraint, Contact, Loop, Mechanism, TreeBody
 
 
 class Samples:
@@ -51,29 +51,29 @@ class Samples:
         """k x 6: force (N) and moment (N m) of a joint (equations/joint_reactions.py)."""
         return self.table(joint_reactions(self.mechanism, self.q, self.v, self.t)[joint])
 
-    def contact_force(self, touch: Touch) -> Array:
+    def contact_force(self, contact: Contact) -> Array:
         """k x 3: the force on the first body of a contact (N), in inertial axes."""
-        R = frame_placement(self.bodies, touch.against).rotation
-        return self.table(R @ press(touch, self.bodies).force)
+        R = frame_placement(self.bodies, contact.against).rotation
+        return self.table(R @ press(contact, self.bodies).force)
 
-    def gaps(self) -> Array:
+    def closure_errors(self) -> Array:
         """k x rows: what is open in each loop and holonomic constraint (m, rad)."""
-        found = [row for joint in self.joints for row in joint.along_rows(joint.gap())]
-        found += [self._value(c.expression) for c in self.mechanism.closures if c.holonomic]
+        found = [row for joint in self.joints for row in joint.along_rows(joint.closure_error())]
+        found += [self._value(c.expression) for c in self.mechanism.constraints if c.holonomic]
         return self.table(found)
 
-    def velocities(self) -> Array:
-        """k x rows: the velocity at which each loop and constraint opens; constraints on rates included."""
+    def constraint_velocities(self) -> Array:
+        """k x rows: the velocity at which each loop and constraint opens; constraints on velocities included."""
         found = [row for joint in self.joints for row in joint.along_rows(joint.velocity)]
-        found += [self._rate(closure) for closure in self.mechanism.closures]
+        found += [self._rate(constraint) for constraint in self.mechanism.constraints]
         return self.table(found)
 
     def openings(self) -> Array:
-        """k x 4: the largest gap that is a length (m), the largest other one, and the largest velocity of each."""
-        joints = [loop.joint for loop in self.mechanism.loops]
-        loops = [row.direction.linear != ZERO for joint in joints for row in joint.rows(joint.reference())]
+        """k x 4: the largest closure error that is a length (m), the largest other one, and the largest velocity of each."""
+        joints = [loop.joint_type for loop in self.mechanism.loops]
+        loops = [row.direction.linear != ZERO for joint in joints for row in joint.constraint_rows(joint.reference())]
         found = []
-        for rows in (self.gaps(), self.velocities()):
+        for rows in (self.closure_errors(), self.constraint_velocities()):
             slides = np.array(loops + [False] * (rows.shape[1] - len(loops)), dtype=bool)
             found += [np.abs(rows[:, kind]).max(axis=1, initial=0.0) for kind in (slides, ~slides)]
         return np.stack(found, axis=-1)
@@ -87,10 +87,10 @@ class Samples:
         place = self._place(joint)
         return self.table(self.bodies[place.number].q if isinstance(place, TreeBody) else place.q)
 
-    def rates_of(self, joint: str) -> Array:
-        """k x rates of any joint."""
+    def velocities_of(self, joint: str) -> Array:
+        """k x velocities of any joint."""
         place = self._place(joint)
-        return self.table(self.bodies[place.number].u) if isinstance(place, TreeBody) else place.rates()
+        return self.table(self.bodies[place.number].u) if isinstance(place, TreeBody) else place.velocities()
 
     def _place(self, joint: str) -> TreeBody | ClosingJoints:
         place = self.mechanism.by_joint[joint]
@@ -102,29 +102,29 @@ class Samples:
     def _named(self) -> dict[Reference, Scalar]:
         """What the references in constraints stand for."""
         values: dict[Reference, Scalar] = {TIME: self.t}
-        used = {r.name for closure in self.mechanism.closures for r in closure.expression.references()}
-        for joint in used & self.mechanism.by_joint.keys():
-            connection = self.mechanism.by_joint[joint].connection
-            assert connection is not None  # by_joint holds only loops that a joint closes
-            values.update(zip(connection.coordinates, self.coordinates_of(joint).T, strict=True))
-            values.update(zip(connection.rates, self.rates_of(joint).T, strict=True))
+        used = {r.name for constraint in self.mechanism.constraints for r in constraint.expression.references()}
+        for name in used & self.mechanism.by_joint.keys():
+            joint = self.mechanism.by_joint[name].joint
+            assert joint is not None  # by_joint holds only loops that a joint closes
+            values.update(zip(joint.coordinates, self.coordinates_of(name).T, strict=True))
+            values.update(zip(joint.velocities, self.velocities_of(name).T, strict=True))
         return values
 
     def _value(self, expression: Expression) -> Scalar:
         return expression.evaluate(self._named)
 
-    def _rate(self, closure: Closure) -> Scalar:
-        """A constraint on rates is its own rate; one on positions changes with time and with what it names."""
-        if not closure.holonomic:
-            return self._value(closure.expression)
-        rate = self._value(closure.expression.derivative(TIME))
-        for reference in closure.expression.references():
+    def _rate(self, constraint: Constraint) -> Scalar:
+        """A constraint on velocities is its own velocity; one on positions changes with time and with what it names."""
+        if not constraint.holonomic:
+            return self._value(constraint.expression)
+        rate = self._value(constraint.expression.derivative(TIME))
+        for reference in constraint.expression.references():
             place = self.mechanism.by_joint.get(reference.name)
-            if place is not None and place.connection is not None:
-                c = place.connection
-                q, u = self.coordinates_of(c.name).T, self.rates_of(c.name).T
-                slope = self._value(closure.expression.derivative(reference))
-                rate = rate + slope * c.joint.coordinate_rates(q, u)[c.coordinates.index(reference)]
+            if place is not None and place.joint is not None:
+                c = place.joint
+                q, u = self.coordinates_of(c.name).T, self.velocities_of(c.name).T
+                slope = self._value(constraint.expression.derivative(reference))
+                rate = rate + slope * c.type.coordinate_derivatives(q, u)[c.coordinates.index(reference)]
         return rate
 
     # --- scalars of any kind to arrays ---
@@ -145,11 +145,11 @@ class ClosingJoints:
     def __init__(self, samples: Samples, loop: Loop, faced: Record):
         self.samples, self.loop, self.faced = samples, loop, faced
         self.X_FM = _second_in_first(faced)
-        self.q = loop.joint.fit(self.X_FM)  # the coordinates that fit best
+        self.q = loop.joint_type.fit(self.X_FM)  # the coordinates that fit best
 
-    def gap(self) -> Array:
+    def closure_error(self) -> Array:
         """k x 6: what is left between the second frame and where the joint would put it."""
-        fit = self.loop.joint.placement(self.q)
+        fit = self.loop.joint_type.placement(self.q)
         turned = rotation_vectors(self._matrices(self.X_FM.rotation @ fit.rotation.T))
         return np.concatenate([self.samples.table(self.X_FM.offset - fit.offset), turned], axis=-1)
 
@@ -161,22 +161,22 @@ class ClosingJoints:
 
     def along_rows(self, six: Array) -> list[Array]:
         """The part of 6-vectors along each row of the joint."""
-        rows = [tuple(row.direction) for row in self.loop.joint.rows(self.q)]
+        rows = [tuple(row.direction) for row in self.loop.joint_type.constraint_rows(self.q)]
         if all(isinstance(x, (int, float)) for row in rows for x in row):
             return list((six @ np.array(rows, dtype=float).reshape(-1, 6).T).T)
         return [(self.samples.table(row) * six).sum(-1) for row in rows]
 
-    def rates(self) -> Array:
-        """k x rates: the joint's own, from that velocity."""
-        R = self.loop.joint.placement(self.q).rotation
-        columns = self.loop.joint.axes(self.q).columns
+    def velocities(self) -> Array:
+        """k x velocities: the joint's own, from that velocity."""
+        R = self.loop.joint_type.placement(self.q).rotation
+        columns = self.loop.joint_type.motion_subspace(self.q).columns
         if not columns:
             return np.zeros((len(self.samples.t), 0))
         axes = np.stack([self.samples.table([*(R @ a.linear), *(R @ a.angular)]) for a in columns], axis=-1)
         known = np.isfinite(axes).all((1, 2))
-        rates = np.full((len(axes), len(columns)), np.nan)
-        rates[known] = (np.linalg.pinv(axes[known]) @ self.velocity[known, :, None])[..., 0]
-        return rates
+        velocities = np.full((len(axes), len(columns)), np.nan)
+        velocities[known] = (np.linalg.pinv(axes[known]) @ self.velocity[known, :, None])[..., 0]
+        return velocities
 
     def _matrices(self, R: Rotation) -> Array:
         return self.samples.table(entry for row in R.rows for entry in row).reshape(-1, 3, 3)

@@ -31,22 +31,22 @@ TURNS = 3  # of the filtered solve
 SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
-def row_scales(mechanism: Mechanism) -> Array:
+def constraint_scales(mechanism: Mechanism) -> Array:
     """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
     found = []
     for number, loop in enumerate(mechanism.loops):
-        found += [row_scale(mechanism, number, row.direction) for row in loop.rows]
+        found += [constraint_scale(mechanism, number, row.direction) for row in loop.rows]
     return _stacked(found)
 
 
-def row_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
+def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
     """Of one row of a loop."""
     size, length = mechanism.loop_sizes[loop], mechanism.loop_tolerances[loop]
     wider = maximum(1.0, WITHIN * length / size / CUT_OFF)  # so that one cut-off serves all loops
     return wider * (_norm(row.angular) + size * _norm(row.linear))
 
 
-def row_tolerances(mechanism: Mechanism) -> Array:
+def constraint_tolerances(mechanism: Mechanism) -> Array:
     """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
     found = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
@@ -58,24 +58,24 @@ def column_scales(mechanism: Mechanism) -> Array:
     """By what columns are multiplied: L for slides, 1 for turns."""
     largest = dict[int, Scalar]()
     for loop, size in zip(mechanism.loops, mechanism.loop_sizes, strict=True):
-        first, second, _ = mechanism.ways(loop)
+        first, second, _ = mechanism.paths(loop)
         for number in (*first, *second):
             largest[number] = maximum(size, largest.get(number, 0.0))
     found = []
     for body in mechanism.bodies:
         if body.laws is None:
             size = largest.get(body.number, mechanism.size)
-            found += [size if unit == "m" else 1.0 for unit in body.connection.joint.velocity_units]
+            found += [size if unit == "m" else 1.0 for unit in body.joint.type.velocity_units]
     return _stacked(found)
 
 
-def cut_off(gap: float) -> float:
-    """The cut-off at a configuration that is open by `gap` (scaled): redundant rows look independent there by so much.
+def cut_off(closure_error: float) -> float:
+    """The cut-off at a configuration that is open by `closure error` (scaled): redundant rows look independent there by so much.
 
     Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
     constraints that are independent must still count.
     """
-    return math.hypot(CUT_OFF, min(10 * gap, MOST_OFF_CLOSED))
+    return math.hypot(CUT_OFF, min(10 * closure_error, MOST_OFF_CLOSED))
 
 
 class Scales:
@@ -83,73 +83,75 @@ class Scales:
 
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
-        self.rows, self.columns = row_scales(mechanism), column_scales(mechanism)
+        self.rows, self.columns = constraint_scales(mechanism), column_scales(mechanism)
 
-    def scaled(self, at: Configuration, on_rates: bool = False, more: Sequence[tuple[Array, str]] = ()) -> ScaledRows:
+    def scaled(
+        self, at: Configuration, on_velocities: bool = False, more: Sequence[tuple[Array, str]] = ()
+    ) -> ScaledConstraints:
         """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
         everything: Places = np.arange(self.mechanism.nv, dtype=np.intp)
-        blocks = [*at.blocks(on_rates), *((everything, np.asarray(row)[None]) for row, _ in more)]
-        return ScaledRows(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
+        blocks = [*at.blocks(on_velocities), *((everything, np.asarray(row)[None]) for row, _ in more)]
+        return ScaledConstraints(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
 
     def of_unit(self, unit: str) -> float:
         """Of a joint's coordinate or velocity."""
         return self.mechanism.size if unit == "m" else 1.0
 
 
-class ScaledRows:
+class ScaledConstraints:
     """J in scaled rows and columns at one configuration: rows of loops, of constraints, and of joints (the last)."""
 
     def __init__(self, blocks: Sequence[Block], rows: Array, columns: Array, last: Sequence[float] = ()):
         others = list(_beyond(blocks, len(rows)))
         norms = [np.linalg.norm(block * columns[places]) for places, block in others[: len(others) - len(last)]]
-        self.row_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
+        self.constraint_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
         self.column_scales = columns
-        self.J: Any = _assembled(blocks, self.row_scales, columns)
+        self.J: Any = _assembled(blocks, self.constraint_scales, columns)
 
     @property
     def dense(self) -> bool:
         return isinstance(self.J, np.ndarray)
 
-    def among(self, columns: Places) -> ScaledRows:
+    def among(self, columns: Places) -> ScaledConstraints:
         """The same with some of the columns only."""
-        found = object.__new__(ScaledRows)
-        found.row_scales, found.column_scales, found.J = (
-            self.row_scales,
+        found = object.__new__(ScaledConstraints)
+        found.constraint_scales, found.column_scales, found.J = (
+            self.constraint_scales,
             self.column_scales[columns],
             self.J[:, columns],
         )
         return found
 
-    def scaled(self, gaps: Array) -> Array:
-        """Gaps, or velocities, of the rows as pure numbers."""
-        return gaps / self.row_scales
+    def scaled(self, closure_errors: Array) -> Array:
+        """Closure errors, or velocities, of the rows as pure numbers."""
+        return closure_errors / self.constraint_scales
 
     # --- solutions, by scaled right-hand sides ---
 
-    def damped(self, gaps: Array, damping: float) -> Array:
-        """C J' (J J' + damping E)^-1 gaps: columns in their own units."""
+    def damped(self, closure_errors: Array, damping: float) -> Array:
+        """C J' (J J' + damping E)^-1 closure errors: columns in their own units."""
         if self.dense:
             m, n = self.J.shape
             if m <= n:
-                found = self.J.T @ np.linalg.solve(self.J @ self.J.T + damping * np.eye(m), gaps)
+                found = self.J.T @ np.linalg.solve(self.J @ self.J.T + damping * np.eye(m), closure_errors)
             else:
-                found = np.linalg.solve(self.J.T @ self.J + damping * np.eye(n), self.J.T @ gaps)
+                found = np.linalg.solve(self.J.T @ self.J + damping * np.eye(n), self.J.T @ closure_errors)
         else:
-            found = self.J.T @ self._factors(damping).solve(gaps)
+            found = self.J.T @ self._factors(damping).solve(closure_errors)
         return np.asarray(self.column_scales * found)
 
-    def shortest(self, gaps: Array, cut: float) -> Array:
-        """The shortest x with J x = gaps, as far as directions stronger than the cut-off allow; in its own units.
+    def shortest(self, closure_errors: Array, cut: float) -> Array:
+        """The shortest x with J x = closure errors, as far as directions stronger than the cut-off allow; in its own units.
 
-        Sparse: with S = (J J' + cut^2 E)^-1 and P = E - cut^2 S, y <- y + P P S (gaps - J J' y), as in the loop solve.
+        Sparse: with S = (J J' + cut^2 E)^-1 and P = E - cut^2 S, y <- y + P P S (closure errors - J J' y), as in the loop solve.
         """
         if self.dense:
             U, sizes, V = self._svd
             kept = sizes > cut
-            return np.asarray(self.column_scales * (V[kept].T @ (U[:, kept].T @ gaps / sizes[kept])))
-        S, y = self._factors(cut * cut), np.zeros(len(gaps))
+            return np.asarray(self.column_scales * (V[kept].T @ (U[:, kept].T @ closure_errors / sizes[kept])))
+        S, y = self._factors(cut * cut), np.zeros(len(closure_errors))
         for _ in range(TURNS):
-            step = S.solve(gaps - self._gram @ y)
+            step = S.solve(closure_errors - self._gram @ y)
             for _ in range(2):
                 step = step - cut * cut * S.solve(step)
             y = y + step

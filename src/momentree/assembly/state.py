@@ -1,4 +1,4 @@
-"""State: coordinates and rates of a mechanism at one time, by name."""
+"""State: coordinates and velocities of a mechanism at one time, by name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from momentree.structure.mechanism import Mechanism
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.rate("A")` its rate.
+    """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.velocity("A")` its velocity.
 
     | field | shape | meaning                            |
     |-------|-------|------------------------------------|
     | q     | nq    | coordinates of the tree (m, rad)   |
-    | v     | nv    | rates of the tree (m/s, rad/s)     |
+    | v     | nv    | velocities of the tree (m/s, rad/s)     |
     | t     |       | time (s)                           |
     """
 
@@ -42,19 +42,19 @@ class State:
         """The coordinates of any joint, one that closes a loop included; a single one as a number."""
         return _single(self._configuration.coordinates_of(self._known(joint)))
 
-    def rate(self, joint: str) -> float | Array:
-        """The rates of any joint; a single one as a number."""
-        return _single(self._configuration.rates_of(self._known(joint)))
+    def velocity(self, joint: str) -> float | Array:
+        """The velocities of any joint; a single one as a number."""
+        return _single(self._configuration.velocities_of(self._known(joint)))
 
     @property
-    def closure(self) -> float:
-        """The largest gap of any loop or constraint (m, rad)."""
-        return float(np.abs(self._configuration.gaps()).max(initial=0.0))
+    def closure_error(self) -> float:
+        """The largest closure error of any loop or constraint (m, rad)."""
+        return float(np.abs(self._configuration.closure_errors()).max(initial=0.0))
 
     @property
-    def closure_rate(self) -> float:
+    def closure_velocity(self) -> float:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s)."""
-        return float(np.abs(self._configuration.velocities()).max(initial=0.0))
+        return float(np.abs(self._configuration.constraint_velocities()).max(initial=0.0))
 
     def _known(self, joint: str) -> str:
         if joint not in self.mechanism.by_joint:
@@ -62,15 +62,15 @@ class State:
         return joint
 
     def __str__(self) -> str:
-        lines = [f"{self.mechanism.name} at t = {self.t:g} s, closed to {self.closure:.1e}"]
+        lines = [f"{self.mechanism.name} at t = {self.t:g} s, closed to {self.closure_error:.1e}"]
         for name, place in self.mechanism.by_joint.items():
-            joint = place.connection.joint  # type: ignore[union-attr]
+            joint = place.joint.type  # type: ignore[union-attr]
             values = " ".join(
                 f"{x:+.6g} {unit}" for x, unit in zip(np.atleast_1d(self[name]), joint.units, strict=True)
             )
-            rates = " ".join(f"{x:+.6g}" for x in np.atleast_1d(self.rate(name)))
+            velocities = " ".join(f"{x:+.6g}" for x in np.atleast_1d(self.velocity(name)))
             if values:
-                lines.append(f"  {name:<12} {values}   rate {rates}")
+                lines.append(f"  {name:<12} {values}   velocity {velocities}")
         return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ def _miss(mechanism: Mechanism, q: Array, t: float) -> tuple[str, str]:
 def _asking(mechanism: Mechanism, loop: str) -> str:
     """The prescribed motions around a loop, or all, with what they do."""
     around = _around(mechanism, loop)
-    told = [(body.connection.name, body.laws) for body in mechanism.bodies if body.laws and _changes(body.laws)]
+    told = [(body.joint.name, body.laws) for body in mechanism.bodies if body.laws and _changes(body.laws)]
     names = [f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in told if laws and name in around]
     names = names or [f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in told if laws]
     names += ["the ground"] if mechanism.ground is not None and not names else []
@@ -69,9 +69,9 @@ def _around(mechanism: Mechanism, name: str) -> set[str]:
     loop = next((loop for loop in mechanism.loops if loop.name == name), None)
     if loop is None:
         return set()
-    first, second, _ = mechanism.ways(loop)
+    first, second, _ = mechanism.paths(loop)
     bodies: list[TreeBody] = [mechanism.bodies[number - 1] for number in (*first, *second)]
-    return {body.connection.name for body in bodies}
+    return {body.joint.name for body in bodies}
 
 
 def _finite(mechanism: Mechanism, t: float) -> bool:

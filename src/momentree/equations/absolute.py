@@ -6,8 +6,8 @@ The mechanism is told anew with its bodies apart (structure/maximal_coordinates.
 first kind (lagrange.py): Newton's and Euler's of each body, and the rows of all joints at the level of accelerations.
 The order in which loops close (structure/elimination.py) is that of the elimination of the sparse matrix.
 
-What remains is the way in and out: places and velocities of the bodies from coordinates and rates of the tree, and
-back. Where a joint is tells its angles up to full turns, which are counted by integrating its rates.
+What remains is the way in and out: places and velocities of the bodies from coordinates and velocities of the tree, and
+back. Where a joint is tells its angles up to full turns, which are counted by integrating its velocities.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import NamedTuple
 
 from momentree.equations.forces import laws_of
 from momentree.equations.kinematics import records
-from momentree.equations.lagrange import changing_bodies, closed_rates
-from momentree.equations.loops.constraints import dual_axes, relate
+from momentree.equations.lagrange import changing_bodies, closed_velocities
+from momentree.equations.loops.constraints import dual_motion_subspace, relate
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
-from momentree.model.joint_type import Coordinates, Joint
+from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Motion, Scalar, Transform
 from momentree.structure.maximal_coordinates import Angle, apart, stays, taken_apart, turning, turning_angles
 from momentree.structure.mechanism import Attached, Mechanism
 
-__all__ = ["changing_bodies", "closed_rates", "counted", "counting", "entered", "left", "told"]
+__all__ = ["changing_bodies", "closed_velocities", "counted", "counting", "entered", "left", "told"]
 
 
 class Moves(NamedTuple):
-    """Coordinates and rates."""
+    """Coordinates and velocities."""
 
     q: list[Scalar]
     u: list[Scalar]
@@ -40,7 +40,7 @@ def told(mechanism: Mechanism) -> Mechanism:
     """The mechanism with its bodies apart, or an error if a law depends on an angle that counts turns."""
     found = apart(mechanism)
     bodies = taken_apart(mechanism, found)
-    angles = {body.connection.coordinates[k] for body in bodies for k in turning(body.connection.joint)}
+    angles = {body.joint.coordinates[k] for body in bodies for k in turning(body.joint.type)}
     for what, law in laws_of(mechanism):
         for reference in angles.intersection(law.references()):
             raise MomentreeError(
@@ -65,7 +65,7 @@ def counting(found: Mechanism, moving: Records, angles: Sequence[Angle]) -> list
 
 
 def entered(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates, t: Scalar) -> Moves:
-    """Coordinates and rates of the bodies apart, from those of the tree."""
+    """Coordinates and velocities of the bodies apart, from those of the tree."""
     moving, state = records(mechanism, q, u, t=t), Moves([], [])
     for body, new in zip(mechanism.bodies, found.bodies, strict=True):
         if new.laws:
@@ -73,14 +73,14 @@ def entered(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinat
         if stays(body, new):
             part = Moves(list(q[body.q]), list(u[body.v]))
         else:
-            part = _between(new.connection.joint, moving, Attached(0, new.mount), Attached(new.number, Transform()))
+            part = _between(new.joint.type, moving, Attached(0, new.mount), Attached(new.number, Transform()))
         state.q.extend(part.q)
         state.u.extend(part.u)
     return state
 
 
 def left(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates, t: Scalar) -> Moves:
-    """Coordinates and rates of the tree, from those of the bodies apart; angles are in (-pi, pi]."""
+    """Coordinates and velocities of the tree, from those of the bodies apart; angles are in (-pi, pi]."""
     moving, state = records(found, q, u, t=t), Moves([], [])
     loops = iter(found.loops)
     for body, new in zip(mechanism.bodies, found.bodies, strict=True):
@@ -88,19 +88,19 @@ def left(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates,
             part = Moves([], []) if body.laws else Moves(list(q[new.q]), list(u[new.v]))
         else:
             loop = next(loops)
-            part = _between(loop.joint, moving, loop.first, loop.second)
+            part = _between(loop.joint_type, moving, loop.first, loop.second)
         state.q.extend(part.q)
         state.u.extend(part.u)
     return state
 
 
-def _between(joint: Joint, moving: Sequence[Record], first: Attached, second: Attached) -> Moves:
-    """The coordinates that fit best between two frames, and the rates by which the second moves in the first."""
+def _between(joint: JointType, moving: Sequence[Record], first: Attached, second: Attached) -> Moves:
+    """The coordinates that fit best between two frames, and the velocities by which the second moves in the first."""
     (X_F, v_F), (X_M, v_M) = (_moved(moving[end.body], end) for end in (first, second))
     X_FM = X_F.inverse() @ X_M
     q = joint.fit(X_FM)
     v = v_M - X_FM.motion(v_F)
-    return Moves(list(q), [v @ force for force in dual_axes(joint, q)])
+    return Moves(list(q), [v @ force for force in dual_motion_subspace(joint, q)])
 
 
 def _moved(record: Record, frame: Attached) -> tuple[Transform, Motion]:

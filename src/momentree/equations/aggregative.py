@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.forces import Names, generalized, loaded
 from momentree.equations.kinematics import carry_velocity, records
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates
@@ -29,7 +29,7 @@ def begin_gathering(body: Record) -> Fields:
 
 
 def gather(body: Record) -> tuple[Fields, Fields]:
-    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z, less what acts along the rates."""
+    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z, less what acts along the velocities."""
     b = tuple(along - given for along, given in zip(body.A.along(body.Z), body.along, strict=True))
     return {"b": b}, {"Z": body.X.force_to_parent(body.Z)}
 
@@ -46,7 +46,7 @@ def compose(body: Record) -> tuple[Fields, Fields]:
 
 @dataclass(frozen=True)
 class Form:
-    """An aggregative form at zero joint acceleration: V, X, Y, Z of each body from 1, and b (or d) by rates."""
+    """An aggregative form at zero joint acceleration: V, X, Y, Z of each body from 1, and b (or d) by velocities."""
 
     V: tuple[Motion, ...]
     X: tuple[Motion, ...]
@@ -61,14 +61,14 @@ def first_form(
     """Inertia alone: A u' + b = all generalised forces."""
     moving = records(mechanism, q, u, [0] * mechanism.nv, t, parameters)
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        record.applied, record.along = Force.zero(), (0,) * len(body.connection.joint.rates)
+        record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
     return _form(mechanism, _gathered(moving))
 
 
 def second_form(
     mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
 ) -> Form:
-    """Inertia, gravity and every force of the model: A u' + d = what else acts along the rates."""
+    """Inertia, gravity and every force of the model: A u' + d = what else acts along the velocities."""
     return _form(mechanism, _gathered(loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters)))
 
 
@@ -80,9 +80,9 @@ def inverse_dynamics(
     t: Scalar = 0.0,
     parameters: Names | None = None,
 ) -> tuple[Scalar, ...]:
-    """What must act along the rates, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
+    """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
     moving = _gathered(loaded(mechanism, q, u, du, t, parameters))
-    return along_rates(mechanism, moving, "b")
+    return generalized(mechanism, moving, "b")
 
 
 def mass_matrix(
@@ -114,22 +114,22 @@ def inertia_product(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """A(q) x in O(n): the momenta along the rates when nothing moves but the rates, with x."""
+    """A(q) x in O(n): the momenta along the velocities when nothing moves but the velocities, with x."""
     moving = records(mechanism, q, t=t, parameters=parameters, run=run)
     moving[0].v = REST
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        record.u = (0,) * len(body.connection.joint.rates) if body.laws else tuple(x[body.v])
+        record.u = (0,) * len(body.joint.type.velocities) if body.laws else tuple(x[body.v])
     moving.outward(carry_velocity)
     return momenta_along(mechanism, moving)
 
 
 def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
-    """The momenta along the rates of bodies that move: A' of what each carries."""
+    """The momenta along the velocities of bodies that move: A' of what each carries."""
     for body in mechanism.bodies:
-        moving[body.number].along = (0,) * len(body.connection.joint.rates)
+        moving[body.number].along = (0,) * len(body.joint.type.velocities)
     moving.locally(momentum)
     moving.inward(gather)
-    return along_rates(mechanism, moving, "b")
+    return generalized(mechanism, moving, "b")
 
 
 def carried_forces(
@@ -162,4 +162,4 @@ def _gathered(moving: Records) -> Records:
 
 def _form(mechanism: Mechanism, moving: Sequence[Record]) -> Form:
     V, X, Y, Z = (tuple(getattr(record, field) for record in moving[1:]) for field in ("v", "dv", "Y", "Z"))
-    return Form(V, X, Y, Z, along_rates(mechanism, moving, "b"))
+    return Form(V, X, Y, Z, generalized(mechanism, moving, "b"))

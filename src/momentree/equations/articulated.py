@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.forces import Names, generalized, loaded
 from momentree.equations.loops.constraints import hold_accelerations, measure, react
-from momentree.equations.loops.elimination import begin_rows, impulses, numbered, with_rows
+from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
@@ -27,7 +27,7 @@ def begin(body: Record) -> Fields:
 def carry_bias(body: Record, parent: Record) -> Fields:
     """The part of the derivative of v that is known: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
     relative = body.A @ body.u
-    c = body.joint.axes_rate(body.q, body.u) @ body.u - relative.cross(body.X.motion(parent.v))
+    c = body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u - relative.cross(body.X.motion(parent.v))
     return {"c": c if body.free else c + body.A @ body.du}
 
 
@@ -47,7 +47,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
 
 
 def find_reactions(body: Record, parent: Record) -> Fields:
-    """lambda, here eta, of the rows that are open here; what they do along the rates is part of the rest."""
+    """lambda, here eta, of the rows that are open here; what they do along the velocities is part of the rest."""
     a = body.X.motion(parent.dv) + body.c
     eta = impulses(body, parent, a)
     if not body.free:
@@ -77,8 +77,8 @@ def forward_dynamics(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """The derivatives of the rates of the tree under the forces of the model and tau along the rates, loops closed."""
-    return along_rates(mechanism, accelerating_bodies(mechanism, q, u, tau, t, parameters, run), "du")
+    """The derivatives of the velocities of the tree under the forces of the model and tau along the velocities, loops closed."""
+    return generalized(mechanism, accelerating_bodies(mechanism, q, u, tau, t, parameters, run), "du")
 
 
 def accelerating_bodies(
@@ -91,9 +91,9 @@ def accelerating_bodies(
     run: Runner = Records,
     alpha: Scalar = 0,
 ) -> Records:
-    """The bodies with the derivatives du of their rates and dv of their velocities, as felt.
+    """The bodies with the derivatives du of their velocities and dv of their velocities, as felt.
 
-    Loops are closed, by reactions that make their gaps vanish as g'' + 2 alpha g' + alpha^2 g = 0.
+    Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
     moving = loaded(mechanism, q, u, None, t, parameters, run, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
@@ -108,8 +108,8 @@ def accelerating_bodies(
     if alpha != 0:
         moving.loops.locally(measure)
     moving.loops.locally(hold_accelerations(alpha))
-    moving.locally(begin_rows)
-    moving.inward(with_rows(articulate, phi="p", v_r="c"))
+    moving.locally(begin_constraints)
+    moving.inward(with_constraints(articulate, phi="p", v_r="c"))
     moving.outward(find_reactions)
     return moving
 

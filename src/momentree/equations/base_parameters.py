@@ -31,7 +31,7 @@ def base_parameters(mechanism: Mechanism) -> Mechanism:
         goes = along_axis(moments[body.number], k)
         moments[body.number] = moments[body.number] - goes
         if body.parent:
-            X_PM = body.mount @ body.joint.placement(body.connection.joint.reference())
+            X_PM = body.mount @ body.joint_type.placement(body.joint.type.reference())
             moments[body.parent] = moments[body.parent] + goes.turned(X_PM.rotation).shifted(X_PM.offset)
     # moments of mass turn, shift and carry momentum just as a rigid inertia does
     inertias = cast(dict[int, RigidInertia], moments)
@@ -47,7 +47,7 @@ def along_axis(M: MassMoments, k: int) -> MassMoments:
 
 def _hinge_axis(body: TreeBody) -> int | None:
     """The coordinate axis that the body's hinge turns about, if it is one."""
-    joint = body.connection.joint
+    joint = body.joint.type
     if isinstance(joint, Revolute):
         for k, axis in enumerate(AXES):
             if joint.axis in (axis, -axis):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from momentree.equations.sweeps import Record
 from momentree.spatial import ZERO, Force, Rotation, Scalar, Vector, Z
 from momentree.spatial.scalar import maximum, minimum, sqrt, tanh
-from momentree.structure.mechanism import Touch
+from momentree.structure.mechanism import Contact
 
 NO_LENGTH = 1e-12  # m: what is shorter has no direction
 AT_REST = 1e-8  # of the slip velocity: below, tanh(x) / x is 1 to round-off
@@ -80,94 +80,94 @@ def pressed(stiffness: Scalar, damping: Scalar, ramp: Scalar, p: Scalar, rate: S
     return maximum(stiffness * p + damping * rate * minimum(p / ramp, 1), 0)
 
 
-def normal_force(touch: Touch, depth: Scalar, approach: Scalar) -> Scalar:
+def normal_force(contact: Contact, depth: Scalar, approach: Scalar) -> Scalar:
     """(1) or (2)."""
     p = maximum(depth, 0)
-    if touch.law == "linear":
-        return pressed(touch.stiffness, touch.damping, touch.ramp, p, approach)
-    return elastic_force(touch, depth) * maximum(1 + 3 * touch.damping * approach / 2, 0)
+    if contact.law == "linear":
+        return pressed(contact.stiffness, contact.damping, contact.ramp, p, approach)
+    return elastic_force(contact, depth) * maximum(1 + 3 * contact.damping * approach / 2, 0)
 
 
-def elastic_force(touch: Touch, depth: Scalar) -> Scalar:
+def elastic_force(contact: Contact, depth: Scalar) -> Scalar:
     """k p^n, the part of the normal force that has a potential; n = 1 if the law is linear."""
-    return touch.stiffness * maximum(depth, 0) ** touch.exponent
+    return contact.stiffness * maximum(depth, 0) ** contact.exponent
 
 
-def elastic_energy(touch: Touch, depth: Scalar) -> Scalar:
+def elastic_energy(contact: Contact, depth: Scalar) -> Scalar:
     """k p^(n + 1) / (n + 1). J"""
-    n = touch.exponent + 1
-    return touch.stiffness * maximum(depth, 0) ** n / n
+    n = contact.exponent + 1
+    return contact.stiffness * maximum(depth, 0) ** n / n
 
 
-def friction_force(touch: Touch, N: Scalar, sliding: Vector) -> Vector:
+def friction_force(contact: Contact, N: Scalar, sliding: Vector) -> Vector:
     """(3), smooth also where nothing slides."""
-    if touch.friction == 0:
+    if contact.friction == 0:
         return ZERO
-    least = touch.slip * AT_REST
+    least = contact.slip * AT_REST
     speed = sqrt(maximum(sliding @ sliding, least * least))
-    return sliding * (-touch.friction * N * tanh(speed / touch.slip) / speed)
+    return sliding * (-contact.friction * N * tanh(speed / contact.slip) / speed)
 
 
 # --- on the bodies ---
 
 
-def meet(touch: Touch, placed: Sequence[Record]) -> Meeting:
+def meet(contact: Contact, placed: Sequence[Record]) -> Meeting:
     """The nearest points of both shapes; of a disc it is the nearest point of its rim.
 
     A disc that lies flat on the plane has no nearest point: it is held in its middle.
     """
-    second, frame = placed[touch.against.body], touch.frame.placement
-    R = _axes(touch, placed)
-    origin = second.X_0.point(touch.against.placement.offset)
-    centre = R.T @ (placed[touch.frame.body].X_0.point(frame.offset) - origin)
-    rim, rest = ZERO, touch.radius  # from the centre to the point that is nearest, and what is round about it
-    if touch.disc is not None:
-        axis = R.T @ (placed[touch.frame.body].X_0.rotation @ (frame.rotation @ touch.disc))
-        towards = -Z if touch.ball is None else -centre
+    second, frame = placed[contact.against.body], contact.frame.placement
+    R = _axes(contact, placed)
+    origin = second.X_0.point(contact.against.placement.offset)
+    centre = R.T @ (placed[contact.frame.body].X_0.point(frame.offset) - origin)
+    rim, rest = ZERO, contact.radius  # from the centre to the point that is nearest, and what is round about it
+    if contact.disc is not None:
+        axis = R.T @ (placed[contact.frame.body].X_0.rotation @ (frame.rotation @ contact.disc))
+        towards = -Z if contact.ball is None else -centre
         towards = towards - axis * (axis @ towards)
-        rim, rest = towards * (touch.radius / _length(towards)), 0
+        rim, rest = towards * (contact.radius / _length(towards)), 0
     nearest = centre + rim
-    if touch.ball is None:
+    if contact.ball is None:
         normal, distance, share = Z, nearest.z, 1
     else:
         length = _length(nearest)
-        normal, distance = nearest / length, length - touch.ball
-        share = touch.ball / (touch.ball + touch.radius)
+        normal, distance = nearest / length, length - contact.ball
+        share = contact.ball / (contact.ball + contact.radius)
     depth = rest - distance
     arm = rim + normal * (depth * share - rest)
     return Meeting(depth, normal, arm, centre + arm)
 
 
-def press(touch: Touch, moving: Sequence[Record]) -> Press:
+def press(contact: Contact, moving: Sequence[Record]) -> Press:
     """The forces of a contact, and the velocities that they depend on."""
-    meeting = meet(touch, moving)
-    first = moving[touch.frame.body]
-    R = _axes(touch, moving).T
-    r, w = touch.frame.placement.offset, R @ (first.X_0.rotation @ first.v.angular)
+    meeting = meet(contact, moving)
+    first = moving[contact.frame.body]
+    R = _axes(contact, moving).T
+    r, w = contact.frame.placement.offset, R @ (first.X_0.rotation @ first.v.angular)
     v = R @ (first.X_0.rotation @ (first.v.linear + first.v.angular.cross(r))) + w.cross(meeting.arm)
-    ground = touch.against.placement.motion(moving[touch.against.body].v)
+    ground = contact.against.placement.motion(moving[contact.against.body].v)
     relative = v - ground.linear - ground.angular.cross(meeting.point)
     approach = -(meeting.normal @ relative)
-    N = normal_force(touch, meeting.depth, approach)
+    N = normal_force(contact, meeting.depth, approach)
     sliding = relative + meeting.normal * approach
-    return Press(meeting, approach, N, sliding, friction_force(touch, N, sliding))
+    return Press(meeting, approach, N, sliding, friction_force(contact, N, sliding))
 
 
-def contact_forces(touch: Touch, moving: Sequence[Record]) -> tuple[Force, Force]:
+def contact_forces(contact: Contact, moving: Sequence[Record]) -> tuple[Force, Force]:
     """What acts on the first and on the second body, each at its own frame: opposite forces at one point."""
-    found = press(touch, moving)
-    to_first = moving[touch.frame.body].X_0.rotation.T
-    R = _axes(touch, moving)
+    found = press(contact, moving)
+    to_first = moving[contact.frame.body].X_0.rotation.T
+    R = _axes(contact, moving)
     f, arm = (to_first @ (R @ vector) for vector in (found.force, found.meeting.arm))
-    on_first = Force(f, (touch.frame.placement.offset + arm).cross(f))
+    on_first = Force(f, (contact.frame.placement.offset + arm).cross(f))
     on_plane = Force(found.force, found.meeting.point.cross(found.force))
-    return on_first, -touch.against.placement.force_to_parent(on_plane)
+    return on_first, -contact.against.placement.force_to_parent(on_plane)
 
 
-def _axes(touch: Touch, placed: Sequence[Record]) -> Rotation:
+def _axes(contact: Contact, placed: Sequence[Record]) -> Rotation:
     """From the axes of `against` to inertial ones."""
-    R: Rotation = placed[touch.against.body].X_0.rotation
-    return R @ touch.against.placement.rotation
+    R: Rotation = placed[contact.against.body].X_0.rotation
+    return R @ contact.against.placement.rotation
 
 
 def _length(v: Vector) -> Scalar:

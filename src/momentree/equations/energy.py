@@ -1,21 +1,21 @@
-"""The theorem of kinetic energy, projected on each rate: T_s = Q_s (Rusanov 2014, in its correct form).
+"""The theorem of kinetic energy, projected on each velocity: T_s = Q_s (Rusanov 2014, in its correct form).
 
 Rusanov writes dT/dt - W = sum (T_s - Q_s) q_s' and lets each bracket vanish. That does not follow: it is one equation,
 T_s depends on the q' itself, and anything orthogonal to q' may be added to the brackets. What makes the result true is
 virtual power (D'Alembert, Jourdain, Kane): time, place, velocities, *accelerations and forces* are held, and only the
-velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one rate at a time:
+velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
 
     V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                  (1)
     T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                       (2)
     A_sr = sum_b [ M v_s . v_r + w_s . I w_r ]                                                                     (3)
 
 His (4) lacks w x I w. In space it is needed, and dT/dt does not tell that it is missing, because it has no power.
-Partial velocities exist for any rates, also for those of balls and free bodies, which are derivatives of no coordinate;
+Partial velocities exist for any velocities, also for those of balls and free bodies, which are derivatives of no coordinate;
 his vector H of finite rotations does not. Reactions have no *virtual* power, but those of prescribed joints and of a
 moving ground have power: see `power`.
 
-Why accelerations stay unexpanded until they are projected: a contains products of rates, such as l phi'^2. Who writes
-these out first and then puts all rates to zero but one, which is one, as the paper does to get at v_s, puts zeros and
+Why accelerations stay unexpanded until they are projected: a contains products of velocities, such as l phi'^2. Who writes
+these out first and then puts all velocities to zero but one, which is one, as the paper does to get at v_s, puts zeros and
 ones into the acceleration too and loses terms. Here v_s and w_s are columns, carried outward by themselves, and nothing
 is ever put into an acceleration.
 
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from momentree.equations.forces import Names, act, along_rates
+from momentree.equations.forces import Names, act, generalized
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
@@ -38,9 +38,9 @@ from momentree.structure.mechanism import Mechanism
 
 
 def carry_partial(body: Record, parent: Record) -> Fields:
-    """Partial velocities by the rates on the way to the ground: those of the parent, and the axes of the own joint."""
+    """Partial velocities by the velocities on the way to the ground: those of the parent, and the axes of the own joint."""
     carried = {s: body.X.motion(column) for s, column in parent.partial.items()}
-    own = zip(body.rates, body.A.columns, strict=False)  # a prescribed joint has axes, but no rates
+    own = zip(body.velocities, body.A.columns, strict=False)  # a prescribed joint has axes, but no velocities
     return {"partial": {**carried, **dict(own)}}
 
 
@@ -71,14 +71,14 @@ class EnergyForm:
     | field        | of         | meaning                                                                     |
     |--------------|------------|-----------------------------------------------------------------------------|
     | inertia      | body       | M and the central inertia I                                                 |
-    | partial      | body, rate | (v_s; w_s), at rest where the rate is not on the way to the ground          |
+    | partial      | body, velocity | (v_s; w_s), at rest where the velocity is not on the way to the ground          |
     | velocity     | body       | (V; w)                                                                      |
     | acceleration | body       | (a; eps)                                                                    |
     | force        | body       | (R; m): active forces, internal ones and weight included                    |
-    | along        | rate       | what joint springs, dampers and laws give                                   |
+    | along        | velocity       | what joint springs, dampers and laws give                                   |
     | inertial     | body       | (M a; I eps + w x I w)                                                      |
-    | T, Q         | rate       | projections of `inertial` and of `force`, (2); `along` belongs to Q         |
-    | A            | rate, rate | the mass matrix, (3)                                                        |
+    | T, Q         | velocity       | projections of `inertial` and of `force`, (2); `along` belongs to Q         |
+    | A            | velocity, velocity | the mass matrix, (3)                                                        |
     """
 
     inertia: tuple[RigidInertia, ...]
@@ -113,7 +113,7 @@ class EnergyForm:
         n = len(self.along)
         A: list[list[Scalar]] = [[0] * n for _ in range(n)]
         for r in range(n):
-            momenta = [_momentum(I, by_rate[r]) for I, by_rate in zip(self.inertia, self.partial, strict=True)]
+            momenta = [_momentum(I, by_velocity[r]) for I, by_velocity in zip(self.inertia, self.partial, strict=True)]
             for s in range(r + 1):
                 A[s][r] = A[r][s] = _projected(self.partial, momenta, s)
         return tuple(map(tuple, A))
@@ -131,7 +131,7 @@ def energy_form(
 
     | argument   | shape      | meaning                                                              |
     |------------|------------|----------------------------------------------------------------------|
-    | q, u, du   | nq, nv, nv | coordinates of the tree, rates, and their derivatives (NOTATION.md)   |
+    | q, u, du   | nq, nv, nv | coordinates of the tree, velocities, and their derivatives (NOTATION.md)   |
     | t          |            | time (s), for prescribed joints, a moving ground and laws             |
     | parameters |            | values of the free parameters in laws                                |
     """
@@ -139,7 +139,7 @@ def energy_form(
     act(mechanism, moving, t, parameters)
     moving[0].partial = {}
     for body in mechanism.bodies:
-        fields = {"rates": range(body.v.start, body.v.stop), "gravity": mechanism.gravity}
+        fields = {"velocities": range(body.v.start, body.v.stop), "gravity": mechanism.gravity}
         moving[body.number].__dict__.update(fields)
     moving.outward(carry_partial)
     for step in (find_centre, move_to_centre, load):
@@ -150,7 +150,7 @@ def energy_form(
         velocity=tuple(body.V for body in moving[1:]),
         acceleration=tuple(body.a for body in moving[1:]),
         force=tuple(body.active for body in moving[1:]),
-        along=along_rates(mechanism, moving, "along"),
+        along=generalized(mechanism, moving, "along"),
     )
 
 
@@ -162,7 +162,7 @@ def equations_of_motion(
     t: Scalar = 0.0,
     parameters: Names | None = None,
 ) -> tuple[Scalar, ...]:
-    """T_s - Q_s of each rate: zero where the tree accelerates under the forces of the model alone."""
+    """T_s - Q_s of each velocity: zero where the tree accelerates under the forces of the model alone."""
     form = energy_form(mechanism, q, u, du, t, parameters)
     return tuple(T - Q for T, Q in zip(form.T, form.Q, strict=True))
 
@@ -197,10 +197,10 @@ def power(
 ) -> Power:
     """The balance of power where the tree moves with u and accelerates with du.
 
-    A prescribed motion works: a bead on a rod that is turned at a given rate gains energy though no active force acts.
+    A prescribed motion works: a bead on a rod that is turned at a given velocity gains energy though no active force acts.
     """
     form = energy_form(mechanism, q, u, du, t, parameters)
-    # v_t, w_t: how the bodies move when every rate is zero
+    # v_t, w_t: how the bodies move when every velocity is zero
     carried = records(mechanism, q, [0] * mechanism.nv, t=t, parameters=parameters)
     carried.locally(find_centre)
     v_t = [body.centre.motion(body.v) for body in carried[1:]]
@@ -214,8 +214,12 @@ def _momentum(I: RigidInertia, v: Motion) -> Force:
 
 
 def _projected(partial: Sequence[Sequence[Motion]], forces: Sequence[Force], s: int) -> Scalar:
-    """The virtual power of forces on the bodies for a unit of rate s: only bodies that the rate moves take part."""
-    moved = [(by_rate[s], force) for by_rate, force in zip(partial, forces, strict=True) if by_rate[s] is not REST]
+    """The virtual power of forces on the bodies for a unit of velocity s: only bodies that the velocity moves take part."""
+    moved = [
+        (by_velocity[s], force)
+        for by_velocity, force in zip(partial, forces, strict=True)
+        if by_velocity[s] is not REST
+    ]
     return _sum(v @ force for v, force in moved)
 
 

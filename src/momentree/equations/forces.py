@@ -1,7 +1,7 @@
 """What drives and hinders the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
 
 A joint that closes a loop has no coordinates among those of the tree: its coordinates are those that fit best, and its
-angles lie in (-pi, pi]. What acts along its rates is a wrench on each of its bodies (loops.py).
+angles lie in (-pi, pi]. What acts along its velocities is a wrench on each of its bodies (loops.py).
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from momentree.equations.loops.constraints import joints_of_loops, pull, pushed,
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions.expression import Expression, Reference
-from momentree.model.joint_type import Coordinates, Joint
+from momentree.model.joint_type import Coordinates, JointType
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
-from momentree.structure.mechanism import Attached, Link, Loop, Mechanism, Push
+from momentree.structure.mechanism import Attached, Loop, Mechanism, PointForce, Spring
 
 Names = Mapping[Reference, Scalar]
 
 
 def names_of(mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None) -> Names:
-    """What laws may call: time, free parameters, coordinates and rates of every joint, as far as they are called."""
+    """What laws may call: time, free parameters, coordinates and velocities of every joint, as far as they are called."""
     names: dict[Reference, Scalar] = {TIME: t, **(parameters or {})}
-    moved = [(body.connection, moving[body.number]) for body in mechanism.bodies]
+    moved = [(body.joint, moving[body.number]) for body in mechanism.bodies]
     named = _named(mechanism)
     for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
-        if loop.connection is not None and loop.name in named:
-            moved.append((loop.connection, record))
-    for connection, record in moved:
-        names.update(zip(connection.coordinates, record.q, strict=True))
-        names.update(zip(connection.rates, record.u, strict=True))
+        if loop.joint is not None and loop.name in named:
+            moved.append((loop.joint, record))
+    for joint, record in moved:
+        names.update(zip(joint.coordinates, record.q, strict=True))
+        names.update(zip(joint.velocities, record.u, strict=True))
     return names
 
 
 def related(mechanism: Mechanism, moving: Records) -> Records:
-    """The records of the loops with the coordinates and rates of their joints, of those on which something depends."""
+    """The records of the loops with the coordinates and velocities of their joints, of those on which something depends."""
     loops = joints_of_loops(mechanism, moving)
     if hasattr(loops, "related"):
         return loops
     loaded = {loop.name for loop in loaded_loops(mechanism)}
     for loop, record in zip(mechanism.loops, loops[1:], strict=True):
-        record.loaded = loop.connection is not None and loop.name in loaded
+        record.loaded = loop.joint is not None and loop.name in loaded
     loops.locally(lambda loop: relate(loop) if loop.loaded else {})
     loops.related = True
     return loops
@@ -52,14 +52,12 @@ def related(mechanism: Mechanism, moving: Records) -> Records:
 
 def loaded_loops(mechanism: Mechanism) -> list[Loop]:
     """Those closed by joints on which something depends: they have elements, or laws name them."""
-    used = _named(mechanism) | {torque.joint for torque in mechanism.drives}
-    return [
-        loop for loop in mechanism.loops if loop.connection is not None and (_has_elements(loop) or loop.name in used)
-    ]
+    used = _named(mechanism) | {torque.joint for torque in mechanism.torques}
+    return [loop for loop in mechanism.loops if loop.joint is not None and (_has_elements(loop) or loop.name in used)]
 
 
 def _has_elements(loop: Loop) -> bool:
-    return bool(loop.joint.spring or loop.joint.damping or stops_of(loop.joint))
+    return bool(loop.joint_type.spring or loop.joint_type.damping or stops_of(loop.joint_type))
 
 
 def _named(mechanism: Mechanism) -> set[str]:
@@ -73,10 +71,10 @@ def _named(mechanism: Mechanism) -> set[str]:
 
 def laws_of(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
     """Of torques and forces, each with what it is."""
-    for torque in mechanism.drives:
+    for torque in mechanism.torques:
         yield from ((f"the torque on {torque.joint}", law) for law in torque.laws)
-    for push in mechanism.pushes:
-        yield from (("a force", law) for law in (*push.force, *push.moment))
+    for force in mechanism.forces:
+        yield from (("a force", law) for law in (*force.force, *force.moment))
 
 
 def loaded(
@@ -89,7 +87,7 @@ def loaded(
     run: Runner = Records,
     closed: bool = False,
 ) -> Records:
-    """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its rates."""
+    """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its velocities."""
     moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run, closed=closed)
     act(mechanism, moving, t, parameters, closed)
     return moving
@@ -98,9 +96,9 @@ def loaded(
 def act(
     mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None, closed: bool = False
 ) -> None:
-    """Give bodies that move what is `applied` to each and acts `along` its rates, by all forces of the model."""
+    """Give bodies that move what is `applied` to each and acts `along` its velocities, by all forces of the model."""
     names = names_of(mechanism, moving, t, parameters)
-    drive(mechanism, moving, names)
+    torque(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force
     if not any(record.loaded for record in moving.loops[1:]):
@@ -119,29 +117,29 @@ _NOTHING = {"push_first": Force.zero(), "push_second": Force.zero()}
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
     """On each body, at its own frame, from pushes, springs and contacts, not gravity; entry 0 is the ground's."""
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
-    for push in mechanism.pushes:
-        total[push.frame.body] = total[push.frame.body] + push_force(push, moving, names)
-    for link in mechanism.links:
-        pull = link_force(link, moving)
-        for end, force in ((link.first, pull), (link.second, -pull)):
-            total[end.body] = total[end.body] + _at_point(end, moving, force)
-    for touch in mechanism.contacts:
-        for end, wrench in zip((touch.frame, touch.against), contact_forces(touch, moving), strict=True):
+    for force in mechanism.forces:
+        total[force.frame.body] = total[force.frame.body] + point_force(force, moving, names)
+    for spring in mechanism.springs:
+        pull = spring_force(spring, moving)
+        for end, part in ((spring.first, pull), (spring.second, -pull)):
+            total[end.body] = total[end.body] + _at_point(end, moving, part)
+    for contact in mechanism.contacts:
+        for end, wrench in zip((contact.frame, contact.against), contact_forces(contact, moving), strict=True):
             total[end.body] = total[end.body] + wrench
     return total
 
 
-def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
-    """What acts `along` the rates of each joint: torque laws, springs, dampers and stops."""
-    joints = {body.connection.name: (body.connection.joint, moving[body.number]) for body in mechanism.bodies}
+def torque(mechanism: Mechanism, moving: Records, names: Names) -> None:
+    """What acts `along` the velocities of each joint: torque laws, springs, dampers and stops."""
+    joints = {body.joint.name: (body.joint.type, moving[body.number]) for body in mechanism.bodies}
     for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
         if record.loaded:
-            joints[loop.name] = (loop.joint, record)
+            joints[loop.name] = (loop.joint_type, record)
     for joint, record in joints.values():
-        record.driven = (0,) * len(joint.rates)
+        record.driven = (0,) * len(joint.velocities)
         record.spring, record.rest, record.damping = joint.spring, joint.rest, joint.damping
         record.stops = stops_of(joint)
-    for torque in mechanism.drives:
+    for torque in mechanism.torques:
         _, record = joints[torque.joint]
         laws = (law.evaluate(names) for law in torque.laws)
         record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
@@ -151,7 +149,7 @@ def drive(mechanism: Mechanism, moving: Records, names: Names) -> None:
 
 
 def resist(body: Record) -> Fields:
-    """Along each rate: what drives it, -k (q - rest) of its spring, -c u of its damper, and its stops."""
+    """Along each velocity: what drives it, -k (q - rest) of its spring, -c u of its damper, and its stops."""
     along = list(body.driven)
     for i in range(len(along)):
         if body.spring:
@@ -163,8 +161,8 @@ def resist(body: Record) -> Fields:
     return {"along": tuple(along)}
 
 
-def along_rates(mechanism: Mechanism, moving: Sequence[Record], field: str) -> tuple[Scalar, ...]:
-    """A field with an entry for each rate of a body, for all rates of the tree that are not prescribed."""
+def generalized(mechanism: Mechanism, moving: Sequence[Record], field: str) -> tuple[Scalar, ...]:
+    """A field with an entry for each velocity of a body, for all velocities of the tree that are not prescribed."""
     free = [moving[body.number] for body in mechanism.bodies if not body.laws and body.v.stop > body.v.start]
     return tuple(entry for record in free for entry in getattr(record, field))
 
@@ -175,20 +173,20 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
     for body in mechanism.bodies:
         record = placed[body.number]
         moment = record.X_0.rotation @ body.inertia.h + record.X_0.offset * body.inertia.mass
-        energy = energy - mechanism.gravity @ moment + _joint_energy(body.connection.joint, record.q)
+        energy = energy - mechanism.gravity @ moment + _joint_energy(body.joint.type, record.q)
     for loop in mechanism.loops:
-        if loop.joint.spring or stops_of(loop.joint):
+        if loop.joint_type.spring or stops_of(loop.joint_type):
             X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
-            energy = energy + _joint_energy(loop.joint, loop.joint.fit(X_F.inverse() @ X_M))
-    for link in mechanism.links:
-        length = _between(link, placed).norm
-        energy = energy + elastic_tension(link, length) * (length - link.rest) / 2
-    for touch in mechanism.contacts:
-        energy = energy + elastic_energy(touch, meet(touch, placed).depth)
+            energy = energy + _joint_energy(loop.joint_type, loop.joint_type.fit(X_F.inverse() @ X_M))
+    for spring in mechanism.springs:
+        length = _between(spring, placed).norm
+        energy = energy + elastic_tension(spring, length) * (length - spring.rest) / 2
+    for contact in mechanism.contacts:
+        energy = energy + elastic_energy(contact, meet(contact, placed).depth)
     return energy
 
 
-def _joint_energy(joint: Joint, q: Coordinates) -> Scalar:
+def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     """Of its springs and stops."""
     energy: Scalar = 0
     for i, k in enumerate(joint.spring or ()):
@@ -199,45 +197,45 @@ def _joint_energy(joint: Joint, q: Coordinates) -> Scalar:
     return energy
 
 
-def link_force(link: Link, moving: Sequence[Record]) -> Vector:
+def spring_force(spring: Spring, moving: Sequence[Record]) -> Vector:
     """The force on the first end, in inertial axes: (k (l - l0) + c l') e, along e to the second end."""
-    if link.rest == 0 and link.damping == 0:
-        return _between(link, moving) * link.stiffness  # regular also where the ends meet
-    e, length, rate = stretch(link, moving)
-    return e * tension(link, length, rate)
+    if spring.rest == 0 and spring.damping == 0:
+        return _between(spring, moving) * spring.stiffness  # regular also where the ends meet
+    e, length, rate = stretch(spring, moving)
+    return e * tension(spring, length, rate)
 
 
-def stretch(link: Link, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:
+def stretch(spring: Spring, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:
     """The direction e from the first end to the second, the length l, and l' (0 where nothing damps it)."""
-    along = _between(link, moving)
+    along = _between(spring, moving)
     length = sqrt(along @ along)
     e = along / length
-    if link.damping == 0:
+    if spring.damping == 0:
         return e, length, 0
-    return e, length, e @ (_velocity(link.second, moving) - _velocity(link.first, moving))
+    return e, length, e @ (_velocity(spring.second, moving) - _velocity(spring.first, moving))
 
 
-def tension(link: Link, length: Scalar, rate: Scalar) -> Scalar:
+def tension(spring: Spring, length: Scalar, rate: Scalar) -> Scalar:
     """k (l - l0) + c l'; a thread is slack while it is shorter than l0, and never pushes."""
-    pull = link.stiffness * (length - link.rest)
-    if link.damping != 0:
-        pull = pull + link.damping * rate
-    return select(length - link.rest, maximum(pull, 0), 0) if link.tension_only else pull
+    pull = spring.stiffness * (length - spring.rest)
+    if spring.damping != 0:
+        pull = pull + spring.damping * rate
+    return select(length - spring.rest, maximum(pull, 0), 0) if spring.tension_only else pull
 
 
-def elastic_tension(link: Link, length: Scalar) -> Scalar:
+def elastic_tension(spring: Spring, length: Scalar) -> Scalar:
     """The part of the tension that has a potential."""
-    stretched = length - link.rest
-    return link.stiffness * (maximum(stretched, 0) if link.tension_only else stretched)
+    stretched = length - spring.rest
+    return spring.stiffness * (maximum(stretched, 0) if spring.tension_only else stretched)
 
 
-def push_force(push: Push, moving: Sequence[Record], names: Names) -> Force:
-    """What a push does to its body, at the body's frame."""
-    force, moment = (Vector(*(law.evaluate(names) for law in laws)) for laws in (push.force, push.moment))
-    if not push.carried:
-        R = frame_placement(moving, push.frame).rotation.T @ moving[0].X_0.rotation
-        force, moment = R @ force, R @ moment
-    return push.frame.placement.force_to_parent(Force(force, moment))
+def point_force(force: PointForce, moving: Sequence[Record], names: Names) -> Force:
+    """The wrench of a force on its body, at the body's frame."""
+    f, m = (Vector(*(law.evaluate(names) for law in laws)) for laws in (force.force, force.moment))
+    if not force.carried:
+        R = frame_placement(moving, force.frame).rotation.T @ moving[0].X_0.rotation
+        f, m = R @ f, R @ m
+    return force.frame.placement.force_to_parent(Force(f, m))
 
 
 def _at_point(end: Attached, moving: Sequence[Record], force: Vector) -> Force:
@@ -246,8 +244,8 @@ def _at_point(end: Attached, moving: Sequence[Record], force: Vector) -> Force:
     return Force(f, end.placement.offset.cross(f))
 
 
-def _between(link: Link, placed: Sequence[Record]) -> Vector:
-    first, second = (frame_placement(placed, end).offset for end in (link.first, link.second))
+def _between(spring: Spring, placed: Sequence[Record]) -> Vector:
+    first, second = (frame_placement(placed, end).offset for end in (spring.first, spring.second))
     return second - first
 
 

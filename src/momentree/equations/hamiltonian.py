@@ -1,7 +1,7 @@
-"""Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the rates u.
+"""Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the velocities u.
 
 Ivanov 2022, section 3, corrected (docs/theory/hamiltonian.md): one pass inward for the articulated inertias M* and for
-phi, one outward for rates, velocities and momenta, one inward for p'. The letters are the paper's.
+phi, one outward for velocities, velocities and momenta, one inward for p'. The letters are the paper's.
 
     M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)
     p' = (A'' - A' Omega) mu + Q                                                                           (6)
@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.aggregative import gather, momenta_along
-from momentree.equations.forces import Names, act, along_rates
-from momentree.equations.kinematics import Rates, coordinate_rates, move, records
+from momentree.equations.forces import Names, act, generalized
+from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
 from momentree.equations.loops.constraints import (
-    close_gaps,
+    cancel_closure_errors,
     hold_velocities,
     measure,
     open_as_wanted,
@@ -30,7 +30,7 @@ from momentree.equations.loops.constraints import (
     react,
     row_count,
 )
-from momentree.equations.loops.elimination import begin_rows, impulses, numbered, with_rows
+from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Scalar
@@ -75,7 +75,7 @@ def give_way(body: Record) -> tuple[Fields, Fields]:
     return given | rest, up | carry_phi(here)[1]
 
 
-def find_rates(body: Record, parent: Record) -> Fields:
+def find_velocities(body: Record, parent: Record) -> Fields:
     """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_parent + v^r."""
     w = body.X.motion(parent.v) + body.v_r
     if not body.free:
@@ -92,10 +92,10 @@ def find_impulses(body: Record, parent: Record) -> Fields:
     """eta of the rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi = body.phi
-    if not body.arranged.closes:
+    if not body.slots.closes:
         for force, size in zip(body.open.F, eta, strict=True):
             phi = phi - force * size
-    found = find_rates(Record(**{**vars(body), "phi": phi}), parent)
+    found = find_velocities(Record(**{**vars(body), "phi": phi}), parent)
     return {**found, **numbered(eta)}
 
 
@@ -113,7 +113,7 @@ def load(body: Record) -> Fields:
 def change(body: Record) -> tuple[Fields, Fields]:
     """p' by (6), with mu* where loops are closed; F* of the body and of all that it carries goes to the parent."""
     F = body.F - body.v.cross_force(body.mu_star)
-    turning = body.joint.axes_rate(body.q, body.u).along(body.mu_star)
+    turning = body.joint_type.motion_subspace_derivative(body.q, body.u).along(body.mu_star)
     along = zip(body.A.along(F), turning, body.along, strict=True)
     return {"dp": tuple(f + a + given for f, a, given in along)}, {"F": body.X.force_to_parent(body.F)}
 
@@ -135,9 +135,9 @@ def moving_bodies(
     run: Runner = Records,
     gamma: Scalar = 0,
 ) -> Records:
-    """The bodies with their rates u, velocities v and momenta mu*, from the momenta p* along the rates.
+    """The bodies with their velocities u, velocities v and momenta mu*, from the momenta p* along the velocities.
 
-    Loops are closed: they do not open, or with gaps that vanish as exp(-gamma t).
+    Loops are closed: they do not open, or with closure errors that vanish as exp(-gamma t).
     """
     moving = records(mechanism, q, t=t, parameters=parameters, run=run, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
@@ -147,7 +147,7 @@ def moving_bodies(
     if not mechanism.loops:
         moving.inward(articulate)
         moving.inward(carry_phi)
-        moving.outward(find_rates)
+        moving.outward(find_velocities)
         return moving
     if gamma != 0:
         moving.loops.locally(measure)
@@ -158,21 +158,21 @@ def moving_bodies(
 
 def find_closed(moving: Records) -> None:
     """u and v of bodies that have begun, their loops closed."""
-    moving.locally(begin_rows)
-    moving.inward(with_rows(give_way, phi="phi", v_r="v_r"))
+    moving.locally(begin_constraints)
+    moving.inward(with_constraints(give_way, phi="phi", v_r="v_r"))
     moving.outward(find_impulses)
 
 
 def closing_step(
     mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
 ) -> Records:
-    """The bodies with rates u that take them in unit time to where loops are closed, the shortest way by inertia.
+    """The bodies with velocities u that take them in unit time to where loops are closed, the shortest way by inertia.
 
-    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `gap` of loops is g.
+    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `closure error` of loops is g.
     """
     resting = _resting(mechanism, q, t, parameters, run)
     resting.loops.locally(measure)
-    resting.loops.locally(close_gaps)
+    resting.loops.locally(cancel_closure_errors)
     _begin_to_move(resting)
     return resting
 
@@ -185,7 +185,7 @@ def opening_step(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> Records:
-    """The bodies with rates u = M^-1 J' lam by which loops open with minus `openings`, one a row."""
+    """The bodies with velocities u = M^-1 J' lam by which loops open with minus `openings`, one a row."""
     resting, start = _resting(mechanism, q, t, parameters, run), 0
     for loop in resting.loops[1:]:
         count = row_count(loop)
@@ -214,24 +214,24 @@ def _begin_to_move(resting: Records) -> None:
 
 
 def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
-    """J' eta along the rates: what loops do to bodies whose eta are found, or J' lambda where these are reactions."""
+    """J' eta along the velocities: what loops do to bodies whose eta are found, or J' lambda where these are reactions."""
     moving.loops.locally(react)
     for body in mechanism.bodies:
         record = moving[body.number]
-        record.applied, record.along = Force.zero(), (0,) * len(body.connection.joint.rates)
+        record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
     moving.locally(pushed)
     moving.locally(begin_with_pushes)
     moving.inward(gather)
-    return along_rates(mechanism, moving, "b")
+    return generalized(mechanism, moving, "b")
 
 
-def gaps(
+def closure_errors(
     mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
 ) -> list[Scalar]:
-    """g(q, t): the gap of each row of each loop."""
+    """g(q, t): the closure error of each row of each loop."""
     placed = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
     placed.loops.locally(measure)
-    return [gap for loop in placed.loops[1:] for gap in loop.gap]
+    return [closure_error for loop in placed.loops[1:] for closure_error in loop.closure_error]
 
 
 def changing_bodies(
@@ -246,7 +246,7 @@ def changing_bodies(
 ) -> Records:
     """The moving bodies with the derivatives dq of their coordinates and dp of their momenta.
 
-    `gamma` (1/s) lets gaps of loops vanish, `kappa` (1/s) lets eta leak away, which changes no motion.
+    `gamma` (1/s) lets closure errors of loops vanish, `kappa` (1/s) lets eta leak away, which changes no motion.
     """
     moving = moving_bodies(mechanism, q, p, t, parameters, run, gamma)
     moving.locally(move)
@@ -261,7 +261,7 @@ def changing_bodies(
     return moving
 
 
-def rates(
+def right_hand_side(
     mechanism: Mechanism,
     q: Coordinates,
     p: Coordinates,
@@ -270,10 +270,10 @@ def rates(
     run: Runner = Records,
     gamma: Scalar = 0,
     kappa: Scalar = 0,
-) -> Rates:
+) -> Derivatives:
     """The derivatives of q and p under the forces of the model."""
     moving = changing_bodies(mechanism, q, p, t, parameters, run, gamma, kappa)
-    return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "dp"))
+    return Derivatives(coordinate_derivatives(mechanism, moving), generalized(mechanism, moving, "dp"))
 
 
 def momenta(
@@ -284,7 +284,7 @@ def momenta(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """p at given rates, prescribed joints and the ground moving too."""
+    """p at given velocities, prescribed joints and the ground moving too."""
     moving = records(mechanism, q, u, t=t, parameters=parameters, run=run)
     return momenta_along(mechanism, moving)
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Cylindrical, Planar, Prismatic, Revolute, Screw
 from momentree.spatial import IDENTITY, ZERO, Rotation, Scalar, Transform, Vector, Z
 from momentree.spatial.rotation import Turn
@@ -37,7 +37,7 @@ class _Frame(NamedTuple):
 
 
 def in_joint_frames(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with its frames chosen anew; coordinates and rates keep their meaning."""
+    """The mechanism with its frames chosen anew; coordinates and velocities keep their meaning."""
     known: dict[str, Mechanism] = vars(mechanism)  # the same each time: it keeps what is found of it
     if "_in_joint_frames" not in known:
         known["_in_joint_frames"] = _in_joint_frames(mechanism)
@@ -58,8 +58,8 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
         mechanism,
         bodies=tuple(_told_anew(body, frames[body.number]) for body in mechanism.bodies),
         loops=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.loops),
-        pushes=tuple(dataclasses.replace(push, frame=moved(push.frame)) for push in mechanism.pushes),
-        links=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.links),
+        forces=tuple(dataclasses.replace(push, frame=moved(push.frame)) for push in mechanism.forces),
+        springs=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.springs),
         contacts=tuple(
             dataclasses.replace(x, frame=moved(x.frame), against=moved(x.against)) for x in mechanism.contacts
         ),
@@ -68,7 +68,7 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
 
 def _upright(body: TreeBody) -> Rotation | None:
     """The rotation that takes z to the axis of the body's joint; None if it has no axis, or one not known yet."""
-    joint = body.connection.joint
+    joint = body.joint.type
     name = _axis(joint)
     if name is None or not _known(getattr(joint, name)):
         return None
@@ -76,7 +76,7 @@ def _upright(body: TreeBody) -> Rotation | None:
     return _plain(Rotation(n1, n2, getattr(joint, name)).T)
 
 
-def _axis(joint: Joint) -> str | None:
+def _axis(joint: JointType) -> str | None:
     """The field with the axis that a joint's frames may slide along."""
     if isinstance(joint, Planar):
         return "normal"
@@ -91,17 +91,17 @@ def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None])
         if own is None or carrier is None or body.parent in found or not _known(*body.mount.rotation.rows):
             continue
         between = carrier.T @ body.mount.rotation @ own
-        if isinstance(mechanism.bodies[body.parent - 1].connection.joint, Revolute) and not _is_simple(between):
+        if isinstance(mechanism.bodies[body.parent - 1].joint.type, Revolute) and not _is_simple(between):
             found[body.parent] = _angles(between)[0]
     return found
 
 
 def _reach(mechanism: Mechanism) -> float:
     """The longest way from a body's frame to what is fixed in it: joints, centre of mass. The ground does not count."""
-    ways = [body.mount.offset for body in mechanism.bodies if body.parent]
-    ways += [end.placement.offset for loop in mechanism.loops for end in (loop.first, loop.second) if end.body]
-    ways += [body.inertia.h / body.inertia.mass for body in mechanism.bodies if _weighs(body)]
-    return max((math.hypot(*way) for way in ways if _known(way)), default=0.0)
+    paths = [body.mount.offset for body in mechanism.bodies if body.parent]
+    paths += [end.placement.offset for loop in mechanism.loops for end in (loop.first, loop.second) if end.body]
+    paths += [body.inertia.h / body.inertia.mass for body in mechanism.bodies if _weighs(body)]
+    return max((math.hypot(*way) for way in paths if _known(way)), default=0.0)
 
 
 def _weighs(body: TreeBody) -> bool:
@@ -116,9 +116,9 @@ def _frame(
         return _Frame(Transform(), mount)
     # turn: the joint's frame by -c on the parent's side, by a of the next mount on the body's; a slider by the same
     R = _plain(mount.rotation @ upright)
-    before = 0.0 if _is_simple(R) or isinstance(body.connection.joint, Planar) else -_angles(R)[2]
+    before = 0.0 if _is_simple(R) or isinstance(body.joint.type, Planar) else -_angles(R)[2]
     R = R if before == 0 else _plain(R @ _about_z(before))
-    hinged = isinstance(body.connection.joint, Revolute)
+    hinged = isinstance(body.joint.type, Revolute)
     after = towards.get(body.number, before) if hinged else before
     # slide: the same way on both sides
     along = _slide(mount.offset, R @ Z, far)
@@ -130,7 +130,7 @@ def _frame(
 
 
 def _told_anew(body: TreeBody, frame: _Frame) -> TreeBody:
-    joint = body.connection.joint
+    joint = body.joint.type
     name = _axis(joint)
     if name is not None and frame.told:
         joint = joint.with_fields(**{name: Z}, **({"offset": frame.offset} if isinstance(joint, Revolute) else {}))
@@ -140,7 +140,7 @@ def _told_anew(body: TreeBody, frame: _Frame) -> TreeBody:
         mount=frame.mount,
         own=back @ body.own,
         inertia=back.inertia_to_parent(body.inertia),
-        connection=dataclasses.replace(body.connection, joint=joint),
+        joint=dataclasses.replace(body.joint, type=joint),
     )
 
 

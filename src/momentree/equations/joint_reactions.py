@@ -1,7 +1,7 @@
 """What passes through the joints of a mechanism while it moves, those of the tree and those that close loops.
 
     of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children      what a body takes from its joint
-    of a loop:    sum of rows times lambda, and what acts along its rates   what the joint does to the first body
+    of a loop:    sum of rows times lambda, and what acts along its velocities   what the joint does to the first body
 
 All that passes: what holds the bodies together, what drives them, what springs and dampers of the joint do. It is told
 as a wrench on the joint's second body, in inertial axes, about the origin of the joint's second frame, whichever way
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
-from momentree.equations.forces import Names, along_rates
+from momentree.equations.forces import Names, generalized
 from momentree.equations.loops.constraints import forces_of_loops, recorded_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint_type import Coordinates
@@ -28,7 +28,7 @@ def joint_reactions(
     Where rows of loops are redundant the laws of motion leave some of it open: lambda of each loop is the shortest.
     """
     moving = reacting_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters)
-    return reactions_of(mechanism, moving, q, u, along_rates(mechanism, moving, "du"), t, parameters)
+    return reactions_of(mechanism, moving, q, u, generalized(mechanism, moving, "du"), t, parameters)
 
 
 def reactions_of(
@@ -40,11 +40,11 @@ def reactions_of(
     t: Scalar = 0.0,
     parameters: Names | None = None,
 ) -> dict[str, Force]:
-    """By joint, while the rates change with du and loops act on their bodies as their records say."""
+    """By joint, while the velocities change with du and loops act on their bodies as their records say."""
     carried = carried_forces(mechanism, q, u, du, t, parameters, forces_of_loops(mechanism, reacting))
-    found = {body.connection.name: _on_second(carried, body) for body in mechanism.bodies}
+    found = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
     for number, (loop, record) in enumerate(recorded_loops(mechanism, reacting), 1):
-        if loop.connection is not None:
+        if loop.joint is not None:
             R, wrench, driven = record.second.X_0.rotation, record.push_second, carried.loops[number]
             if driven.loaded:
                 wrench = wrench + driven.push_second

@@ -11,14 +11,14 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates, Prescribed
 from momentree.model.joint_types import Free
 from momentree.model.values import TIME
-from momentree.spatial import REST, ZERO, Motion, Path, Scalar, Transform, Vector
+from momentree.spatial import REST, ZERO, ChainTransform, Motion, Scalar, Transform, Vector
 from momentree.structure.mechanism import Attached, Laws, Mechanism
 
 
 def place(body: Record, parent: Record) -> Fields:
     """X of the body in its parent (its C), X_0 in inertial space, and the axes A of its joint."""
-    X = Path(body.mount, body.joint.placement(body.q))
-    return {"X": X, "X_0": parent.X_0 @ X.mount @ X.joint, "A": body.joint.axes(body.q)}
+    X = ChainTransform(body.mount, body.joint_type.placement(body.q))
+    return {"X": X, "X_0": parent.X_0 @ X.mount @ X.joint, "A": body.joint_type.motion_subspace(body.q)}
 
 
 def carry_velocity(body: Record, parent: Record) -> Fields:
@@ -32,13 +32,13 @@ def carry_acceleration(body: Record, parent: Record) -> Fields:
     Belkov and Konoplev 1997 (2.2), there X, with the term A' u that the paper leaves out.
     """
     carried, relative = body.X.motion(parent.v), body.A @ body.u
-    turning = body.joint.axes_rate(body.q, body.u) @ body.u
+    turning = body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u
     return {"dv": body.X.motion(parent.dv) - relative.cross(carried) + turning + body.A @ body.du}
 
 
 def move(body: Record) -> Fields:
     """The derivatives of the coordinates of a joint."""
-    return {"dq": tuple(body.joint.coordinate_rates(body.q, body.u))}
+    return {"dq": tuple(body.joint_type.coordinate_derivatives(body.q, body.u))}
 
 
 def arrive(body: Record) -> Fields:
@@ -46,14 +46,14 @@ def arrive(body: Record) -> Fields:
     return {"arrived": tuple(x + dx for x, dx in zip(body.q, body.dq, strict=True))}
 
 
-class Rates(NamedTuple):
-    """How a state changes: the derivatives of its coordinates, and of its momenta or rates."""
+class Derivatives(NamedTuple):
+    """How a state changes: the derivatives of its coordinates, and of its momenta or velocities."""
 
     q: tuple[Scalar, ...]
     p: tuple[Scalar, ...]
 
 
-def coordinate_rates(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
+def coordinate_derivatives(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
     """The derivatives of all coordinates that are not prescribed, where bodies have made their `move`."""
     return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
 
@@ -79,7 +79,7 @@ def records(
 
     | argument   | shape      | meaning                                                                    |
     |------------|------------|----------------------------------------------------------------------------|
-    | q, u, du   | nq, nv, nv | coordinates of the tree, rates, and their derivatives (NOTATION.md)         |
+    | q, u, du   | nq, nv, nv | coordinates of the tree, velocities, and their derivatives (NOTATION.md)         |
     | t          |            | time (s), for prescribed joints and a moving ground                        |
     | parameters |            | values of the free parameters in motion laws                               |
     | weighed    |            | accelerations as felt: less gravity, as if the ground were hurled upwards  |
@@ -93,8 +93,8 @@ def records(
             given = {"q": q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
             moves = {name: tuple(entries) for name, entries in given.items() if entries is not None}
         else:
-            moves = body.connection.joint.prescribed(*_at(body.laws, now))._asdict()
-        fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint": body.joint}
+            moves = body.joint.type.prescribed(*_at(body.laws, now))._asdict()
+        fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint_type": body.joint_type}
         bodies.append(Record(**fixed, inertia=body.inertia, **moves))
     still = mechanism.ground is None and not weighed
     found = with_loops(mechanism, bodies, run, still) if closed else run(bodies)
@@ -116,7 +116,7 @@ def frame_placement(placed: Sequence[Record], frame: Attached) -> Transform:
 
 
 def frame_jacobian(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> list[Motion]:
-    """How a frame moves by each rate of the tree: its origin, in inertial axes; one column for each rate."""
+    """How a frame moves by each velocity of the tree: its origin, in inertial axes; one column for each velocity."""
     point = frame_placement(placed, frame).offset
     columns = [REST] * mechanism.nv
     number = frame.body
@@ -140,7 +140,7 @@ def _ground(mechanism: Mechanism, now: Mapping[Reference, Scalar], weighed: bool
     if mechanism.ground is not None:
         motion = Free()
         q, u, du = motion.prescribed(*_at(mechanism.ground, now))
-        X_0, A = motion.placement(q), motion.axes(q)
+        X_0, A = motion.placement(q), motion.motion_subspace(q)
         v, dv = A @ u, A @ du
     if weighed:
         dv = dv - Motion(X_0.rotation.T @ mechanism.gravity, ZERO)
@@ -153,5 +153,5 @@ def _part(values: Coordinates | None, part: slice) -> Coordinates | None:
 
 
 def _at(laws: Laws, now: Mapping[Reference, Scalar]) -> Prescribed:
-    values, rates, accelerations = (tuple(law.evaluate(now) for law in level) for level in laws)
-    return Prescribed(values, rates, accelerations)
+    values, velocities, accelerations = (tuple(law.evaluate(now) for law in level) for level in laws)
+    return Prescribed(values, velocities, accelerations)

@@ -1,4 +1,4 @@
-"""Joint coordinates q and rates u: equations of the first kind, by articulated inertias.
+"""Joint coordinates q and velocities u: equations of the first kind, by articulated inertias.
 
     M u' + d = Q + J' lambda ,   J u' + J' u = 0
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from momentree.equations import hamiltonian
 from momentree.equations.articulated import accelerating_bodies
-from momentree.equations.forces import Names, along_rates
-from momentree.equations.kinematics import Rates, coordinate_rates, move
+from momentree.equations.forces import Names, generalized
+from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move
 from momentree.equations.sweeps import Records, Runner
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
@@ -27,16 +27,16 @@ def changing_bodies(
     run: Runner = Records,
     alpha: Scalar = 0,
 ) -> Records:
-    """The moving bodies with the derivatives dq of their coordinates and du of their rates.
+    """The moving bodies with the derivatives dq of their coordinates and du of their velocities.
 
-    `alpha` (1/s) makes gaps of loops vanish (Baumgarte 1972).
+    `alpha` (1/s) makes closure errors of loops vanish (Baumgarte 1972).
     """
     moving = accelerating_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters, run, alpha)
     moving.locally(move)
     return moving
 
 
-def rates(
+def right_hand_side(
     mechanism: Mechanism,
     q: Coordinates,
     u: Coordinates,
@@ -44,13 +44,13 @@ def rates(
     parameters: Names | None = None,
     run: Runner = Records,
     alpha: Scalar = 0,
-) -> Rates:
+) -> Derivatives:
     """The derivatives of q and u under the forces of the model."""
     moving = changing_bodies(mechanism, q, u, t, parameters, run, alpha)
-    return Rates(coordinate_rates(mechanism, moving), along_rates(mechanism, moving, "du"))
+    return Derivatives(coordinate_derivatives(mechanism, moving), generalized(mechanism, moving, "du"))
 
 
-def closed_rates(
+def closed_velocities(
     mechanism: Mechanism,
     q: Coordinates,
     u: Coordinates,
@@ -58,6 +58,6 @@ def closed_rates(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """The rates nearest to u, by kinetic energy, with which loops do not open."""
+    """The velocities nearest to u, by kinetic energy, with which loops do not open."""
     p = hamiltonian.momenta(mechanism, q, u, t, parameters, run)
-    return along_rates(mechanism, hamiltonian.moving_bodies(mechanism, q, p, t, parameters, run), "u")
+    return generalized(mechanism, hamiltonian.moving_bodies(mechanism, q, p, t, parameters, run), "u")

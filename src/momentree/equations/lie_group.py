@@ -10,7 +10,7 @@ from momentree.spatial import Vector
 from momentree.structure.mechanism import Reversed
 
 
-def rates_of_group(body: Record) -> Fields:
+def velocities_on_group(body: Record) -> Fields:
     """How a joint's coordinates change on their group: a rotation by w in axes of M, others by their derivatives."""
     return {"r": (*body.dq[:-4], *body.u[-3:]) if len(body.q) != len(body.u) else tuple(body.dq)}
 
@@ -20,10 +20,10 @@ def forces_on_group(body: Record) -> Fields:
     if not body.free or len(body.q) == len(body.u):
         return {"F": body.dp}
     w = Vector(*body.u[-3:])
-    if isinstance(body.joint, Reversed):
+    if isinstance(body.joint_type, Reversed):
         triples = [(Vector(*body.dp[i : i + 3]), Vector(*body.p[i : i + 3])) for i in range(0, len(body.p), 3)]
         return {"F": tuple(e for dp, p in triples for e in dp - p.cross(w))}
-    # p x w and what the joint's own rates make of Omega mu cancel: they are not computed
+    # p x w and what the joint's own velocities make of Omega mu cancel: they are not computed
     F = body.F - (body.v - body.A @ body.u).cross_force(body.mu)
     moment = F.angular - Vector(*body.u[:3]).cross(Vector(*body.p[:3])) if len(body.u) > 3 else F.angular
     found = (*F.linear, *moment)[-len(body.u) :]

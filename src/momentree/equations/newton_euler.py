@@ -12,7 +12,7 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 from __future__ import annotations
 
 from momentree.equations.aggregative import gather
-from momentree.equations.forces import Names, along_rates, loaded
+from momentree.equations.forces import Names, generalized, loaded
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
@@ -63,7 +63,11 @@ def accelerate(body: Record, parent: Record) -> Fields:
         a_F = a_F + Spin.of(w_F, dw_F) @ joint.offset
     R = joint.rotation.T
     carried = R @ w_F
-    relative, turning, drive = body.A @ body.u, body.joint.axes_rate(body.q, body.u) @ body.u, body.A @ body.du
+    relative, turning, drive = (
+        body.A @ body.u,
+        body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u,
+        body.A @ body.du,
+    )
     w = carried + relative.angular
     dw = R @ dw_F + carried.cross(relative.angular) + turning.angular + drive.angular
     # the origin as seen from F: velocity `relative`, whose components change also because the axes turn
@@ -87,7 +91,7 @@ def inverse_dynamics(
     parameters: Names | None = None,
     run: Runner = Records,
 ) -> tuple[Scalar, ...]:
-    """What must act along the rates, besides the forces of the model, for the tree to accelerate with du."""
+    """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du."""
     moving = loaded(mechanism, q, u, du, t, parameters, run)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
@@ -96,4 +100,4 @@ def inverse_dynamics(
     moving.outward(accelerate)
     moving.locally(weigh)
     moving.inward(gather)
-    return along_rates(mechanism, moving, "b")
+    return generalized(mechanism, moving, "b")

@@ -1,7 +1,7 @@
 """External reactions: what holds a frame of the tree along given axes, and the forces that this takes.
 
 Belkov and Konoplev 1997, section 3, corrected: the second aggregative form needs no change, the reactions R enter on
-the right as S_R R, with S_R the axes seen by the rates (docs/theory/aggregative.md, eq. (9)).
+the right as S_R R, with S_R the axes seen by the velocities (docs/theory/aggregative.md, eq. (9)).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from momentree.structure.mechanism import Attached, Mechanism
 
 @dataclass(frozen=True)
 class Held:
-    """The rates' derivatives with the frame held, and the reaction along each axis (N, N m)."""
+    """The velocities' derivatives with the frame held, and the reaction along each axis (N, N m)."""
 
     du: list[Scalar]
     R: list[Scalar]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from momentree.equations.contact import pressed
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum
 
@@ -20,7 +20,7 @@ RAMP = 1e-3  # m or rad, depth over which the damping sets in, so that nothing j
 Stop = tuple[Scalar | None, Scalar | None, Scalar, Scalar]  # low, high (None where there is none), stiffness, damping
 
 
-def stops_of(joint: Joint) -> tuple[Stop | None, ...] | None:
+def stops_of(joint: JointType) -> tuple[Stop | None, ...] | None:
     """The stops of a joint, one for each rate; None where it is not limited."""
     if joint.limits is None:
         return None

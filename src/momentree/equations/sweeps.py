@@ -32,7 +32,7 @@ class Records(list[Record]):
     """
 
     loops: Records
-    related: bool  # of loops: whether the coordinates and rates of their joints are known
+    related: bool  # of loops: whether the coordinates and velocities of their joints are known
 
     def __init__(self, records: Iterable[Record], order: Sequence[int] | None = None):
         super().__init__(records)

@@ -7,14 +7,14 @@ left of each force is a meter here; together with what moves the prescribed join
 
 | kind           | power (W)                                                                               |
 |----------------|-----------------------------------------------------------------------------------------|
-| drive          | torque laws of a joint, along its rates                                                 |
+| drive          | torque laws of a joint, along its velocities                                                 |
 | force          | force and moment at a frame                                                             |
 | damper         | -sum c u^2 of a joint                                                                   |
 | stop           | of a joint: what its stops do besides their springs                                     |
 | spring damping | between two points: -(tension - elastic tension) l'                                     |
 | contact        | -(N - k p^n) d', what the normal force does besides its spring                          |
 | friction       | friction force, along the sliding                                                       |
-| motion         | what holds a prescribed joint to its law, along its rates                               |
+| motion         | what holds a prescribed joint to its law, along its velocities                               |
 | ground         | what moves the ground against joints, springs and contacts that stand on it             |
 """
 
@@ -28,7 +28,7 @@ from momentree.equations.contact import elastic_force, press
 from momentree.equations.forces import (
     Names,
     elastic_tension,
-    push_force,
+    point_force,
     related,
     stretch,
     tension,
@@ -36,15 +36,15 @@ from momentree.equations.forces import (
 from momentree.equations.stops import stop_power, stops_of
 from momentree.equations.sweeps import Record, Records
 from momentree.model.frames import GROUND
-from momentree.model.joint_type import Coordinates, Joint
+from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Force, Scalar
-from momentree.structure.mechanism import Drive, Link, Loop, Mechanism, Push, Touch
+from momentree.structure.mechanism import Contact, Loop, Mechanism, PointForce, Spring, Torque
 
 Moving = Records
-_Place = Callable[[Moving], Record]  # where the coordinates and rates of a joint stand
+_Place = Callable[[Moving], Record]  # where the coordinates and velocities of a joint stand
 
 
-class _Meter(NamedTuple):
+class _WorkTerm(NamedTuple):
     """A force that does work, and how much of it."""
 
     name: str
@@ -52,19 +52,19 @@ class _Meter(NamedTuple):
     power: Callable[[Moving, Names], Scalar]
 
 
-def meters(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+def work_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     """Name and kind of every force of the model that is not conservative."""
-    return tuple((meter.name, meter.kind) for meter in _meters(mechanism))
+    return tuple((work_term.name, work_term.kind) for work_term in _work_terms(mechanism))
 
 
 def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
     """The power (W) of each of the `meters`, of bodies that move (`v`) and what laws may call (`names_of`)."""
-    return [meter.power(moving, names) for meter in _meters(mechanism)]
+    return [work_term.power(moving, names) for work_term in _work_terms(mechanism)]
 
 
 def movers(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     """Name and kind of what moves as prescribed: joints, then the ground."""
-    joints = [(f"motion of {body.connection.name}", "motion") for body in mechanism.bodies if body.laws]
+    joints = [(f"motion of {body.joint.name}", "motion") for body in mechanism.bodies if body.laws]
     return (*joints, *([("motion of the ground", "ground")] if mechanism.ground else []))
 
 
@@ -77,7 +77,7 @@ def motion_powers(
     parameters: Names | None = None,
     reactions: Sequence[Force] = (),
 ) -> list[Scalar]:
-    """The power (W) of each of the `movers` while the rates change with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
+    """The power (W) of each of the `movers` while the velocities change with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
 
     `reactions` are what loops do to the ground and to each body, at its own frame.
     """
@@ -94,28 +94,28 @@ def motion_powers(
 # --- each kind of force ---
 
 
-def _meters(mechanism: Mechanism) -> Iterator[_Meter]:
+def _work_terms(mechanism: Mechanism) -> Iterator[_WorkTerm]:
     bodies = [GROUND, *(body.name for body in mechanism.bodies)]
-    for driven in dict.fromkeys(drive.joint for drive in mechanism.drives):
-        drives = [drive for drive in mechanism.drives if drive.joint == driven]
-        yield _Meter(f"torque on {driven}", "drive", _of_drives(drives, _place(mechanism, driven)))
-    for i, push in enumerate(mechanism.pushes, 1):
-        yield _Meter(f"force {i} on {bodies[push.frame.body]}", "force", _of_push(push))
+    for driven in dict.fromkeys(torque.joint for torque in mechanism.torques):
+        torques = [torque for torque in mechanism.torques if torque.joint == driven]
+        yield _WorkTerm(f"torque on {driven}", "drive", _of_torques(torques, _place(mechanism, driven)))
+    for i, force in enumerate(mechanism.forces, 1):
+        yield _WorkTerm(f"force {i} on {bodies[force.frame.body]}", "force", _of_force(force))
     for name, place in mechanism.by_joint.items():
-        joint = place.joint if isinstance(place, Loop) else place.connection.joint
+        joint = place.joint_type if isinstance(place, Loop) else place.joint.type
         if any(c != 0 for c in joint.damping or ()):
-            yield _Meter(f"damper of {name}", "damper", _of_damper(joint, _place(mechanism, name)))
+            yield _WorkTerm(f"damper of {name}", "damper", _of_damper(joint, _place(mechanism, name)))
         if any(stop and stop[3] != 0 for stop in stops_of(joint) or ()):
-            yield _Meter(f"stops of {name}", "stop", _of_stops(joint, _place(mechanism, name)))
-    for i, link in enumerate(mechanism.links, 1):
-        if link.damping != 0:
-            ends = f"{bodies[link.first.body]} and {bodies[link.second.body]}"
-            yield _Meter(f"spring {i} between {ends}", "spring damping", _of_link(link))
-    for touch in mechanism.contacts:
-        if touch.damping != 0:
-            yield _Meter(touch.name, "contact", _of_pressing(touch))
-        if touch.friction != 0:
-            yield _Meter(f"friction of {touch.name}", "friction", _of_rubbing(touch))
+            yield _WorkTerm(f"stops of {name}", "stop", _of_stops(joint, _place(mechanism, name)))
+    for i, spring in enumerate(mechanism.springs, 1):
+        if spring.damping != 0:
+            ends = f"{bodies[spring.first.body]} and {bodies[spring.second.body]}"
+            yield _WorkTerm(f"spring {i} between {ends}", "spring damping", _of_spring(spring))
+    for contact in mechanism.contacts:
+        if contact.damping != 0:
+            yield _WorkTerm(contact.name, "contact", _of_pressing(contact))
+        if contact.friction != 0:
+            yield _WorkTerm(f"friction of {contact.name}", "friction", _of_rubbing(contact))
 
 
 def _place(mechanism: Mechanism, joint: str) -> _Place:
@@ -127,23 +127,23 @@ def _place(mechanism: Mechanism, joint: str) -> _Place:
     return lambda moving: related(mechanism, moving)[number]
 
 
-def _of_drives(drives: Sequence[Drive], place: _Place) -> Callable[[Moving, Names], Scalar]:
+def _of_torques(torques: Sequence[Torque], place: _Place) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
         u = place(moving).u
-        return sum(_along([law.evaluate(names) for law in drive.laws], u) for drive in drives)
+        return sum(_along([law.evaluate(names) for law in torque.laws], u) for torque in torques)
 
     return power
 
 
-def _of_push(push: Push) -> Callable[[Moving, Names], Scalar]:
-    return lambda moving, names: moving[push.frame.body].v @ push_force(push, moving, names)
+def _of_force(force: PointForce) -> Callable[[Moving, Names], Scalar]:
+    return lambda moving, names: moving[force.frame.body].v @ point_force(force, moving, names)
 
 
-def _of_damper(joint: Joint, place: _Place) -> Callable[[Moving, Names], Scalar]:
+def _of_damper(joint: JointType, place: _Place) -> Callable[[Moving, Names], Scalar]:
     return lambda moving, names: -sum(c * u * u for c, u in zip(joint.damping, place(moving).u, strict=True))
 
 
-def _of_stops(joint: Joint, place: _Place) -> Callable[[Moving, Names], Scalar]:
+def _of_stops(joint: JointType, place: _Place) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
         record = place(moving)
         moves = zip(stops_of(joint) or (), record.q, record.u, strict=True)
@@ -152,29 +152,29 @@ def _of_stops(joint: Joint, place: _Place) -> Callable[[Moving, Names], Scalar]:
     return power
 
 
-def _of_link(link: Link) -> Callable[[Moving, Names], Scalar]:
+def _of_spring(spring: Spring) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
-        _, length, rate = stretch(link, moving)
-        return (elastic_tension(link, length) - tension(link, length, rate)) * rate
+        _, length, rate = stretch(spring, moving)
+        return (elastic_tension(spring, length) - tension(spring, length, rate)) * rate
 
     return power
 
 
-def _of_pressing(touch: Touch) -> Callable[[Moving, Names], Scalar]:
+def _of_pressing(contact: Contact) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
-        found = press(touch, moving)
-        return (elastic_force(touch, found.meeting.depth) - found.N) * found.approach
+        found = press(contact, moving)
+        return (elastic_force(contact, found.meeting.depth) - found.N) * found.approach
 
     return power
 
 
-def _of_rubbing(touch: Touch) -> Callable[[Moving, Names], Scalar]:
+def _of_rubbing(contact: Contact) -> Callable[[Moving, Names], Scalar]:
     def power(moving: Moving, names: Names) -> Scalar:
-        found = press(touch, moving)
+        found = press(contact, moving)
         return found.friction @ found.sliding
 
     return power
 
 
-def _along(forces: Sequence[Scalar], rates: Sequence[Scalar]) -> Scalar:
-    return sum(f * u for f, u in zip(forces, rates, strict=True))
+def _along(forces: Sequence[Scalar], velocities: Sequence[Scalar]) -> Scalar:
+    return sum(f * u for f, u in zip(forces, velocities, strict=True))

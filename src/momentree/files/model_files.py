@@ -14,7 +14,7 @@ from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
 from momentree.model.check import problems_of
-from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
+from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
@@ -91,7 +91,7 @@ def to_document(model: Model) -> dict[str, Any]:
         said = _fields_out(model.start, "start")
         document["start"] = {key: value for key, value in said.items() if value != {}}
     document["body"] = [_body_out(body) for body in model.bodies]
-    document["joint"] = [_joint_out(connection) for connection in model.joints]
+    document["joint"] = [_joint_out(joint) for joint in model.joints]
     for kind, (place, _) in ELEMENTS.items():
         document[kind] = [_fields_out(element, kind) for element in getattr(model, place)]
     return {key: value for key, value in document.items() if value != []}
@@ -105,10 +105,10 @@ def _body_out(body: Any) -> dict[str, Any]:
     return entry
 
 
-def _joint_out(connection: Connection) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": connection.name, "type": connection.joint.kind}
-    entry.update(_fields_out(connection.joint, "type"))
-    return {**entry, "from": _frame_out(connection.first), "to": _frame_out(connection.second)}
+def _joint_out(joint: Joint) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": joint.name, "type": joint.type.kind}
+    entry.update(_fields_out(joint.type, "type"))
+    return {**entry, "from": _frame_out(joint.first), "to": _frame_out(joint.second)}
 
 
 def _fields_out(thing: Any, kind: str) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class _Reader:
                 self.broken.add(path)
         return Body(**fields)
 
-    def joint(self, entry: dict[str, Any], where: str, *path: str | int) -> Connection:
+    def joint(self, entry: dict[str, Any], where: str, *path: str | int) -> Joint:
         kind = entry.get("type")
         likely = [JOINTS[kind]] if isinstance(kind, str) and kind in JOINTS else list(JOINTS.values())
         options = dict.fromkeys(field.name for cls in likely for field in dataclasses.fields(cls))
@@ -262,12 +262,12 @@ class _Reader:
         if isinstance(kind, str) and kind in JOINTS:
             cls = JOINTS[kind]
             fields = {field.name for field in dataclasses.fields(cls)}
-            return Connection(name, cls(**{key: entry[key] for key in fields & entry.keys()}), first, second)
+            return Joint(name, cls(**{key: entry[key] for key in fields & entry.keys()}), first, second)
         said = "has no type" if kind is None else f"there is no joint type {kind!r}"
         self.problem(where, f"{said}.{suggestion(str(kind), JOINTS)}", *path, "type")
         self.broken.add(path)
         self.unread.add(("joint", name))
-        return Connection(name, None, first, second)  # type: ignore[arg-type]  # the check knows what is no joint
+        return Joint(name, None, first, second)  # type: ignore[arg-type]  # the check knows what is no joint
 
     def element(self, kind: str, cls: Any) -> Callable[..., Any]:
         """A reader of entries whose keys are the fields of a dataclass."""

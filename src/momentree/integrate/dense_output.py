@@ -14,11 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.integrate.stepper import Array, Motion
+from momentree.integrate.stepper import Array, Integration
 from momentree.integrate.tableaux import Row, Tableau
 
 
-def sampled(motion: Motion, records: Array, times: Array, y_before: Array, quaternions: Sequence[int]) -> Array:
+def sampled(motion: Integration, records: Array, times: Array, y_before: Array, quaternions: Sequence[int]) -> Array:
     """The states (k, n, W) at those of the times that the records reach; y_before (n, W) is where they begin.
 
     Without dense output, the records are the samples.
@@ -34,7 +34,7 @@ def sampled(motion: Motion, records: Array, times: Array, y_before: Array, quate
 
 
 def at_part(
-    motion: Motion, records: Array, y_before: Array, step: NDArray[np.intp], x: Array, quaternions: Sequence[int]
+    motion: Integration, records: Array, y_before: Array, step: NDArray[np.intp], x: Array, quaternions: Sequence[int]
 ) -> Array:
     """The states (k, n, W) at parts x of steps of the records; y_before (n, W) is where they begin."""
     _, h, y, stages = motion.unpacked(records)

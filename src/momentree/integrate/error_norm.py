@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from momentree.compile.trace.right_hand_sides import traced_code
 from momentree.equations import hamiltonian
-from momentree.equations.forces import Names, along_rates
+from momentree.equations.forces import Names, generalized
 from momentree.equations.formulations import Formulation
 from momentree.equations.sweeps import Runner
 from momentree.integrate.explicit import Group, Measure
@@ -38,7 +38,7 @@ def measure_of(
         still, q, p = at_rest(told), y[: told.nq], y[told.nq : told.nq + told.nv]
         if not formulation.momenta:
             return list(formulation.closed(still, q, p, t, parameters, run))
-        return list(along_rates(still, hamiltonian.moving_bodies(still, q, p, t, parameters, run), "u"))
+        return list(generalized(still, hamiltonian.moving_bodies(still, q, p, t, parameters, run), "u"))
 
     groups = tuple(group for body in mechanism.bodies if not body.laws for group in _groups(body))
     return Measure(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)
@@ -56,7 +56,7 @@ def at_rest(mechanism: Mechanism) -> Mechanism:
 
 def _groups(body: TreeBody) -> list[Group]:
     """Velocities of a joint that have a common scale: those in m/s, and those in rad/s."""
-    joint, q, v = body.connection.joint, body.q.start, body.v.start
+    joint, q, v = body.joint.type, body.q.start, body.v.start
     units = joint.velocity_units
     turning = "1" in joint.units  # a quaternion, which changes half as quickly as it turns
     found = []
@@ -72,6 +72,6 @@ def _groups(body: TreeBody) -> list[Group]:
 def least_sizes(mechanism: Mechanism) -> NDArray[np.float64]:
     """Sizes of coordinates, then of velocities, below which errors do not count as relative to them."""
     length = mechanism.size
-    free = [body.connection.joint for body in mechanism.bodies if not body.laws]
+    free = [body.joint.type for body in mechanism.bodies if not body.laws]
     units = [unit for joint in free for unit in joint.units] + [unit for joint in free for unit in joint.velocity_units]
     return LEAST * np.array([length if unit == "m" else 1.0 for unit in units])

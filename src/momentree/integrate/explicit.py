@@ -100,11 +100,11 @@ def advance_text(
 def codes_text(
     code: LanesCode, projection: Projection | None, measure: Measure | None, width: int
 ) -> tuple[list[str], set[tuple[str, int]]]:
-    """The texts of rates_W, of positions_W and momenta_W where loops are closed, of velocities_W; and what they call.
+    """The texts of rhs_W, of positions_W and momenta_W where loops are closed, of velocities_W; and what they call.
 
     An argument that is None has none.
     """
-    texts, functions = code.lanes(width, "rates")
+    texts, functions = code.lanes(width, "rhs")
     more: dict[str, LanesCode | None] = {"velocities": measure.velocities} if measure else {}
     more |= {"positions": projection.positions, "momenta": projection.momenta} if projection else {}
     for name, other in more.items():
@@ -175,7 +175,7 @@ entry:
         self._remember_more()
         if self.measure and self.tableau.adaptive:
             self._estimate_noise()
-        self._rates("%y", self.number("%control", 0), "%k0")
+        self._velocities("%y", self.number("%control", 0), "%k0")
 
     def _estimate_noise(self) -> None:
         """How round-off of momenta shows in velocities: no shorter step makes that smaller, so that scales hold it.
@@ -248,10 +248,10 @@ entry:
     def _stages(self) -> None:
         for i in range(1, self.tableau.stages):
             self._combine("%there", self.tableau.a[i])
-            self._rates("%there", self._time(self.tableau.c[i]), f"%k{i}")
+            self._velocities("%there", self._time(self.tableau.c[i]), f"%k{i}")
         self._combine("%next", self.tableau.b)
         if self.tableau.adaptive:
-            self._rates("%next", self._time(1.0), f"%k{self.tableau.stages}")
+            self._velocities("%next", self._time(1.0), f"%k{self.tableau.stages}")
 
     def _time(self, c: float) -> str:
         return self.plus(self.number("%control", 0), self.times(self.number("%kept", 0), bits(c)))
@@ -269,10 +269,10 @@ entry:
             total = self.lines.fused(k, w, total) if total else self.lines.times(k, w)
         return total
 
-    def _rates(self, y: str, t: str, to: str) -> None:
+    def _velocities(self, y: str, t: str, to: str) -> None:
         for lane in range(self.width):
             self.put(t, "%time", lane)
-        self._call("rates", y, to)
+        self._call("rhs", y, to)
         self.count("%counts", 2)
 
     def _call(self, name: str, y: str, to: str) -> None:
@@ -441,7 +441,7 @@ entry:
         if self.dense:
             for place, (c, row) in enumerate(self.tableau.extra):
                 self._combine("%there", row)
-                self._rates("%there", self._time(c), f"%k{self.tableau.stages + 1 + place}")
+                self._velocities("%there", self._time(c), f"%k{self.tableau.stages + 1 + place}")
         h, last = self.number("%kept", 0), self.number("%kept", 1)
         is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
         t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {self._time(1.0)}")
@@ -459,7 +459,7 @@ entry:
             with self.loop(self.layout.size // self.layout.chunk) as i:
                 self.put_chunk(self.chunk(f"%k{self.tableau.stages}", i), "%k0", i)
         else:
-            self._rates("%y", t, "%k0")
+            self._velocities("%y", t, "%k0")
         self.do(f"br i1 {is_last}, label %arrived, label %more")
         self.label("arrived")
         self.put_integer(int(Status.ARRIVED), "%counts", 3)

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from momentree.compile.execute.arrays import quaternions
-from momentree.compile.trace.right_hand_sides import accounts_of, rates_code
+from momentree.compile.trace.right_hand_sides import accounts_of, right_hand_side_code
 from momentree.equations.formulations import Formulation
 from momentree.integrate import stepper, verlet_stepper
 from momentree.integrate.error_norm import least_sizes, measure_of
@@ -57,7 +57,7 @@ def new_stepper(
     floor, starts = error_floor(mechanism)
     count = (len(accounts_of(mechanism)) if accounts else 0) + len(counted)
     floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
-    found = rates_code(mechanism, formulation, code, accounts, integrator == "radau", held, counted)
+    found = right_hand_side_code(mechanism, formulation, code, accounts, integrator == "radau", held, counted)
     leaking = integrator in LEAKING and "leak" in formulation.holds
     projection = projection_of(mechanism, formulation, code, leaking) if project and mechanism.loops else None
     method, parameters = stepper.INTEGRATORS[integrator], len(mechanism.free)

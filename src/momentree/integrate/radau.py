@@ -279,7 +279,7 @@ entry:
         self._remember_more()
         if self.measure:
             self._estimate_noise()
-        self._rates("%y", self.number("%control", 0), "%slope")
+        self._velocities("%y", self.number("%control", 0), "%slope")
         with self.when(self._is(Kept.BEGUN, False)):
             for what in (Kept.BEGUN, Kept.FIRST, Kept.STALE, Kept.REMAINING):
                 self._set(what, 1.0)
@@ -350,7 +350,7 @@ entry:
         """Column by column, from a change of y by half of its digits."""
         with self.loop(self._all * self.layout.n) as i:
             self.put_chunk("zeroinitializer", "%matrix", i)
-        self._rates("%at", self._get(Kept.T_JACOBIAN), "%d0")
+        self._velocities("%at", self._get(Kept.T_JACOBIAN), "%d0")
         if self.wide > 1:
             self._wide_differences()
             return
@@ -358,7 +358,7 @@ entry:
             self._copy("%at", "%there")
             x, there = self._changed(j)
             self.do(f"store double {there}, ptr {self.offset('%there', j)}")
-            self._rates("%there", self._get(Kept.T_JACOBIAN), "%d1")
+            self._velocities("%there", self._get(Kept.T_JACOBIAN), "%d1")
             inverse = self.lines.splat(self._over(1.0, self.let(f"fsub double {there}, {x}")))
             column = self.offset("%matrix", self.let(f"mul i64 {j}, {self.layout.size}"))
             with self.loop(self._all) as i:
@@ -484,7 +484,7 @@ entry:
         for k in range(3):
             with self.loop(self._all) as i:
                 self.put_chunk(self.lines.plus(self.chunk("%y", i), self.chunk(f"%z{k}", i)), "%there", i)
-            self._rates("%there", self._time(C[k]), f"%d{k}")
+            self._velocities("%there", self._time(C[k]), f"%d{k}")
 
     def _judge_iteration(self) -> None:
         """On to `converged`, once more to `newton`, or to `retry` with a shorter step."""
@@ -566,7 +566,7 @@ entry:
         with self.when(self.let(f"and i1 {unsure}, {large}")):
             with self.loop(self._all) as i:
                 self.put_chunk(self.lines.plus(self.chunk("%y", i), self.chunk("%d0", i)), "%there", i)
-            self._rates("%there", self.number("%control", 0), "%d2")
+            self._velocities("%there", self.number("%control", 0), "%d2")
             self._filter("%d2")
         self._set(Kept.FACTOR, self._over(1.0, self._quotient()))
         good = self.let(f"fcmp olt double {self._get(Kept.ERROR)}, {bits(1.0)}")
@@ -647,7 +647,7 @@ entry:
         if self.accounts and not self.quaternions and not self.projection:
             self._copy("%d2", "%slope")
         else:
-            self._rates("%y", t, "%slope")
+            self._velocities("%y", t, "%slope")
         self._branch(is_last, "arrived", "more")
         self.label("arrived")
         self.put_integer(int(Status.ARRIVED), "%counts", 3)

@@ -93,7 +93,7 @@ class ClosingAdvance(Advance):
 
     def _shove(self) -> None:
         """What would close the gaps at q1 in a whole step."""
-        self._call("gaps", 4, to="%gaps")
+        self._call("closure_errors", 4, to="%gaps")
         scale = self.lines.times(self.lines.number(0.5), self.lines.reciprocal(self._a()))
         with self.loop(self.layout.rows) as i:
             self.put_chunk(self.lines.times(scale, self.chunk("%gaps", i)), "%gaps", i)

@@ -82,12 +82,12 @@ class Stepper:
 
     def motion(
         self, y: Array, t: float, h: float, rtol: float, atol: float | None, parameters: Array | None = None
-    ) -> Motion:
+    ) -> Integration:
         """W motions (n, W) that begin at t; parameters (count, W). Without atol, sizes of the mechanism count."""
-        return Motion(self, y, t, h, rtol, atol, parameters)
+        return Integration(self, y, t, h, rtol, atol, parameters)
 
 
-class Motion:
+class Integration:
     """Motions in progress: where they are, and what was counted."""
 
     def __init__(

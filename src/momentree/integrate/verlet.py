@@ -139,7 +139,7 @@ entry:
             self.do(f"%{name} = alloca {self.lines.type}, align 64")
         if layout.dense:
             self.put(self.number("%control", 0), "%kept", 3)
-            self._call("rates", 3, "%y", "%ended")
+            self._call("rhs", 3, "%y", "%ended")
 
     def _choose_length(self) -> None:
         """h towards stop, and what is left if that is not more."""
@@ -290,10 +290,10 @@ entry:
         both = [lines.plus(x, y) for x, y in zip(x0, x1, strict=True)]
         return [lines.times(scale, z) for z in _fused(lines, lines.number(0.5), _cross(lines, x0, x1), both)]
 
-    def _trivialised(self, array: str, rates: str, w: str, half: float) -> Triple:
+    def _trivialised(self, array: str, velocities: str, w: str, half: float) -> Triple:
         """B(x)^-1 s = (s + x x s / 2) / (1 + x.x / 4); minus x where half is -1/2."""
         lines, a, s = self.lines, self._a(), self._triple(array, w)
-        x = [lines.times(a, r) for r in self._triple(rates, w)]
+        x = [lines.times(a, r) for r in self._triple(velocities, w)]
         scale = self._one_over(x)
         return [lines.times(scale, e) for e in _fused(lines, lines.number(half), _cross(lines, x, s), s)]
 
@@ -441,7 +441,7 @@ entry:
     def _differentiate(self, t: str, h: str) -> None:
         """y' at the end of the step, and its mean."""
         self.put(t, "%kept", 3)
-        self._call("rates", 3, "%y", "%ended")
+        self._call("rhs", 3, "%y", "%ended")
         scale = self.lines.reciprocal(self.lines.splat(h))
         with self.loop(max(self.layout.n, 1)) as i:
             rise = self.lines.less(self.chunk("%y", i), self.chunk("%before", i))

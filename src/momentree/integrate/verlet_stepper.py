@@ -16,14 +16,14 @@ from momentree.compile.trace.right_hand_sides import (
     Traced,
     accounts_of,
     loop_codes,
-    physical_rates_code,
+    physical_right_hand_side_code,
     split_code,
 )
 from momentree.equations.forces import loaded_loops
 from momentree.errors import MomentreeError, suggestion
 from momentree.integrate.explicit import HEAD, Status
 from momentree.integrate.rattle import ClosingAdvance, ClosingLayout
-from momentree.integrate.stepper import Array, Motion, Stepper
+from momentree.integrate.stepper import Array, Integration, Stepper
 from momentree.integrate.tableaux import Row, Tableau
 from momentree.integrate.verlet import Advance, Layout, Parts
 from momentree.structure.mechanism import Mechanism
@@ -37,7 +37,7 @@ _ADVANCE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 8)
 def advance_text(
     codes: Mapping[str, Traced], parts: Parts, layout: Layout, weights: Sequence[float], width: int, parameters: bool
 ) -> str:
-    """The module of advance_W; the codes are those of `kick`, `drift`, of loops and, for dense output, `rates`."""
+    """The module of advance_W; the codes are those of `kick`, `drift`, of loops and, for dense output, `velocities`."""
     texts, functions = list[str](), set[tuple[str, int]]()
     for name, code in codes.items():
         written, called = code.lanes(width, name)
@@ -86,7 +86,7 @@ class SymplecticStepper:
             self.layout = ClosingLayout(*shape, ROWS * len(mechanism.loops))
             codes |= loop_codes(mechanism, code)
         if dense:
-            codes["rates"] = physical_rates_code(mechanism, code, accounts)
+            codes["rhs"] = physical_right_hand_side_code(mechanism, code, accounts)
         text = advance_text(codes, Parts.of(mechanism), self.layout, weights, width, bool(mechanism.free))
         self._library = linked(object_code(text, target), f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
@@ -111,13 +111,13 @@ class SymplecticStepper:
         rtol: float = 0.0,
         atol: float | None = None,
         parameters: Array | None = None,
-    ) -> SymplecticMotion:
+    ) -> SymplecticIntegration:
         """W motions (n, W) that begin at t, in steps of h; tolerances play no part."""
         as_others = cast(Stepper, self)  # it has all that a motion asks for
-        return SymplecticMotion(as_others, y, t, h, rtol, atol, parameters)
+        return SymplecticIntegration(as_others, y, t, h, rtol, atol, parameters)
 
 
-class SymplecticMotion(Motion):
+class SymplecticIntegration(Integration):
     """Motions in progress, towards later times or earlier ones."""
 
     def unpacked(self, records: Array) -> tuple[Array, Array, Array, Array | None]:
@@ -141,7 +141,7 @@ def _check(mechanism: Mechanism, integrator: str) -> None:
         known = ", ".join(INTEGRATORS)
         message = f"there is no structure-preserving integrator '{integrator}': choose {known}."
         raise MomentreeError(message + suggestion(integrator, INTEGRATORS))
-    if mechanism.closures:
+    if mechanism.constraints:
         raise MomentreeError(f"{integrator}: this system has constraints, which it does not solve for yet.")
     for loop in loaded_loops(mechanism):
         what = "forces on it, and laws that name it"

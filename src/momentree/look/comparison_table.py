@@ -11,15 +11,24 @@ from momentree.look.tables import table
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, Row
 
-FIGURES = ("gap, m", "gap, rad", "gap rate", "energy, J", "steps", "evaluations", "CPU, s", "difference")
+FIGURES = (
+    "closure error, m",
+    "closure error, rad",
+    "closure velocity",
+    "energy, J",
+    "steps",
+    "evaluations",
+    "CPU, s",
+    "difference",
+)
 
 
 def comparison_table(comparison: Comparison) -> str:
     """One line for each formulation and closure; below, why some did not arrive."""
     c = comparison
     lines = [f"{c.name}: {c.t_start:g} to {c.t_end:g} s by {c.integrator}, rtol {c.rtol:g}"]
-    lines.append(table(("formulation", "closure", *FIGURES), [_cells(row) for row in c.rows]))
-    lines += [f"{row.formulation}, {row.closure}: {row.failed}" for row in c.rows if row.failed]
+    lines.append(table(("formulation", "stabilization", *FIGURES), [_cells(row) for row in c.rows]))
+    lines += [f"{row.formulation}, {row.stabilization}: {row.failed}" for row in c.rows if row.failed]
     return "\n".join(lines)
 
 
@@ -30,7 +39,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    figures = tuple(f"{x:.1e}" for x in (row.gap, row.turn, row.gap_rate, row.energy))
+    figures = tuple(f"{x:.1e}" for x in (row.closure_error, row.turn, row.closure_velocity, row.energy))
     cells = (*figures, f"{row.steps}", f"{row.evaluations}", f"{row.cpu:.3f}", f"{row.difference:.1e}")
     cells = tuple("-" if cell == "nan" else cell for cell in cells)
-    return (row.formulation, row.closure, *cells[:-1], "failed" if row.failed else cells[-1])
+    return (row.formulation, row.stabilization, *cells[:-1], "failed" if row.failed else cells[-1])

@@ -26,7 +26,7 @@ class Style(NamedTuple):
     radius: float
     bend: float
     upright: float
-    gap: float
+    closure_error: float
 
 
 NAMED, NUMBERED = Style(9.0, 9.5, 20.0, 34.0, 16.0), Style(5.5, 7.0, 12.0, 10.0, 4.0)
@@ -101,7 +101,9 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     labels = ["", *(joints.get(arc, "") for arc in graph.preceding.tolist())]
     half = [style.radius + (text_width(name, style.letters) / 2 + 4 if name else 0) for name in names]
     aside = [text_width(label, SMALL) + 10 if label else 0.0 for label in labels]
-    reach = [(h + style.gap / 2, max(h, a) + style.gap / 2) for h, a in zip(half, aside, strict=True)]
+    reach = [
+        (h + style.closure_error / 2, max(h, a) + style.closure_error / 2) for h, a in zip(half, aside, strict=True)
+    ]
     x = _across(graph, style, reach, chords)
     y = _upwards(graph, style, x)
     colours = {chord.second: chord.colour for chord in chords if chord.split}
@@ -259,8 +261,8 @@ def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
         x = np.array([left - 50, left - 12, right + 12, right + 50, outer[:, 0].min() - 20, outer[:, 2].max() + 20])
         return np.stack([x, 0 * x], axis=1), np.tile([0.0, 1.0], (6, 1))
     left, bottom, right, top = sheet.bodies[body - 1].box
-    ways = [180, 0, 140, 40, 90, 90, 220, 320]  # degrees, of the left and the right end in turn
-    radius, angle = sheet.style.radius, np.radians(ways if sheet.style is NAMED else ways[:2])
+    paths = [180, 0, 140, 40, 90, 90, 220, 320]  # degrees, of the left and the right end in turn
+    radius, angle = sheet.style.radius, np.radians(paths if sheet.style is NAMED else paths[:2])
     out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (len(out) // 2, 1))
     return ends + radius * out, out
@@ -285,15 +287,15 @@ def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
     lines = lines[_inside(lines, around)[:, 0]]
     points, along = line.points[8:-8], np.gradient(line.points, axis=0)[8:-8]
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
-    for gap, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):
+    for closure_error, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):
         half = Words(0, 0, text).box[2:]
-        aside = normal * (np.abs(normal) @ half + gap)[:, None]
+        aside = normal * (np.abs(normal) @ half + closure_error)[:, None]
         middles = np.concatenate([points + aside, points - aside])
         free = ~_inside(middles, boxes + np.concatenate([-half, half])).any(axis=1)
         crossed = _inside(lines, np.concatenate([middles - half, middles + half], axis=1)).sum(axis=0)
         off_middle = np.abs(np.arange(len(middles)) % len(points) - len(points) / 2)
         cost = np.where(free, 100 * crossed + off_middle, np.inf)
-        if free.any() and (cost.min() < 100 or gap > 40):
+        if free.any() and (cost.min() < 100 or closure_error > 40):
             break
     x, y = middles[cost.argmin()]
-    return 2 * gap + cost.min(), Words(x, y, text, SMALL, line.colour)
+    return 2 * closure_error + cost.min(), Words(x, y, text, SMALL, line.colour)

@@ -79,9 +79,9 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
         for image, pre_image in graph.images:
             names[image] = f"{names[pre_image]} (image)"
         for body in structure.mechanism.bodies:
-            joints[body.number] = f"{short(body.connection.name)}\n({body.connection.joint.kind})"
+            joints[body.number] = f"{short(body.joint.name)}\n({body.joint.type.kind})"
         for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops, strict=True)):
-            joint = f"{short(opened.name)} ({loop.kind}), " if opened.connection else ""
+            joint = f"{short(opened.name)} ({loop.kind}), " if opened.joint else ""
             closing[i] = f"{joint}{loop.rows} row{'s' * (loop.rows != 1)}"
     chords = [
         Chord(first, second, label, LOOPS[i % len(LOOPS)], split=i < len(graph.images))

@@ -1,4 +1,4 @@
-"""A bar that shows how far a simulation is: simulated time, speed, and the gap of its loops. On a terminal only."""
+"""A bar that shows how far a simulation is: simulated time, speed, and the closure error of its loops. On a terminal only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-Show = Callable[[float, Callable[[], float]], None]  # the time reached (s), and what tells the gap there (m, rad)
+Show = Callable[
+    [float, Callable[[], float]], None
+]  # the time reached (s), and what tells the closure error there (m, rad)
 PATIENCE = 0.7  # s before a bar appears
 OFTEN = 0.1  # s between two looks at it
 
@@ -17,7 +19,7 @@ def bar(t_start: float, t_end: float, wanted: bool | None = None) -> Iterator[Sh
     """What is to be called after each block; it shows nothing where standard error is no terminal, or if not wanted."""
     shown = sys.stderr.isatty() if wanted is None else wanted
     if not shown:
-        yield lambda t, gap: None
+        yield lambda t, closure_error: None
         return
     with contextlib.ExitStack() as stack:
         yield _Bar(t_start, t_end, stack)
@@ -32,7 +34,7 @@ class _Bar:
         self.first: float | None = None
         self.update: Callable[..., None] | None = None
 
-    def __call__(self, t: float, gap: Callable[[], float]) -> None:
+    def __call__(self, t: float, closure_error: Callable[[], float]) -> None:
         now = time.monotonic()
         if self.first is None:
             self.first, self.began = t, now
@@ -41,7 +43,9 @@ class _Bar:
         self.looked = now
         self.update = self.update or self._appear()
         speed = (t - self.first) / max(now - self.began, 1e-9)
-        self.update(completed=t, told=f"t = {t:.4g} of {self.t_end:g} s  {speed:.3g} s/s  gap {gap():.1e}")
+        self.update(
+            completed=t, told=f"t = {t:.4g} of {self.t_end:g} s  {speed:.3g} s/s  closure error {closure_error():.1e}"
+        )
 
     def _appear(self) -> Callable[..., None]:
         from rich.console import Console

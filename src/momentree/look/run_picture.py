@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from momentree.results.run import Run
 
-MOST_JOINTS, MOST_METERS = 8, 6  # that are drawn unless named
+MOST_JOINTS, MOST_WORK_TERMS = 8, 6  # that are drawn unless named
 LONGEST = 60  # letters of a name in a title or a legend
 FINEST = 2000  # columns into which a long run is drawn
 COLOURS = LOOPS
@@ -51,7 +51,7 @@ def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Seque
 
 def _moving(run: Run) -> list[str]:
     places = run.mechanism.by_joint.items()
-    return [name for name, place in places if place.connection is not None and place.connection.joint.coordinates]
+    return [name for name, place in places if place.joint is not None and place.joint.type.coordinates]
 
 
 def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
@@ -59,9 +59,9 @@ def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
         return
     for axes, name in zip(figure.subplots(len(joints), sharex=True, squeeze=False)[:, 0], joints, strict=True):
         values = run[name].reshape(len(run.t), -1)
-        connection = run.mechanism.by_joint[name].connection
-        kinds = list(connection.joint.coordinates) if connection else []
-        units = list(connection.joint.units) if connection else []
+        joint = run.mechanism.by_joint[name].joint
+        kinds = list(joint.type.coordinates) if joint else []
+        units = list(joint.type.units) if joint else []
         for i in range(values.shape[1]):
             label = f"{kinds[i]}, {units[i]}" if units[i] != "1" else kinds[i]
             _line(axes, run.t, values[:, i], COLOURS[i % len(COLOURS)], label)
@@ -75,7 +75,7 @@ def _draw_energy(run: Run, figure: Any) -> None:
     energy = run.energy
     drawn = {"kinetic": energy.kinetic, "potential": energy.potential, "total": energy.total}
     largest = sorted(energy.work, key=lambda name: -float(np.abs(energy.work[name]).max(initial=0.0)))
-    drawn.update({f"work of {name}": energy.work[name] for name in largest[:MOST_METERS]})
+    drawn.update({f"work of {name}": energy.work[name] for name in largest[:MOST_WORK_TERMS]})
     for i, (name, values) in enumerate(drawn.items()):
         _line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], short(name, LONGEST))
     _dress(account, "energy, J", legend=True)

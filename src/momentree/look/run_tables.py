@@ -26,17 +26,20 @@ def run_summary(run: Run) -> str:
         ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_lengths(s.shortest, s.longest)}"),
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
-        ("largest gap", f"{run.closure.max(initial=0.0):.2e} (m, rad)" if _closes(run) else "no loops, no constraints"),
+        (
+            "largest closure error",
+            f"{run.closure_error.max(initial=0.0):.2e} (m, rad)" if _closes(run) else "no loops, no constraints",
+        ),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J went through"),
     ]
-    rows += [("error", str(run.error))] if run.error is not None else []
+    rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
     lines = [f"{run.mechanism.name}: run"] + [f"  {name:<12} {text}" for name, text in rows if text]
     return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
 
 
 def run_data(run: Run) -> dict[str, Any]:
-    """The same as plain data, for --json, with the last coordinates and rates."""
+    """The same as plain data, for --json, with the last coordinates and velocities."""
     account = run.energy
     found: dict[str, Any] = finite(
         {
@@ -46,7 +49,10 @@ def run_data(run: Run) -> dict[str, Any]:
             "end": dataclasses.asdict(run.end),
             "samples": len(run.t),
             "statistics": dataclasses.asdict(run.statistics),
-            "closure": {"largest_gap": run.closure.max(initial=0.0), "largest_rate": run.closure_rate.max(initial=0.0)},
+            "closure": {
+                "largest_error": run.closure_error.max(initial=0.0),
+                "largest_velocity": run.closure_velocity.max(initial=0.0),
+            },
             "energy_J": {"largest_imbalance": account.error, "went_through": account.through},
             "error": run.error and dataclasses.asdict(run.error),
             "last": _last(run) if len(run.t) else None,
@@ -61,11 +67,11 @@ def _last(run: Run) -> dict[str, Any]:
     account, joints = run.energy, run.mechanism.by_joint
     with np.errstate(all="ignore"):
         at = Samples(run.mechanism, run.q[-1:], run.v[-1:], run.t[-1:])
-        q, v = ({name: f(name)[0].tolist() for name in joints} for f in (at.coordinates_of, at.rates_of))
+        q, v = ({name: f(name)[0].tolist() for name in joints} for f in (at.coordinates_of, at.velocities_of))
     return {
         "t": run.t[-1],
         "coordinates": {name: _single(values) for name, values in q.items()},
-        "rates": {name: _single(values) for name, values in v.items()},
+        "velocities": {name: _single(values) for name, values in v.items()},
         "kinetic_J": account.kinetic[-1],
         "potential_J": account.potential[-1],
         "work_J": {name: work[-1] for name, work in account.work.items()},
@@ -73,7 +79,7 @@ def _last(run: Run) -> dict[str, Any]:
 
 
 def _closes(run: Run) -> bool:
-    return bool(run.mechanism.loops or run.mechanism.closures)
+    return bool(run.mechanism.loops or run.mechanism.constraints)
 
 
 def _lengths(shortest: float, longest: float) -> str:

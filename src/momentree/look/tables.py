@@ -61,11 +61,11 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
                 "number": body.number,
                 "name": body.name,
                 "parent": body.parent,
-                "joint": body.connection.name,
-                "type": body.connection.joint.kind,
+                "joint": body.joint.name,
+                "type": body.joint.type.kind,
                 "mass_kg": body.inertia.mass if isinstance(body.inertia.mass, (int, float)) else str(body.inertia.mass),
-                "coordinates": [] if body.laws else [str(r) for r in body.connection.coordinates],
-                "rates": [] if body.laws else [str(r) for r in body.connection.rates],
+                "coordinates": [] if body.laws else [str(r) for r in body.joint.coordinates],
+                "velocities": [] if body.laws else [str(r) for r in body.joint.velocities],
                 "prescribed": body.laws is not None,
                 "image_of": body.image_of or None,
             }
@@ -109,8 +109,8 @@ def bodies_table(structure: Structure) -> str:
             body.name,
             "massless" if body.inertia.mass == 0 else _number(body.inertia.mass),
             structure.bodies[body.parent],
-            body.connection.name,
-            body.connection.joint.kind,
+            body.joint.name,
+            body.joint.type.kind,
             "prescribed" if body.laws else ", ".join(_with_unit(r, u) for r, u in _coordinates(body)),
         )
         for body in structure.mechanism.bodies
@@ -193,7 +193,7 @@ def _mobility_data(report: Mobility) -> dict[str, Any]:
 
 
 def _coordinates(body: Any) -> Iterable[tuple[str, str]]:
-    return zip(map(str, body.connection.coordinates), body.connection.joint.units, strict=True)
+    return zip(map(str, body.joint.coordinates), body.joint.type.units, strict=True)
 
 
 def _with_unit(reference: str, unit: str) -> str:

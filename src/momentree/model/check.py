@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice
-from momentree.model.elements import Connection, Split, Spring
+from momentree.model.elements import Joint, Split, Spring
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
@@ -46,12 +46,12 @@ class _Enough(Exception):
     """There are so many problems that nobody reads them."""
 
 
-def known_references(joints: Iterable[Connection]) -> dict[Reference, str]:
-    """What expressions may call: each joint's coordinates and rates."""
+def known_references(joints: Iterable[Joint]) -> dict[Reference, str]:
+    """What expressions may call: each joint's coordinates and velocities."""
     known: dict[Reference, str] = {}
-    for connection in joints:
-        known.update(dict.fromkeys(connection.coordinates, "coordinate"))
-        known.update(dict.fromkeys(connection.rates, "rate"))
+    for joint in joints:
+        known.update(dict.fromkeys(joint.coordinates, "coordinate"))
+        known.update(dict.fromkeys(joint.velocities, "velocity"))
     return known
 
 
@@ -61,8 +61,8 @@ class _Check:
         self.problems: list[Problem] = []
         self.values = Values({name: raw for name, raw in model.parameters if isinstance(name, str)})
         self.body_names = dict.fromkeys(body.name for body in model.bodies if isinstance(body.name, str))
-        self.connections = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
-        joints = [joint for joint in self.connections.values() if isinstance(joint.joint, Joint)]
+        self.known_joints = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
+        joints = [joint for joint in self.known_joints.values() if isinstance(joint.type, JointType)]
         self.known = known_references(joints)
 
     @contextmanager
@@ -112,7 +112,7 @@ class _Check:
             with self.at(f"parameter {name!r}", "parameters", name):
                 if not name.isidentifier():
                     raise Mistake("is no name that an expression could use; write letters, digits and _.")
-                if name in self.connections:
+                if name in self.known_joints:
                     raise Mistake("has the same name as a joint; expressions could not tell them apart. Rename one.")
                 if name in self.values.mistakes:
                     raise self.values.mistakes[name]
@@ -163,38 +163,38 @@ class _Check:
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")
-        for i, connection in enumerate(self.model.joints):
-            where, joint = f"joint {connection.name!r}", connection.joint
-            for side, frame in (("from", connection.first), ("to", connection.second)):
+        for i, joint in enumerate(self.model.joints):
+            where = f"joint {joint.name!r}"
+            for side, frame in (("from", joint.first), ("to", joint.second)):
                 self._frame(where, frame, "joint", i, side)
             with self.at(where, "joint", i):
-                if not isinstance(joint, Joint):
-                    raise Mistake(f"{joint!r} is no joint; use mt.Revolute('z') or another of the joints.")
-                if connection.first.body == connection.second.body:
-                    raise Mistake(f"connects {connection.first.body!r} with itself; a joint stands between two bodies.")
-            if isinstance(joint, Joint):
-                self.thoroughly(where, joint, lambda j: j.resolved(self.values), "joint", i)
+                if not isinstance(joint.type, JointType):
+                    raise Mistake(f"{joint.type!r} is no joint; use mt.Revolute('z') or another of the joints.")
+                if joint.first.body == joint.second.body:
+                    raise Mistake(f"connects {joint.first.body!r} with itself; a joint stands between two bodies.")
+            if isinstance(joint.type, JointType):
+                self.thoroughly(where, joint.type, lambda j: j.resolved(self.values), "joint", i)
 
     def elements(self) -> None:
         model = self.model
         latched: set[Any] = set()
         for i, latch in enumerate(model.latches):
-            where, connection = f"latch of {latch.joint!r}", None
+            where, joint = f"latch of {latch.joint!r}", None
             with self.at(where, "latch", i, "joint"):
-                connection = self._connection(latch.joint)
+                joint = self._joint(latch.joint)
                 if latch.joint in latched:
                     raise Mistake(f"joint '{latch.joint}' has a latch already. Leave one of them out.")
             latched.add(str(latch.joint))
             with self.at(where, "latch", i, "at"):
-                if connection is not None:
-                    latch.place(connection, self.values)
+                if joint is not None:
+                    latch.place(joint, self.values)
         for i, torque in enumerate(model.torques):
-            where, connection = f"torque on {torque.joint!r}", None
+            where, joint = f"torque on {torque.joint!r}", None
             with self.at(where, "torque", i, "joint"):
-                connection = self._connection(torque.joint)
+                joint = self._joint(torque.joint)
             with self.at(where, "torque", i, "law"):
-                if connection is not None:
-                    torque.laws(connection, self.values, self.known)
+                if joint is not None:
+                    torque.laws(joint, self.values, self.known)
         for i, force in enumerate(model.forces):
             where = f"force {i + 1} on {force.frame.body!r}"
             self._frame(where, force.frame, "force", i, "on")
@@ -227,8 +227,8 @@ class _Check:
         seen: set[Any] = set()
         for i, name in enumerate(self.model.cuts):
             with self.at("cut", "structure", "cut", i):
-                connection = self._connection(name)
-                if connection is not None and connection.joint.motion is not None:
+                joint = self._joint(name)
+                if joint is not None and joint.type.motion is not None:
                     raise Mistake(f"joint '{name}' moves as prescribed. Cut another joint of its loop.")
                 if name in seen:
                     raise Mistake(f"joint '{name}' is cut twice; once is enough.")
@@ -243,15 +243,15 @@ class _Check:
                     raise Mistake("the ground has no inertia to share. Split a body that moves.")
                 self._body_exists(split.body)
             with self.at(where, *path, "joint"):
-                self._split_joint(split, self._connection(split.joint), cut)
+                self._split_joint(split, self._joint(split.joint), cut)
                 if (split.body, split.joint) in opened:
                     raise Mistake(f"joint '{split.joint}' is named twice; one opening is enough.")
                 opened.add((split.body, split.joint))
 
-    def _split_joint(self, split: Split, connection: Connection | None, cut: Collection[str]) -> None:
-        if connection is None or split.body not in self.body_names:
+    def _split_joint(self, split: Split, joint: Joint | None, cut: Collection[str]) -> None:
+        if joint is None or split.body not in self.body_names:
             return
-        ends = (connection.first.body, connection.second.body)
+        ends = (joint.first.body, joint.second.body)
         if split.body not in ends:
             raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
         if split.joint in cut:
@@ -276,12 +276,12 @@ class _Check:
             start.check_stiff()
 
     def _start_of(self, key: Any, raw: Any, what: str) -> None:
-        name, component = joint_of(str(key), self.connections)
-        if name.startswith("free ") and name not in self.connections and name[5:].rstrip("*") in self.body_names:
+        name, component = joint_of(str(key), self.known_joints)
+        if name.startswith("free ") and name not in self.known_joints and name[5:].rstrip("*") in self.body_names:
             return  # a joint that a floating body is given
-        connection = self._connection(name)
-        if connection is not None:
-            check_entry(key, raw, what, connection, component, self.values)
+        joint = self._joint(name)
+        if joint is not None:
+            check_entry(key, raw, what, joint, component, self.values)
 
     # --- what they share -------------------------------------------------------------------------------------------
 
@@ -316,12 +316,12 @@ class _Check:
     def _near(self, name: Any, known: Iterable[str]) -> str:
         return suggestion(str(name), known) if len(self.problems) < MOST_HINTS else ""
 
-    def _connection(self, name: Any) -> Connection | None:
+    def _joint(self, name: Any) -> Joint | None:
         """The joint of that name; None if it is there but no joint, which is a problem of its own."""
-        if not isinstance(name, str) or name not in self.connections:
-            near = self._near(name, filter(_is_name, self.connections))
+        if not isinstance(name, str) or name not in self.known_joints:
+            near = self._near(name, filter(_is_name, self.known_joints))
             raise Mistake(f"there is no joint {name!r}.{near}", missing=("joint", str(name)))
-        return self.connections[name] if isinstance(self.connections[name].joint, Joint) else None
+        return self.known_joints[name] if isinstance(self.known_joints[name].type, JointType) else None
 
 
 def _is_name(name: Any) -> bool:

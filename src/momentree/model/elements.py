@@ -8,33 +8,33 @@ from typing import Any, ClassVar
 
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
 from momentree.spatial import Scalar
 
 
 @dataclass(frozen=True)
-class Connection:
-    """A joint between two frames."""
+class Joint:
+    """A joint of the model: its type, and the two frames that it connects."""
 
     name: str
-    joint: Joint
+    type: JointType
     first: Frame
     second: Frame
 
     @property
     def coordinates(self) -> tuple[Reference, ...]:
         """How expressions call its coordinates: by the joint's name alone if there is only one."""
-        if len(self.joint.coordinates) == 1:
+        if len(self.type.coordinates) == 1:
             return (Reference(self.name),)
-        return tuple(Reference(self.name, component) for component in self.joint.coordinates)
+        return tuple(Reference(self.name, component) for component in self.type.coordinates)
 
     @property
-    def rates(self) -> tuple[Reference, ...]:
-        """How expressions call its rates: `alpha'`, `hull.y'`, `ball.wx`."""
-        if len(self.joint.rates) == 1:
-            return (Reference(self.name, rate=True),)
-        return tuple(Reference(self.name, rate.rstrip("'"), rate.endswith("'")) for rate in self.joint.rates)
+    def velocities(self) -> tuple[Reference, ...]:
+        """How expressions call its velocities: `alpha'`, `hull.y'`, `ball.wx`."""
+        if len(self.type.velocities) == 1:
+            return (Reference(self.name, velocity=True),)
+        return tuple(Reference(self.name, rate.rstrip("'"), rate.endswith("'")) for rate in self.type.velocities)
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class _Element:
 
 @dataclass(frozen=True)
 class Torque(_Element):
-    """A law along each rate of a joint (N or N m)."""
+    """A law along each velocity of a joint (N or N m)."""
 
     joint: str
     law: Raw
 
-    def laws(self, connection: Connection, values: Values, known: dict[Reference, str]) -> tuple[Expression, ...]:
+    def laws(self, joint: Joint, values: Values, known: dict[Reference, str]) -> tuple[Expression, ...]:
         laws = self.law if isinstance(self.law, tuple) else (self.law,)
-        rates = connection.joint.rates
-        if len(laws) != len(rates):
+        velocities = joint.type.velocities
+        if len(laws) != len(velocities):
             counted = f"{len(laws)} law{'s' * (len(laws) != 1)}"
-            kind = connection.joint.kind
-            raise Mistake(f"has {counted}; a {kind} joint takes {len(rates)}: {', '.join(rates)}.", "law")
-        if connection.joint.motion is not None:
+            kind = joint.type.kind
+            raise Mistake(f"has {counted}; a {kind} joint takes {len(velocities)}: {', '.join(velocities)}.", "law")
+        if joint.type.motion is not None:
             raise Mistake(f"joint '{self.joint}' moves as prescribed: a torque on it would do nothing.", "joint")
         return tuple(values.law(law, known) for law in laws)
 
@@ -72,12 +72,13 @@ class Latch(_Element):
     joint: str
     at: Raw
 
-    def place(self, connection: Connection, values: Values) -> Scalar:
+    def place(self, joint: Joint, values: Values) -> Scalar:
         """Where it locks."""
-        joint = connection.joint
-        if len(joint.rates) != 1:
-            raise Mistake(f"joint '{self.joint}' has {len(joint.rates)} freedoms; a latch locks one of one.", "joint")
-        if joint.motion is not None:
+        if len(joint.type.velocities) != 1:
+            raise Mistake(
+                f"joint '{self.joint}' has {len(joint.type.velocities)} freedoms; a latch locks one of one.", "joint"
+            )
+        if joint.type.motion is not None:
             raise Mistake(f"joint '{self.joint}' moves as prescribed, so there is nothing to lock.", "joint")
         return values.scalar(self.at, "at")
 
@@ -182,17 +183,19 @@ class Contact(_Element):
 
 @dataclass(frozen=True)
 class Constraint(_Element):
-    """An expression kept at zero: of coordinates and t (holonomic), or linear in the rates (velocity level)."""
+    """An expression kept at zero: of coordinates and t (holonomic), or linear in the velocities (velocity level)."""
 
     expression: Raw
     name: str
 
     def resolved(self, values: Values, known: dict[Reference, str]) -> Expression:
         expression = values.law(self.expression, known, "constraint")
-        rates = [r for r in expression.references() if known.get(r) == "rate"]
-        for rate in rates:
-            if set(rates) & expression.derivative(rate).references():
-                raise Mistake(f"is not linear in the rate {rate}; only velocity-linear constraints have a mechanics.")
+        velocities = [r for r in expression.references() if known.get(r) == "velocity"]
+        for rate in velocities:
+            if set(velocities) & expression.derivative(rate).references():
+                raise Mistake(
+                    f"is not linear in the velocity {rate}; only velocity-linear constraints have a mechanics."
+                )
         if not any(r in known for r in expression.references()):
             raise Mistake("names no joint coordinate, so there is nothing to constrain.")
         return expression

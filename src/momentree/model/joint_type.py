@@ -1,6 +1,6 @@
 """What every joint is and may carry; the joints themselves are in joints.py.
 
-A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its rates u
+A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its velocities u
 move M with A u (`axes`, in the axes and at the origin of M), and what it does not let move are its `rows`, in the axes
 of F. `fit` finds the coordinates that come nearest to a given placement, for joints that close a loop.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from momentree.model.expressions.expression import Expression
 from momentree.model.values import Mistake, Raw, Values, check_later, checked, not_negative, plain
-from momentree.spatial import REST, ZERO, Axes, Force, Rotation, Scalar, Transform, Vector
+from momentree.spatial import REST, ZERO, Force, MotionSubspace, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name
 
@@ -28,14 +28,14 @@ STOPS = (1e4, 100.0)
 
 
 class Prescribed(NamedTuple):
-    """What a prescribed joint does at one time: its coordinates, rates, and the derivatives of the rates."""
+    """What a prescribed joint does at one time: its coordinates, velocities, and the derivatives of the velocities."""
 
     q: tuple[Scalar, ...]
     u: tuple[Scalar, ...]
     du: tuple[Scalar, ...]
 
 
-class Row(NamedTuple):
+class ConstraintRow(NamedTuple):
     """One direction that a joint does not let move: its name, and the force along it in the axes of F."""
 
     name: str
@@ -43,8 +43,8 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Joint:
-    """What every joint may carry, one value for each rate (a single value for joints of one freedom).
+class JointType:
+    """What every joint may carry, one value for each velocity (a single value for joints of one freedom).
 
     | field   | meaning                                                                                       |
     |---------|-----------------------------------------------------------------------------------------------|
@@ -52,12 +52,12 @@ class Joint:
     | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
     | damping | N s/m or N m s/rad                                                                            |
     | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
-    | stops   | (stiffness, damping) of what holds it there, one pair or one for each rate; `STOPS` unless given |
+    | stops   | (stiffness, damping) of what holds it there, one pair or one for each velocity; `STOPS` unless given |
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     units: ClassVar[tuple[str, ...]] = ()  # of the coordinates
-    rates: ClassVar[tuple[str, ...]] = ()  # the coordinate's name and a prime, or a name of its own
+    velocities: ClassVar[tuple[str, ...]] = ()  # the coordinate's name and a prime, or a name of its own
     axis_fields: ClassVar[tuple[str, ...]] = ()
 
     motion: Raw = dataclasses.field(default=None, kw_only=True)
@@ -77,19 +77,19 @@ class Joint:
         """X_FM at coordinates q."""
         raise NotImplementedError
 
-    def axes(self, q: Coordinates) -> Axes:
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
         """A(q): M moves with A u, in axes of M."""
         raise NotImplementedError
 
-    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+    def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
         """A' along the motion, component by component in axes of M: zero where the axes are fixed in M."""
-        return Axes([REST] * len(self.rates))
+        return MotionSubspace([REST] * len(self.velocities))
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         """The coordinates whose placement is nearest to a given one."""
         raise NotImplementedError
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         """What the joint does not let move: (6 - freedom) directions in axes of F, for the origin of M."""
         raise NotImplementedError
 
@@ -98,20 +98,20 @@ class Joint:
         return (0.0,) * len(self.coordinates)
 
     def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
-        """The coordinates after a step along the rates."""
+        """The coordinates after a step along the velocities."""
         return tuple(a + b for a, b in zip(q, step, strict=True))
 
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
         """The step that `integrate` needs from q to later."""
         return tuple(b - a for a, b in zip(q, later, strict=True))
 
-    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
-        """Time derivatives of the coordinates at rates u."""
+    def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        """Time derivatives of the coordinates at velocities u."""
         return tuple(u)
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
-        """Coordinates, rates and their derivatives, for motion laws with these values and time derivatives."""
-        return Prescribed(tuple(laws), tuple(rates), tuple(accelerations))
+    def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
+        """Coordinates, velocities and their derivatives, for motion laws with these values and time derivatives."""
+        return Prescribed(tuple(laws), tuple(velocities), tuple(accelerations))
 
     # --- what the user wrote ---------------------------------------------------------------------------------------
 
@@ -122,17 +122,17 @@ class Joint:
     @property
     def velocity_units(self) -> tuple[str, ...]:
         """The units that integrated velocities have: those of the coordinates, radians for the turning of a ball."""
-        if len(self.coordinates) == len(self.rates):
+        if len(self.coordinates) == len(self.velocities):
             return self.units
-        return ("m",) * (len(self.rates) - 3) + ("rad",) * 3
+        return ("m",) * (len(self.velocities) - 3) + ("rad",) * 3
 
     @property
     def freedom(self) -> int:
-        """How many rates are left to the dynamics; a prescribed joint has none."""
-        return 0 if self.motion is not None else len(self.rates)
+        """How many velocities are left to the dynamics; a prescribed joint has none."""
+        return 0 if self.motion is not None else len(self.velocities)
 
     def resolved(self, values: Values) -> Self:
-        """The same joint in numbers: unit axes, options as tuples with one value for each rate."""
+        """The same joint in numbers: unit axes, options as tuples with one value for each velocity."""
         axes = {name: values.axis(getattr(self, name), name) for name in self.axis_fields}
         motion = None
         if self.motion is not None:
@@ -155,11 +155,11 @@ class Joint:
             raw = getattr(self, name)
             if raw is None:
                 continue
-            if name != "damping" and len(self.coordinates) != len(self.rates):
+            if name != "damping" and len(self.coordinates) != len(self.velocities):
                 message = f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
                 raise Mistake(message, name)
             if name == "limits":
-                pairs = (raw,) if len(self.rates) == 1 else self._each(raw, name)
+                pairs = (raw,) if len(self.velocities) == 1 else self._each(raw, name)
                 options[name] = tuple(_limits(pair, values) for pair in pairs)
             elif name == "stops":
                 options[name] = tuple(_stop(pair, values) for pair in self._each_stop(raw))
@@ -173,32 +173,32 @@ class Joint:
         if "stops" in options and "limits" not in options:
             raise Mistake("has stops but no limits to stop at. Give limits=.", "stops")
         if "limits" in options:
-            options.setdefault("stops", (STOPS,) * len(self.rates))
+            options.setdefault("stops", (STOPS,) * len(self.velocities))
         return options
 
     def _each_stop(self, raw: Raw) -> tuple[Raw, ...]:
-        """A pair for each rate: one for all of them, or one for each."""
+        """A pair for each velocity: one for all of them, or one for each."""
         one = not isinstance(raw, tuple) or not any(isinstance(entry, tuple) for entry in raw)
-        return self._each((raw,) * len(self.rates) if one else raw, "stops")
+        return self._each((raw,) * len(self.velocities) if one else raw, "stops")
 
     def _each(self, raw: Raw, what: str) -> tuple[Raw, ...]:
-        count = len(self.rates)
+        count = len(self.velocities)
         if count == 0:
             raise Mistake(f"a {self.kind} joint does not move and takes no {what}.", what)
         entries = raw if isinstance(raw, tuple) else (raw,)
         if len(entries) != count:
             counted = f"{len(entries)} value{'s' * (len(entries) != 1)}"
-            message = f"{what} has {counted}; a {self.kind} joint takes {count}: {', '.join(self.rates)}."
+            message = f"{what} has {counted}; a {self.kind} joint takes {count}: {', '.join(self.velocities)}."
             raise Mistake(message, what)
         return entries
 
 
-def translations(*directions: Vector) -> tuple[Row, ...]:
-    return tuple(Row(f"translation along {axis_name(n)}", Force(n, ZERO)) for n in directions)
+def translations(*directions: Vector) -> tuple[ConstraintRow, ...]:
+    return tuple(ConstraintRow(f"translation along {axis_name(n)}", Force(n, ZERO)) for n in directions)
 
 
-def rotations(*directions: Vector) -> tuple[Row, ...]:
-    return tuple(Row(f"rotation about {axis_name(n)}", Force(ZERO, n)) for n in directions)
+def rotations(*directions: Vector) -> tuple[ConstraintRow, ...]:
+    return tuple(ConstraintRow(f"rotation about {axis_name(n)}", Force(ZERO, n)) for n in directions)
 
 
 def angle_about(n: Vector, R: Rotation) -> Scalar:
@@ -226,7 +226,7 @@ def _check_limits(low: float, high: float) -> None:
 
 def _stop(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise Mistake("stops are a pair (stiffness, damping), or one pair for each rate.", "stops")
+        raise Mistake("stops are a pair (stiffness, damping), or one pair for each velocity.", "stops")
     stiffness, damping = (values.scalar(one, "stops") for one in pair)
     checked(stiffness, lambda v: v > 0, "stops", "", "the stiffness must be positive")
     return stiffness, checked(damping, lambda v: v >= 0, "stops", "", "the damping may not be negative")

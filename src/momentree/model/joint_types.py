@@ -9,9 +9,17 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from momentree.model.joint_type import Coordinates, Joint, Prescribed, Row, angle_about, rotations, translations
+from momentree.model.joint_type import (
+    ConstraintRow,
+    Coordinates,
+    JointType,
+    Prescribed,
+    angle_about,
+    rotations,
+    translations,
+)
 from momentree.model.values import Mistake, Raw, Values, checked
-from momentree.spatial import REST, ZERO, Axes, Force, Motion, Scalar, Transform, Vector, X, Y, Z, turn
+from momentree.spatial import REST, ZERO, Force, Motion, MotionSubspace, Scalar, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import (
     cardan_acceleration,
     cardan_quaternion,
@@ -28,51 +36,51 @@ from momentree.spatial.vector import axis_name, normals
 
 
 @dataclass(frozen=True)
-class Revolute(Joint):
+class Revolute(JointType):
     """A hinge: M turns about an axis of F."""
 
-    coordinates, units, rates, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    coordinates, units, velocities, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
     axis: Raw = "z"
     offset: ClassVar[Scalar] = 0  # rad: of M in F where the angle is 0, if frames were chosen anew (joint_frames.py)
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.axis, q[0] + self.offset))
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(ZERO, self.axis)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(ZERO, self.axis)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return (angle_about(self.axis, X_FM.rotation) - self.offset,)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(X, Y, Z) + rotations(*normals(self.axis))
 
 
 @dataclass(frozen=True)
-class Prismatic(Joint):
+class Prismatic(JointType):
     """A slider: M moves along an axis of F without turning."""
 
-    coordinates, units, rates, axis_fields = ("slide",), ("m",), ("slide'",), ("axis",)
+    coordinates, units, velocities, axis_fields = ("slide",), ("m",), ("slide'",), ("axis",)
     axis: Raw = "z"
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(offset=self.axis * q[0])
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(self.axis, ZERO)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(self.axis, ZERO)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return (self.axis @ X_FM.offset,)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(*normals(self.axis)) + rotations(X, Y, Z)
 
 
 @dataclass(frozen=True)
-class Screw(Joint):
+class Screw(JointType):
     """A nut on a screw: M turns about an axis of F and advances by `pitch` (m) at each turn."""
 
-    coordinates, units, rates, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    coordinates, units, velocities, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
     axis: Raw = "z"
     pitch: Raw = None
 
@@ -89,45 +97,45 @@ class Screw(Joint):
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.axis, q[0]), self.axis * (self.advance * q[0]))
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(self.axis * self.advance, self.axis)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(self.axis * self.advance, self.axis)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         # from the advance, which counts full turns; the rotation alone does not
         return ((self.axis @ X_FM.offset) / self.advance,)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         n = self.axis
-        thread = Row(f"thread along {axis_name(n)}", Force(n * (-1 / self.advance), n))
+        thread = ConstraintRow(f"thread along {axis_name(n)}", Force(n * (-1 / self.advance), n))
         return translations(*normals(n)) + rotations(*normals(n)) + (thread,)
 
 
 @dataclass(frozen=True)
-class Cylindrical(Joint):
+class Cylindrical(JointType):
     """M slides along an axis of F and turns about it."""
 
-    coordinates, units, rates = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
+    coordinates, units, velocities = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
     axis_fields = ("axis",)
     axis: Raw = "z"
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.axis, q[1]), self.axis * q[0])
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(self.axis, ZERO), Motion(ZERO, self.axis)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(self.axis, ZERO), Motion(ZERO, self.axis)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return self.axis @ X_FM.offset, angle_about(self.axis, X_FM.rotation)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(*normals(self.axis)) + rotations(*normals(self.axis))
 
 
 @dataclass(frozen=True)
-class PinSlot(Joint):
+class PinSlot(JointType):
     """A pin in a slot: M slides along one axis of F and turns about another."""
 
-    coordinates, units, rates = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
+    coordinates, units, velocities = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
     axis_fields = ("slot", "pin")
     slot: Raw = "x"
     pin: Raw = "z"
@@ -135,25 +143,25 @@ class PinSlot(Joint):
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.pin, q[1]), self.slot * q[0])
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(turn(self.pin, q[1]).T @ self.slot, ZERO), Motion(ZERO, self.pin)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(turn(self.pin, q[1]).T @ self.slot, ZERO), Motion(ZERO, self.pin)])
 
-    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+    def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
         along = turn(self.pin, q[1]).T @ self.slot
-        return Axes([Motion(along.cross(self.pin) * u[1], ZERO), REST])
+        return MotionSubspace([Motion(along.cross(self.pin) * u[1], ZERO), REST])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return self.slot @ X_FM.offset, angle_about(self.pin, X_FM.rotation)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(*normals(self.slot)) + rotations(*normals(self.pin))
 
 
 @dataclass(frozen=True)
-class Universal(Joint):
+class Universal(JointType):
     """A Cardan joint: M turns about the second axis, which F carries along as it turns it about the first."""
 
-    coordinates, units, rates = ("angle1", "angle2"), ("rad", "rad"), ("angle1'", "angle2'")
+    coordinates, units, velocities = ("angle1", "angle2"), ("rad", "rad"), ("angle1'", "angle2'")
     axis_fields = ("first", "second")
     first: Raw = "x"
     second: Raw = "y"
@@ -167,12 +175,12 @@ class Universal(Joint):
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.first, q[0]) @ turn(self.second, q[1]))
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(ZERO, turn(self.second, q[1]).T @ self.first), Motion(ZERO, self.second)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(ZERO, turn(self.second, q[1]).T @ self.first), Motion(ZERO, self.second)])
 
-    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+    def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
         about = turn(self.second, q[1]).T @ self.first
-        return Axes([Motion(ZERO, about.cross(self.second) * u[1]), REST])
+        return MotionSubspace([Motion(ZERO, about.cross(self.second) * u[1]), REST])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         a, b = self.first, self.second
@@ -180,28 +188,28 @@ class Universal(Joint):
         angle1 = atan2(a @ b.cross(carried), b @ carried - (a @ b) * (a @ carried))
         return angle1, angle_about(b, turn(a, angle1).T @ X_FM.rotation)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         blocked = self.first.cross(turn(self.first, q[0]) @ self.second)
-        return (*translations(X, Y, Z), Row("rotation across both axes", Force(ZERO, blocked / blocked.norm)))
+        return (*translations(X, Y, Z), ConstraintRow("rotation across both axes", Force(ZERO, blocked / blocked.norm)))
 
 
 @dataclass(frozen=True)
-class Spherical(Joint):
-    """A ball: coordinates a unit quaternion (x, y, z, w), rates the angular velocity in axes of M."""
+class Spherical(JointType):
+    """A ball: coordinates a unit quaternion (x, y, z, w), velocities the angular velocity in axes of M."""
 
     coordinates, units = ("qx", "qy", "qz", "qw"), ("1",) * 4
-    rates = ("wx", "wy", "wz")
+    velocities = ("wx", "wy", "wz")
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(quaternion_rotation(tuple(q)))
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(ZERO, axis) for axis in (X, Y, Z)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(ZERO, axis) for axis in (X, Y, Z)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return rotation_quaternion(X_FM.rotation)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(X, Y, Z)
 
     def reference(self) -> tuple[Scalar, ...]:
@@ -214,24 +222,24 @@ class Spherical(Joint):
         x, y, z, w = q
         return tuple(rotation_vector(quaternion_rotation(quaternion_product((-x, -y, -z, w), tuple(later)))))
 
-    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+    def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return tuple(e / 2 for e in quaternion_product(tuple(q), (*u, 0)))
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
+    def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
         _, b, c = laws
-        w, dw = cardan_rate(b, c, tuple(rates)), cardan_acceleration(b, c, tuple(rates), tuple(accelerations))
+        w, dw = cardan_rate(b, c, tuple(velocities)), cardan_acceleration(b, c, tuple(velocities), tuple(accelerations))
         return Prescribed(cardan_quaternion(*laws), tuple(w), tuple(dw))
 
 
 @dataclass(frozen=True)
-class Planar(Joint):
+class Planar(JointType):
     """M moves in a plane of F and turns about its normal.
 
     The coordinates are named for the axes they run along: a plane with normal "x" has y, z and angle.
     """
 
     coordinates, units = ("slide1", "slide2", "angle"), ("m", "m", "rad")
-    rates = ("slide1'", "slide2'", "angle'")
+    velocities = ("slide1'", "slide2'", "angle'")
     axis_fields = ("normal",)
     normal: Raw = "z"
 
@@ -241,47 +249,47 @@ class Planar(Joint):
         if isinstance(self.normal, str) and self.normal in plane:
             names = (*plane[self.normal], "angle")
             object.__setattr__(self, "coordinates", names)
-            object.__setattr__(self, "rates", tuple(f"{name}'" for name in names))
+            object.__setattr__(self, "velocities", tuple(f"{name}'" for name in names))
 
     def placement(self, q: Coordinates) -> Transform:
         n1, n2 = normals(self.normal)
         return Transform(turn(self.normal, q[2]), n1 * q[0] + n2 * q[1])
 
-    def axes(self, q: Coordinates) -> Axes:
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
         R_MF = turn(self.normal, q[2]).T
-        return Axes([*(Motion(R_MF @ n, ZERO) for n in normals(self.normal)), Motion(ZERO, self.normal)])
+        return MotionSubspace([*(Motion(R_MF @ n, ZERO) for n in normals(self.normal)), Motion(ZERO, self.normal)])
 
-    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+    def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
         R_MF = turn(self.normal, q[2]).T
         turning = [Motion((R_MF @ n).cross(self.normal) * u[2], ZERO) for n in normals(self.normal)]
-        return Axes([*turning, REST])
+        return MotionSubspace([*turning, REST])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         n1, n2 = normals(self.normal)
         return n1 @ X_FM.offset, n2 @ X_FM.offset, angle_about(self.normal, X_FM.rotation)
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(self.normal) + rotations(*normals(self.normal))
 
 
 @dataclass(frozen=True)
-class Free(Joint):
-    """No connection: coordinates position in F and unit quaternion, rates the velocity of M in axes of M."""
+class Free(JointType):
+    """No connection: coordinates position in F and unit quaternion, velocities the velocity of M in axes of M."""
 
     coordinates = ("x", "y", "z", "qx", "qy", "qz", "qw")
     units = ("m", "m", "m", "1", "1", "1", "1")
-    rates = ("vx", "vy", "vz", "wx", "wy", "wz")
+    velocities = ("vx", "vy", "vz", "wx", "wy", "wz")
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(quaternion_rotation(tuple(q[3:])), Vector(*q[:3]))
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([Motion(axis, ZERO) for axis in (X, Y, Z)] + [Motion(ZERO, axis) for axis in (X, Y, Z)])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([Motion(axis, ZERO) for axis in (X, Y, Z)] + [Motion(ZERO, axis) for axis in (X, Y, Z)])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return (*X_FM.offset, *rotation_quaternion(X_FM.rotation))
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return ()
 
     def reference(self) -> tuple[Scalar, ...]:
@@ -294,36 +302,36 @@ class Free(Joint):
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
         return (*self.placement(q).inverse().point(Vector(*later[:3])), *Spherical().difference(q[3:], later[3:]))
 
-    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+    def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         v = quaternion_rotation(tuple(q[3:])) @ Vector(*u[:3])
-        return (*v, *Spherical().coordinate_rates(q[3:], u[3:]))
+        return (*v, *Spherical().coordinate_derivatives(q[3:], u[3:]))
 
-    def prescribed(self, laws: Coordinates, rates: Coordinates, accelerations: Coordinates) -> Prescribed:
-        q, w, dw = Spherical().prescribed(laws[3:], rates[3:], accelerations[3:])
+    def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
+        q, w, dw = Spherical().prescribed(laws[3:], velocities[3:], accelerations[3:])
         R = quaternion_rotation(q).T
-        v = R @ Vector(*rates[:3])
+        v = R @ Vector(*velocities[:3])
         dv = R @ Vector(*accelerations[:3]) - Vector(*w).cross(v)
         return Prescribed((*laws[:3], *q), (*v, *w), (*dv, *dw))
 
 
 @dataclass(frozen=True)
-class Fixed(Joint):
+class Fixed(JointType):
     """A weld: M coincides with F."""
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform()
 
-    def axes(self, q: Coordinates) -> Axes:
-        return Axes([])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        return MotionSubspace([])
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
         return ()
 
-    def rows(self, q: Coordinates) -> tuple[Row, ...]:
+    def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
         return translations(X, Y, Z) + rotations(X, Y, Z)
 
 
-JOINTS: dict[str, type[Joint]] = {
+JOINTS: dict[str, type[JointType]] = {
     joint.__name__: joint
     for joint in (Revolute, Prismatic, Screw, Cylindrical, PinSlot, Universal, Spherical, Planar, Free, Fixed)
 }

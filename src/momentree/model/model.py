@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.errors import ModelError, Problem
 from momentree.model.bodies import Body, Shape
-from momentree.model.elements import Connection, Constraint, Contact, Latch, PointForce, Split, Spring, Torque
+from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.start import Start
 from momentree.model.values import Raw, plain
 
@@ -62,7 +62,7 @@ class Model:
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
-    joints: list[Connection] = field(default_factory=list, init=False)
+    joints: list[Joint] = field(default_factory=list, init=False)
     torques: list[Torque] = field(default_factory=list, init=False)
     latches: list[Latch] = field(default_factory=list, init=False)
     forces: list[PointForce] = field(default_factory=list, init=False)
@@ -100,22 +100,22 @@ class Model:
         self.bodies.append(Body(name, shape, mass, com, inertia, about, massless, inertia_check))
         return self.bodies[-1]
 
-    def joint(self, name: str, joint: Joint, first: Any, second: Any) -> Connection:
+    def joint(self, name: str, type: JointType, first: Any, second: Any) -> Joint:
         """Connect a frame of one body with a frame of another; a body stands for its own frame.
 
         The joint's coordinates move the second frame as seen from the first. Joints that close loops are found.
         """
-        self.joints.append(Connection(name, joint, as_frame(first), as_frame(second)))
+        self.joints.append(Joint(name, type, as_frame(first), as_frame(second)))
         return self.joints[-1]
 
     # --- what drives and hinders it --------------------------------------------------------------------------------
 
-    def torque(self, joint: Connection | str, law: Any) -> Torque:
-        """A force or torque along the rates of a joint: one law, or one for each rate."""
+    def torque(self, joint: Joint | str, law: Any) -> Torque:
+        """A force or torque along the velocities of a joint: one law, or one for each velocity."""
         self.torques.append(Torque(_name(joint), law))
         return self.torques[-1]
 
-    def latch(self, joint: Connection | str, at: Any) -> Latch:
+    def latch(self, joint: Joint | str, at: Any) -> Latch:
         """A joint that locks when its coordinate arrives at a value (m or rad), as the hinges of a solar array do."""
         self.latches.append(Latch(_name(joint), at))
         return self.latches[-1]
@@ -138,17 +138,17 @@ class Model:
         return self.contacts[-1]
 
     def constrain(self, expression: Any, name: str = "") -> Constraint:
-        """Keep an expression at zero: of coordinates (holonomic), or linear in rates (nonholonomic)."""
+        """Keep an expression at zero: of coordinates (holonomic), or linear in velocities (nonholonomic)."""
         self.constraints.append(Constraint(plain(expression), name or f"constraint {len(self.constraints) + 1}"))
         return self.constraints[-1]
 
     # --- how its loops are opened ----------------------------------------------------------------------------------
 
-    def cut(self, joint: Connection | str) -> None:
+    def cut(self, joint: Joint | str) -> None:
         """Open a loop at this joint; otherwise the freest joint of each loop is chosen."""
         self.cuts.append(_name(joint))
 
-    def split(self, body: Body | str, joint: Connection | str, share: Any = 0.5) -> None:
+    def split(self, body: Body | str, joint: Joint | str, share: Any = 0.5) -> None:
         """Open a loop inside a body (Ivanov 2022): the joint then holds an image with this share of its inertia."""
         self.splits.append(Split(_name(body), _name(joint), share))
 
@@ -157,7 +157,7 @@ class Model:
     def start_at(
         self,
         coordinates: Any = None,
-        rates: Any = None,
+        velocities: Any = None,
         guess: Any = None,
         t: Any = 0,
         t_end: Any = None,
@@ -167,7 +167,7 @@ class Model:
 
         A motion that is `stiff` is simulated by the integrator for such, unless another is asked for.
         """
-        self.start = Start(coordinates or {}, rates or {}, guess or {}, t, t_end, stiff)
+        self.start = Start(coordinates or {}, velocities or {}, guess or {}, t, t_end, stiff)
         return self.start
 
     # --- onwards ---------------------------------------------------------------------------------------------------

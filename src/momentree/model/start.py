@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from momentree.errors import suggestion
-from momentree.model.elements import Connection
+from momentree.model.elements import Joint
 from momentree.model.values import Mistake, Raw, Values, plain
 
 Entries = dict[str, Raw]
-ENTRIES = ("coordinates", "rates", "guess")
+ENTRIES = ("coordinates", "velocities", "guess")
 
 
 @dataclass(frozen=True)
 class Start:
     """The start of a model's motion; what is not said follows from the loops, or is zero.
 
-    Keys are joints, "hull", or one coordinate or rate of theirs, "hull.z".
+    Keys are joints, "hull", or one coordinate or velocity of theirs, "hull.z".
 
     | field       | meaning                                                             |
     |-------------|---------------------------------------------------------------------|
     | coordinates | m, rad, of joints: one, or a list of all that the joint has         |
-    | rates       | m/s, rad/s, likewise                                                |
+    | velocities       | m/s, rad/s, likewise                                                |
     | guess       | coordinates near which to close the loops: they choose the branch   |
     | t           | s, the time of the start                                            |
     | t_end       | s, until when to simulate; None: whoever simulates says it          |
@@ -31,7 +31,7 @@ class Start:
     """
 
     coordinates: Entries = field(default_factory=dict)
-    rates: Entries = field(default_factory=dict)
+    velocities: Entries = field(default_factory=dict)
     guess: Entries = field(default_factory=dict)
     t: Raw = 0
     t_end: Raw = None
@@ -46,7 +46,7 @@ class Start:
             object.__setattr__(self, name, plain(getattr(self, name)))
 
     def numbers(self, values: Values) -> dict[str, dict[str, Any]]:
-        """Coordinates, rates and guess in floats."""
+        """Coordinates, velocities and guess in floats."""
         return {name: {key: _floats(raw, values, key) for key, raw in getattr(self, name).items()} for name in ENTRIES}
 
     def times(self, values: Values) -> tuple[float, float | None]:
@@ -64,19 +64,18 @@ class Start:
 
 
 def joint_of(key: str, joints: Collection[str]) -> tuple[str, str]:
-    """The joint that a key names, and the coordinate or rate of it, "" for all: "hull.z" -> "hull", "z"."""
+    """The joint that a key names, and the coordinate or velocity of it, "" for all: "hull.z" -> "hull", "z"."""
     name, component = key.rstrip("'"), ""
     if name not in joints:
         name, _, component = key.partition(".")
     return name, component.rstrip("'")
 
 
-def check_entry(key: str, raw: Raw, what: str, connection: Connection, component: str, values: Values) -> None:
-    """Whether a joint has what an entry of coordinates, rates or guess says of it."""
-    joint = connection.joint
-    if joint.motion is not None:
-        raise Mistake(f"joint '{connection.name}' moves as prescribed; choose the time t instead.")
-    names = [name.rstrip("'") for name in (joint.rates if what == "rates" else joint.coordinates)]
+def check_entry(key: str, raw: Raw, what: str, joint: Joint, component: str, values: Values) -> None:
+    """Whether a joint has what an entry of coordinates, velocities or guess says of it."""
+    if joint.type.motion is not None:
+        raise Mistake(f"joint '{joint.name}' moves as prescribed; choose the time t instead.")
+    names = [name.rstrip("'") for name in (joint.type.velocities if what == "velocities" else joint.type.coordinates)]
     if component and component not in names:
         raise Mistake(f"'{key}': the joint has no '{component}'.{suggestion(component, names)}")
     if isinstance(raw, Mapping):

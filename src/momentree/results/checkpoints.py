@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import printable, reason_of, write_whole
 from momentree.results.folder_lock import Lock
-from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
+from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 
 FORMAT, UNCHECKED = 2, 1  # of the manifest; earlier versions gave it no sum
 MANIFEST = "manifest.json"
@@ -59,7 +59,7 @@ class Manifest:
     model: str
     free: tuple[str, ...]
     settings: Mapping[str, Setting]
-    meters: tuple[Meter, ...]
+    work_terms: tuple[WorkTerm, ...]
     t: float
     q: tuple[float, ...]
     v: tuple[float, ...]
@@ -81,8 +81,15 @@ class Manifest:
             raise ValueError("another format")
         if form == FORMAT and text[-length:] != _sum_entry(text[:-length]):
             raise ValueError("another sum")
-        data["meters"] = tuple(Meter(**meter) for meter in data["meters"])
+        work_terms = data.pop("meters", None) or data.pop("work_terms", ())  # `meters` in earlier versions
+        data["work_terms"] = tuple(WorkTerm(**work_term) for work_term in work_terms)
+        data["settings"] = current_settings(data["settings"])
         return cls(**{**data, **{name: tuple(data[name]) for name in ("free", "q", "v")}})
+
+
+def current_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Settings by the names that they have now; earlier versions said `closure` for `stabilization`."""
+    return {"stabilization" if name == "closure" else name: value for name, value in settings.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 | measure                                              | limit                                         |
 |------------------------------------------------------|-----------------------------------------------|
-| gap, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
-| velocity of a gap, by size and by the fastest rate    | the same                                      |
+| closure error, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
+| velocity of a closure error, by size and by the fastest velocity    | the same                                      |
 | imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
 |                                                       | and round-off of the largest energy            |
 """
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, row_names
+from momentree.assembly.configuration import Array, constraint_names
 from momentree.assembly.samples import Samples
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
 
-GAP, GAP_BY_TOLERANCE = 1e-6, 100.0
+CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE = 1e-6, 100.0
 IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
 ROUND_OFF = 1e-12
 RTOL = 1e-8  # of a simulation that has none
@@ -46,20 +46,22 @@ def tolerance(run: Run) -> float:
 
 
 def _opened(run: Run) -> Iterator[str]:
-    if not len(run.t) or not (run.mechanism.loops or run.mechanism.closures):
+    if not len(run.t) or not (run.mechanism.loops or run.mechanism.constraints):
         return
-    limit = max(GAP, GAP_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size)
+    limit = max(
+        CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size
+    )
     size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
-    gaps, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
+    closure_errors, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
     for what, unit, relative, measure in (
-        ("gap", "m or rad", gaps, run.closure),
-        ("velocity", "m/s or rad/s", velocities, run.closure_rate),
+        ("closure error", "m or rad", closure_errors, run.closure_error),
+        ("velocity", "m/s or rad/s", velocities, run.closure_velocity),
     ):
         worst = _worst(relative.max(axis=1))
         if not relative[worst].max() <= limit:
             yield (
                 f"{_culprit(run, worst, what)} opens: {what} {measure[worst]:.3g} {unit} at t = {run.t[worst]:g} s, "
-                f'more than {limit:.1e} of its size. Use closure="project" or a smaller rtol.'
+                f'more than {limit:.1e} of its size. Use stabilization="project" or a smaller rtol.'
             )
             return  # what opens also moves
 
@@ -69,8 +71,8 @@ def _culprit(run: Run, index: int, what: str) -> str:
     part = slice(index, index + 1)
     with np.errstate(all="ignore"):
         at = Samples(run.mechanism, run.q[part], run.v[part], run.t[part])
-        rows = np.abs(at.gaps() if what == "gap" else at.velocities())[0]
-    return f"'{row_names(run.mechanism, on_rates=what != 'gap')[_worst(rows)]}'"
+        rows = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
+    return f"'{constraint_names(run.mechanism, on_velocities=what != 'closure_error')[_worst(rows)]}'"
 
 
 def _out_of_balance(run: Run) -> Iterator[str]:

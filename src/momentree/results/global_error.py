@@ -63,10 +63,10 @@ def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
     count = min(len(asked), len(chosen))
     pairs = ((found.q, run.q), (found.v, run.v))
     q, v = (np.abs(a[asked[:count]] - b[chosen[:count]]).max(axis=0, initial=0.0) * share for a, b in pairs)
-    names = simulation.system.mechanism.coordinates, simulation.system.mechanism.rates
+    names = simulation.system.mechanism.coordinates, simulation.system.mechanism.velocities
     named = zip(names, (q, v), strict=True)
     coordinates, velocities = ({str(name): float(x) for name, x in zip(*both, strict=True)} for both in named)
-    units = [unit for body in run.mechanism.bodies if not body.laws for unit in body.connection.joint.units]
+    units = [unit for body in run.mechanism.bodies if not body.laws for unit in body.joint.type.units]
     sizes = {"m": 0.0, "rad": 0.0, "1": 0.0}
     for unit, x in zip(units, q, strict=True):
         sizes[unit] = max(sizes[unit], float(x))
@@ -83,12 +83,18 @@ def finer(settings: Settings) -> tuple[Settings, str, float]:
     rtol = max(TIGHTER * settings.rtol, TIGHTEST)
     atol = None if settings.atol is None else settings.atol * rtol / settings.rtol
     by, formulation = f"rtol {rtol:g} instead of {settings.rtol:g}", settings.formulation
-    closure = settings.closure
+    stabilization = settings.stabilization
     if rtol > settings.rtol / 2:
         formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
-        closure = closure if closure in FORMULATIONS[formulation].holds else "project"
+        stabilization = stabilization if stabilization in FORMULATIONS[formulation].holds else "project"
         by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
-    more: dict[str, Any] = {"rtol": rtol, "atol": atol, "formulation": formulation, "closure": closure, "verify": False}
+    more: dict[str, Any] = {
+        "rtol": rtol,
+        "atol": atol,
+        "formulation": formulation,
+        "stabilization": stabilization,
+        "verify": False,
+    }
     return dataclasses.replace(settings, **more), by, 1.0
 
 
@@ -100,4 +106,4 @@ def _sampled(simulation: Simulation, settings: Settings, times: Array) -> Block:
     settings = dataclasses.replace(settings, t_end=float(times[-1]))
     other = type(simulation)(system, simulation.start, settings, {}, times)
     blocks = list(iter(other.advance, None))
-    return Block.joined(blocks, system.nq, system.nv, len(other.meters))
+    return Block.joined(blocks, system.nq, system.nv, len(other.work_terms))

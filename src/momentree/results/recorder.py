@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 SECONDS = 1.0  # of computing after which samples are written, or
 SAMPLES = 200_000  # so many of them
 Where = str | os.PathLike[str]
-Progress = Callable[[float, float], None]  # called with the time (s) and the largest gap (m, rad) after each block
+Progress = Callable[
+    [float, float], None
+]  # called with the time (s) and the largest closure error (m, rad) after each block
 
 
 def record(simulation: Simulation, path: Where | None = None, progress: Progress | bool | None = None) -> Run:
@@ -47,7 +49,7 @@ def record(simulation: Simulation, path: Where | None = None, progress: Progress
     | argument | meaning                                                                                        |
     |----------|------------------------------------------------------------------------------------------------|
     | path     | run.nc: written at the end, kept in run.nc.parts until then                                    |
-    | progress | None: a bar on a terminal, once it takes more than a moment; False: none; or called with (t, gap) |
+    | progress | None: a bar on a terminal, once it takes more than a moment; False: none; or called with (t, closure error) |
 
     Ctrl-C ends it after the block that is being computed; the run then says "interrupted", and keeps what there is.
     """
@@ -82,7 +84,7 @@ def _manifest(simulation: Simulation) -> Manifest:
     from momentree import __version__
 
     system, start = simulation.system, simulation.start
-    made_with = (dict(simulation.settings), tuple(simulation.meters))
+    made_with = (dict(simulation.settings), tuple(simulation.work_terms))
     q, v = (tuple(float(x) for x in values) for values in (start.q, start.v))
     about = (*made_with, float(start.t), q, v, __version__, getattr(system, "code", None))
     return Manifest(text_of(system), system.mechanism.free, *about)
@@ -236,7 +238,7 @@ class _Recording:
         checkpoint, statistics = self.after
         told = self.parts.manifest
         pending = self.blocks[len(self.blocks) - self.pending :]
-        block = Block.joined(pending, len(told.q), len(told.v), len(told.meters))
+        block = Block.joined(pending, len(told.q), len(told.v), len(told.work_terms))
         try:
             self.parts.append(Chunk(block, checkpoint, statistics, final))
         except OSError as error:
@@ -281,18 +283,18 @@ class _Recording:
         """What is called after each block."""
         if callable(self.progress):
             told = self.progress
-            yield lambda recording: told(recording._t, recording.gap())
+            yield lambda recording: told(recording._t, recording.closure_error())
             return
         from momentree.look.progress import bar
 
         with bar(self.simulation.t_start, self.simulation.t_end, self.progress) as show:
-            yield lambda recording: show(recording._t, recording.gap)
+            yield lambda recording: show(recording._t, recording.closure_error)
 
-    def gap(self) -> float:
-        """The largest gap now (m, rad)."""
+    def closure_error(self) -> float:
+        """The largest closure error now (m, rad)."""
         last = self.blocks[-1]
         with np.errstate(all="ignore"):
-            found = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).gaps()
+            found = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).closure_errors()
         return float(np.abs(found).max(initial=0.0))
 
 
@@ -303,10 +305,10 @@ def how_to_continue(path: Path) -> str:
 
 def _run_of(simulation: Simulation, blocks: list[Block], end: End | None, statistics: Statistics | None = None) -> Run:
     """A run of these blocks; without an end, it was interrupted."""
-    system, meters = simulation.system, tuple(simulation.meters)
-    samples = Block.joined(blocks, system.nq, system.nv, len(meters))
+    system, work_terms = simulation.system, tuple(simulation.work_terms)
+    samples = Block.joined(blocks, system.nq, system.nv, len(work_terms))
     t = float(samples.t[-1]) if len(samples) else float(simulation.t_start)
-    told = (meters, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
+    told = (work_terms, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
     return Run.of(system, samples, *told)
 
 

@@ -17,7 +17,7 @@ from momentree.assembly.state import State
 from momentree.errors import MomentreeError, suggestion
 from momentree.files import dumps, loads
 from momentree.model.model import as_frame
-from momentree.simulate.blocks import Block, End, Meter, Setting, Statistics
+from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latched
 from momentree.structure.locked_joints import left_free, locked
 
@@ -82,7 +82,7 @@ class Account:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A motion over time: `run["A"]` is a joint's coordinate, `run.rate("A")` its rate, `run.energy` the account.
+    """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` the account.
 
     | field      | meaning                                                          |
     |------------|------------------------------------------------------------------|
@@ -97,7 +97,7 @@ class Run:
     """
 
     samples: Block = field(repr=False)
-    meters: tuple[Meter, ...]
+    work_terms: tuple[WorkTerm, ...]
     settings: Mapping[str, Setting]
     statistics: Statistics
     end: End
@@ -117,7 +117,7 @@ class Run:
 
     @property
     def v(self) -> Array:
-        """Rates of the tree (m/s, rad/s), k x nv."""
+        """Velocities of the tree (m/s, rad/s), k x nv."""
         return self.samples.v
 
     @property
@@ -147,16 +147,16 @@ class Run:
         known = self._known(joint)
         found = self._each(lambda samples: samples.coordinates_of(known))
         place = self.mechanism.by_joint[known]
-        if place.connection is not None and place in self.mechanism.loops:
-            for i, unit in enumerate(place.connection.joint.units):
+        if place.joint is not None and place in self.mechanism.loops:
+            for i, unit in enumerate(place.joint.type.units):
                 if unit == "rad":
                     found[:, i] = np.unwrap(found[:, i])
         return _single(found)
 
-    def rate(self, joint: str) -> Array:
-        """The rates of any joint over time: k, or k x n."""
+    def velocity(self, joint: str) -> Array:
+        """The velocities of any joint over time: k, or k x n."""
         known = self._known(joint)
-        return _single(self._each(lambda samples: samples.rates_of(known)))
+        return _single(self._each(lambda samples: samples.velocities_of(known)))
 
     def position(self, frame: Any) -> Array:
         """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
@@ -177,8 +177,8 @@ class Run:
         undetermined, and the shortest multipliers of each loop are taken (docs/results.md).
         """
         known = self._known(joint)
-        if self.mechanism.closures:
-            names = ", ".join(f"'{closure.name}'" for closure in self.mechanism.closures)
+        if self.mechanism.constraints:
+            names = ", ".join(f"'{constraint.name}'" for constraint in self.mechanism.constraints)
             message = f"reactions are not computed under the constraints {names}"
             raise MomentreeError(f"joint '{known}': {message}. Use joints instead.")
         found = np.empty((len(self.t), 6))
@@ -188,7 +188,7 @@ class Run:
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
-        touches = {touch.name: touch for touch in self.mechanism.contacts}
+        touches = {contact.name: contact for contact in self.mechanism.contacts}
         if contact not in touches:
             raise MomentreeError(f"there is no contact '{contact}'.{suggestion(contact, touches)}")
         return self._each(lambda samples: samples.contact_force(touches[contact]))
@@ -202,18 +202,18 @@ class Run:
         return self._account(parts[:, 0], parts[:, 1])
 
     @cached_property
-    def closure(self) -> Array:
-        """The largest gap of any loop or holonomic constraint (m, rad), k."""
+    def closure_error(self) -> Array:
+        """The largest closure error of any loop or holonomic constraint (m, rad), k."""
         return self.openings[:, :2].max(axis=1)
 
     @cached_property
-    def closure_rate(self) -> Array:
+    def closure_velocity(self) -> Array:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s), k."""
         return self.openings[:, 2:].max(axis=1)
 
     @cached_property
     def openings(self) -> Array:
-        """The largest gap in m, gap in rad, and velocities of both, of loops and constraints; k x 4."""
+        """The largest closure error in m, closure error in rad, and velocities of both, of loops and constraints; k x 4."""
         return self._each(lambda samples: samples.openings())
 
     @cached_property
@@ -232,7 +232,7 @@ class Run:
 
     @cached_property
     def data(self) -> xarray.Dataset:
-        """Everything with names and units: dims time, coordinate, rate, meter (docs/results.md)."""
+        """Everything with names and units: dims time, coordinate, velocity, meter (docs/results.md)."""
         from momentree.results.run_files import dataset
 
         return dataset(self)
@@ -261,7 +261,7 @@ class Run:
         cls,
         system: System,
         samples: Block,
-        meters: tuple[Meter, ...],
+        work_terms: tuple[WorkTerm, ...],
         settings: Mapping[str, Setting],
         statistics: Statistics,
         end: End,
@@ -269,7 +269,7 @@ class Run:
         """The run of a system at hand."""
         from momentree import __version__
 
-        told = (meters, dict(settings), statistics, end, text_of(system))
+        told = (work_terms, dict(settings), statistics, end, text_of(system))
         run = cls(samples, *told, system.mechanism.free, __version__)
         vars(run)["system"] = system
         return run
@@ -280,7 +280,7 @@ class Run:
         return self
 
     def _account(self, kinetic: Array, potential: Array) -> Account:
-        names = unlike([meter.name for meter in self.meters])
+        names = unlike([work_term.name for work_term in self.work_terms])
         return Account(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
 
     def _each(
@@ -288,7 +288,7 @@ class Run:
     ) -> Array:
         """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
 
-        Joints that are `held` do not count as free: their coordinates and rates are left out.
+        Joints that are `held` do not count as free: their coordinates and velocities are left out.
         """
         mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
         parts = in_batches(len(t)) or [slice(0, 0)]
@@ -296,8 +296,8 @@ class Run:
             if not held and len(t) == len(self.t) and len(parts) == 1:
                 return measure(self._all)
             if held:
-                coordinates, rates = left_free(mechanism, held)
-                mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, rates]
+                coordinates, velocities = left_free(mechanism, held)
+                mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, velocities]
             return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
 
     @cached_property

@@ -17,12 +17,12 @@ import numpy as np
 
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import printable, reason_of, source, write_whole
-from momentree.results.checkpoints import folder_of, read_parts
+from momentree.results.checkpoints import current_settings, folder_of, read_parts
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
 from momentree.results.run import Run, RunError, RunWarning
 from momentree.results.separate_reader import fresh_copy
-from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
 
 if TYPE_CHECKING:
     import xarray
@@ -33,7 +33,15 @@ WHERE = "SHA-256, in the last line of the file"  # as the file itself says
 RESTORE = "Restore it from a copy, or compute it again."
 CUT_SHORT = "is damaged: its checksum (SHA-256) is not there. It was cut short, or changed by another program."
 UNNOTICED = "has no checksum, as files of earlier versions: damage would not be noticed. Save it again."
-MEASURED = {"kinetic": "J", "potential": "J", "balance": "J", "closure": "m or rad", "closure_rate": "m/s or rad/s"}
+MEASURED = {"kinetic": "J", "potential": "J", "balance": "J"}
+MEASURED |= {"closure_error": "m or rad", "closure_velocity": "m/s or rad/s"}
+EARLIER = {
+    "closure": "closure_error",
+    "closure_rate": "closure_velocity",
+    "rate": "velocity",
+    "rate_unit": "velocity_unit",
+}
+EARLIER |= {"meter": "work_term", "meter_kind": "work_term_kind"}  # what earlier versions called them
 
 
 def dataset(run: Run) -> xarray.Dataset:
@@ -41,32 +49,32 @@ def dataset(run: Run) -> xarray.Dataset:
 
     | variable                       | dims             | unit                             |
     |--------------------------------|------------------|----------------------------------|
-    | q, v                           | time, coordinate; time, rate | `coordinate_unit`, `rate_unit` |
-    | work                           | time, meter      | J                                |
+    | q, v                           | time, coordinate; time, velocity | `coordinate_unit`, `velocity_unit` |
+    | work                           | time, work_term  | J                                |
     | kinetic, potential, balance    | time             | J                                |
-    | closure, closure_rate          | time             | m or rad; m/s or rad/s           |
+    | closure_error, closure_velocity | time             | m or rad; m/s or rad/s           |
     """
     import xarray
 
-    moving = [body.connection for body in run.mechanism.bodies if not body.laws]
-    units = [unit for connection in moving for unit in connection.joint.units]
-    speeds = [f"{unit}/s" for connection in moving for unit in connection.joint.velocity_units]
+    moving = [body.joint for body in run.mechanism.bodies if not body.laws]
+    units = [unit for joint in moving for unit in joint.type.units]
+    speeds = [f"{unit}/s" for joint in moving for unit in joint.type.velocity_units]
     measured = {name: getattr(run.energy, name, None) for name in ("kinetic", "potential", "balance")}
-    measured.update({name: getattr(run, name) for name in ("closure", "closure_rate")})
+    measured.update({name: getattr(run, name) for name in ("closure_error", "closure_velocity")})
     variables: dict[str, Any] = {
         "q": (("time", "coordinate"), run.q),
-        "v": (("time", "rate"), run.v),
-        "work": (("time", "meter"), run.samples.work, {"units": "J"}),
+        "v": (("time", "velocity"), run.v),
+        "work": (("time", "work_term"), run.samples.work, {"units": "J"}),
         **{name: ("time", measured[name], {"units": unit}) for name, unit in MEASURED.items()},
     }
     coordinates: dict[str, Any] = {
         "time": ("time", run.t, {"units": "s"}),
         "coordinate": ("coordinate", _texts(map(str, run.mechanism.coordinates))),
         "coordinate_unit": ("coordinate", _texts(units)),
-        "rate": ("rate", _texts(map(str, run.mechanism.rates))),
-        "rate_unit": ("rate", _texts(speeds)),
-        "meter": ("meter", _texts(meter.name for meter in run.meters)),
-        "meter_kind": ("meter", _texts(meter.kind for meter in run.meters)),
+        "velocity": ("velocity", _texts(map(str, run.mechanism.velocities))),
+        "velocity_unit": ("velocity", _texts(speeds)),
+        "work_term": ("work_term", _texts(work_term.name for work_term in run.work_terms)),
+        "work_term_kind": ("work_term", _texts(work_term.kind for work_term in run.work_terms)),
     }
     return xarray.Dataset(variables, coordinates, _told(run))
 
@@ -160,11 +168,11 @@ def unfinished(path: Path) -> Run:
     """What an unfinished run has on the disk; if a chunk is damaged, a RunError with what is before it."""
     manifest, chunks, damaged = read_parts(path)
     blocks = [chunk.block for chunk in chunks]
-    samples = Block.joined(blocks, len(manifest.q), len(manifest.v), len(manifest.meters))
+    samples = Block.joined(blocks, len(manifest.q), len(manifest.v), len(manifest.work_terms))
     statistics, end = (chunks[-1].statistics, chunks[-1].end) if chunks else (Statistics(), None)
     end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t)
     told = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
-    run = Run(samples, manifest.meters, *told)
+    run = Run(samples, manifest.work_terms, *told)
     if damaged:
         raise RunError(
             f"{printable(folder_of(path) / damaged[0])}: is damaged; what is whole, up to t = {end.t:g} s, is `run` of "
@@ -189,15 +197,20 @@ def _told(run: Run) -> dict[str, str | int]:
 
 
 def _run(data: xarray.Dataset) -> Run:
+    data = data.rename({old: new for old, new in EARLIER.items() if old in data.variables or old in data.dims})
     told = {name: json.loads(data.attrs[name]) for name in ("settings", "statistics", "end", "free", "warnings")}
     columns = [np.array(data[name].values, dtype=float) for name in ("time", "q", "v", "work")]
-    meters = [Meter(str(name), str(kind)) for name, kind in zip(data.meter.values, data.meter_kind.values, strict=True)]
+    work_terms = [
+        WorkTerm(str(name), str(kind))
+        for name, kind in zip(data.work_term.values, data.work_term_kind.values, strict=True)
+    ]
+    told["settings"] = current_settings(told["settings"])
     end = End(**{**told["end"], "events": tuple((name, t) for name, t in told["end"]["events"])})
     about = (told["settings"], Statistics(**told["statistics"]), end, data.attrs["model"], tuple(told["free"]))
-    run = Run(Block(*columns), tuple(meters), *about, data.attrs["momentree"])
+    run = Run(Block(*columns), tuple(work_terms), *about, data.attrs["momentree"])
     measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
     account = run._account(measured["kinetic"], measured["potential"])
-    known: dict[str, Any] = {name: measured[name] for name in ("closure", "closure_rate")}
+    known: dict[str, Any] = {name: measured[name] for name in ("closure_error", "closure_velocity")}
     error = json.loads(data.attrs.get("error", "null"))  # which runs have from this version on
     known["error"] = error and ErrorEstimate(**error)
     return run.known(energy=account, warnings=tuple(told["warnings"]), **known)

@@ -26,7 +26,7 @@ class Block:
     |-------|-------|----------------------------------------------------|
     | t     | k     | time (s); does not decrease                        |
     | q     | k, nq | coordinates of the tree (m, rad)                   |
-    | v     | k, nv | rates of the tree (m/s, rad/s)                     |
+    | v     | k, nv | velocities of the tree (m/s, rad/s)                     |
     | work  | k, m  | work done so far by each meter (J)                 |
     """
 
@@ -39,14 +39,14 @@ class Block:
         return len(self.t)
 
     @classmethod
-    def joined(cls, blocks: Sequence[Block], nq: int, nv: int, meters: int) -> Block:
+    def joined(cls, blocks: Sequence[Block], nq: int, nv: int, work_terms: int) -> Block:
         """One block after another; of no blocks, one without samples."""
-        empty = cls(np.zeros(0), np.zeros((0, nq)), np.zeros((0, nv)), np.zeros((0, meters)))
+        empty = cls(np.zeros(0), np.zeros((0, nq)), np.zeros((0, nv)), np.zeros((0, work_terms)))
         return cls(*(np.concatenate([getattr(b, name) for b in (empty, *blocks)]) for name in ("t", "q", "v", "work")))
 
 
 @dataclass(frozen=True)
-class Meter:
+class WorkTerm:
     """An account of work: "torque on A".
 
     `kind` is "drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground", "latch".
@@ -112,7 +112,7 @@ class Simulation(Protocol):
     def t_end(self) -> float: ...
 
     @property
-    def meters(self) -> tuple[Meter, ...]: ...
+    def work_terms(self) -> tuple[WorkTerm, ...]: ...
 
     @property
     def end(self) -> End | None: ...

@@ -1,4 +1,4 @@
-"""Events: when an expression of time, coordinates and rates passes through zero."""
+"""Events: when an expression of time, coordinates and velocities passes through zero."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Event:
 
     | field     | meaning                                                                    |
     |-----------|----------------------------------------------------------------------------|
-    | when      | an expression of t, parameters, coordinates and rates: its passage through 0 |
+    | when      | an expression of t, parameters, coordinates and velocities: its passage through 0 |
     | stop      | whether the simulation ends there                                          |
     | direction | "rising", "falling" or "either"                                            |
     """
@@ -78,14 +78,14 @@ def latched(mechanism: Mechanism) -> list[Watched]:
     found = []
     for latch in mechanism.latches:
         body = mechanism.bodies[latch.body - 1]
-        distance = Expression("reference", (body.connection.coordinates[0],)) - latch.at
-        found.append(Watched(f"latch of {body.connection.name}", distance, 0, False, latch.body, float(latch.at)))
+        distance = Expression("reference", (body.joint.coordinates[0],)) - latch.at
+        found.append(Watched(f"latch of {body.joint.name}", distance, 0, False, latch.body, float(latch.at)))
     return found
 
 
 def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
     """The events that a user asks for, in numbers; everything that is wrong with them is told at once."""
-    known = known_references([body.connection for body in mechanism.bodies])
+    known = known_references([body.joint for body in mechanism.bodies])
     found, problems = [], []
     for name, event in events.items():
         try:
@@ -103,13 +103,13 @@ def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Referen
     """What expressions may call, for many samples: arrays along the first axis."""
     names: dict[Reference, Any] = {TIME: t}
     names.update({name: q[:, i] for i, name in enumerate(mechanism.coordinates)})
-    names.update({name: v[:, i] for i, name in enumerate(mechanism.rates)})
+    names.update({name: v[:, i] for i, name in enumerate(mechanism.velocities)})
     for body in mechanism.bodies:
         if body.laws:
             levels = (tuple(law.evaluate({TIME: t}) for law in level) for level in body.laws)
-            at = body.connection.joint.prescribed(*levels)
-            names.update(zip(body.connection.coordinates, at.q, strict=True))
-            names.update(zip(body.connection.rates, at.u, strict=True))
+            at = body.joint.type.prescribed(*levels)
+            names.update(zip(body.joint.coordinates, at.q, strict=True))
+            names.update(zip(body.joint.velocities, at.u, strict=True))
     return names
 
 

@@ -42,7 +42,7 @@ class Motions:
     | field  | shape    | meaning                                                                       |
     |--------|----------|-------------------------------------------------------------------------------|
     | t      | k        | times of the samples (s)                                                      |
-    | q, v   | m, k, n  | coordinates and rates of each motion; NaN after the time at which it failed    |
+    | q, v   | m, k, n  | coordinates and velocities of each motion; NaN after the time at which it failed    |
     | failed | m        | when each motion failed (s); infinite where it did not                        |
     """
 
@@ -131,9 +131,9 @@ class _Given(NamedTuple):
             told = f"the states are of different times, {times[0]:g} to {times[-1]:g} s"
             raise MomentreeError(f"simulate_many: {told}. Motions begin together: give t=, or states of one time.")
         own = {name: np.array([state.parameters.get(name, x) for state in q]) for name, x in system.parameters.items()}
-        at, rates = np.array([state.q for state in q]), np.array([state.v for state in q])
+        at, velocities = np.array([state.q for state in q]), np.array([state.v for state in q])
         return cls(
-            at, rates if v is None else v, own if parameters is None else parameters, times[0] if t is None else t
+            at, velocities if v is None else v, own if parameters is None else parameters, times[0] if t is None else t
         )
 
 
@@ -151,19 +151,19 @@ def _refuse_open(states: States) -> None:
 def _starts(system: System, given: _Given, settings: Settings) -> tuple[Array, Array]:
     """States (m, nq + nv) and parameters (m, count), each start with its own."""
     m = system.mechanism
-    at, rates = coordinate_array(given.q, m.nq, "q"), coordinate_array(given.v, m.nv, "v")
+    at, velocities = coordinate_array(given.q, m.nq, "q"), coordinate_array(given.v, m.nv, "v")
     coordinates(m, at)
-    scalars(rates, m.nv, "v")
+    scalars(velocities, m.nv, "v")
     rows = system._free.rows(given.parameters)
     try:
-        (count,) = np.broadcast_shapes(at.shape[:-1], rates.shape[:-1], rows.shape[:-1], (1,))
+        (count,) = np.broadcast_shapes(at.shape[:-1], velocities.shape[:-1], rows.shape[:-1], (1,))
     except ValueError:
-        arrays = {"q": at, "v": rates, **{name: np.asarray(x) for name, x in given.parameters.items()}}
+        arrays = {"q": at, "v": velocities, **{name: np.asarray(x) for name, x in given.parameters.items()}}
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
         message = f"starts and parameters do not fit together: {shapes}."
         raise MomentreeError(f"{message} Give one or as many of each.") from None
     starts = np.empty((count, m.nq + m.nv))
-    starts[:, : m.nq], starts[:, m.nq :] = at, rates
+    starts[:, : m.nq], starts[:, m.nq :] = at, velocities
     parameters = np.ascontiguousarray(np.broadcast_to(rows, (count, len(m.free))))
     _check_starts(system, starts[:, : m.nq], starts[:, m.nq :], parameters, given.t)
     if FORMULATIONS[settings.formulation].momenta and count:
@@ -193,11 +193,11 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
 def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
     """Which samples are not surely closed and within limits: these are looked at one by one."""
     speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
-    sure = (np.abs(at.gaps() / batch.row_scales) <= SURE).all(axis=1)
-    sure &= (np.abs(at.velocities() / batch.row_scales) <= SURE * speed).all(axis=1)
+    sure = (np.abs(at.closure_errors() / batch.constraint_scales) <= SURE).all(axis=1)
+    sure &= (np.abs(at.constraint_velocities() / batch.constraint_scales) <= SURE * speed).all(axis=1)
     for name, place in at.mechanism.by_joint.items():
-        assert place.connection is not None  # by_joint holds only loops that a joint closes
-        limits = place.connection.joint.limits or ()
+        assert place.joint is not None  # by_joint holds only loops that a joint closes
+        limits = place.joint.type.limits or ()
         for column, (low, high) in zip(at.coordinates_of(name).T if limits else (), limits, strict=False):
             sure &= (low <= column) & (column <= high)
     return ~sure
@@ -217,7 +217,7 @@ class _Plan:
         system, dense, name = self.system, settings.integrator not in FIXED, settings.integrator
 
         def make() -> AnyStepper:
-            closing = settings.held, settings.closure == "project"
+            closing = settings.held, settings.stabilization == "project"
             return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
         what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no accounts"
@@ -247,7 +247,7 @@ class _Plan:
                 return found, np.inf if status == Status.ARRIVED else max(motion.t, float(self.t[done - 1]))
 
     def motions(self, found: Sequence[tuple[Array, Array]], given: Array) -> Motions:
-        """All groups together, momenta turned into rates."""
+        """All groups together, momenta turned into velocities."""
         m = self.system.mechanism
         none = np.zeros((len(self.t), m.nq + m.nv, 0)), np.zeros(0)
         y = np.moveaxis(np.concatenate([states for states, _ in (none, *found)], axis=2), 2, 0)
@@ -266,7 +266,7 @@ class _Plan:
     def _closed(self, y: Array, given: Array) -> Array:
         """All states with their loops closed, where these are projected: between steps they may have opened."""
         m = self.system.mechanism
-        if not m.loops or self.settings.closure != "project":
+        if not m.loops or self.settings.stabilization != "project":
             return y
         close = kept(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         parts = error_floor(m)[1]

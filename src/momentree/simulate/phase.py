@@ -15,7 +15,7 @@ from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import AnyStepper, error_floor, new_stepper
 from momentree.integrate.projection import NEAR, NEWTON
-from momentree.integrate.stepper import Array, Motion
+from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.settings import Settings
 from momentree.structure.locked_joints import left_free, locked
 from momentree.structure.maximal_coordinates import taken_apart
@@ -63,14 +63,14 @@ class Phase:
     | attribute | meaning                                                                                  |
     |-----------|------------------------------------------------------------------------------------------|
     | mechanism | in floats, the held joints prescribed                                                    |
-    | told      | the same as the formulation tells it: its coordinates and momenta or rates are the state |
-    | q, v      | which coordinates and rates of the system those of the mechanism are                     |
+    | told      | the same as the formulation tells it: its coordinates and momenta or velocities are the state |
+    | q, v      | which coordinates and velocities of the system those of the mechanism are                     |
     | accounts  | of each of its accounts of work, its place among the meters                              |
     | counted   | angles whose turns are counted, behind the accounts                                      |
     """
 
     def __init__(
-        self, system: System, settings: Settings, held: Mapping[int, float], meters: Sequence[str], dense: bool
+        self, system: System, settings: Settings, held: Mapping[int, float], work_terms: Sequence[str], dense: bool
     ):
         self._system, self._settings, self.held = system, settings, dict(held)
         self._formulation = FORMULATIONS[settings.formulation]
@@ -82,49 +82,49 @@ class Phase:
         self.counted = anew.counted(self._tree, self._symbolic) if anew else []
         self.q, self.v = (np.array(places, dtype=int) for places in left_free(system.mechanism, held))
         names = [name for name, _ in accounts_of(self.told)]
-        self.accounts = np.array([meters.index(name) if name in meters else -1 for name in names], dtype=int)
+        self.accounts = np.array([work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int)
         self.quaternions = error_floor(self.told)[1]
         what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
         self.stepper = self._kept(what, lambda: self._stepper(dense))
 
     def _kept(self, what: str, make: Callable[[], Any]) -> Any:
         # which bodies a formulation tells anew may depend on the values of free parameters
-        anew = [body.connection.name for body in self._symbolic.bodies] if self._formulation.anew else ""
+        anew = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
         return kept(self._system, f"{what} {anew} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> AnyStepper:
-        settings, closing = self._settings, (self._settings.held, self._settings.closure == "project")
+        settings, closing = self._settings, (self._settings.held, self._settings.stabilization == "project")
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
         return new_stepper(*what, True, 1, dense, *closing, self.counted)
 
-    def motion(self, t: float, q: Array, v: Array, h: float) -> Motion:
-        """From coordinates and rates of the system."""
-        at, rates = q[self.q].tolist(), v[self.v].tolist()
+    def motion(self, t: float, q: Array, v: Array, h: float) -> Integration:
+        """From coordinates and velocities of the system."""
+        at, velocities = q[self.q].tolist(), v[self.v].tolist()
         turns = [at[place] for place in self._turning]
         self._refuse_turns(np.array([t]), np.round(np.array([turns]) / (2 * np.pi)))
         if self._formulation.anew:
-            at, rates = self._formulation.anew.entered(self.mechanism, self.told, at, rates, t)
+            at, velocities = self._formulation.anew.entered(self.mechanism, self.told, at, velocities, t)
         if self._formulation.momenta:
-            rates = self._formulation.momenta(self.told, at, rates, t)
-        y = np.concatenate([at, rates, np.zeros(len(self.accounts)), turns])
+            velocities = self._formulation.momenta(self.told, at, velocities, t)
+        y = np.concatenate([at, velocities, np.zeros(len(self.accounts)), turns])
         tolerances = self._settings.tolerances
         return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
-        """All coordinates and rates of the system, from states (k, n) of this phase."""
+        """All coordinates and velocities of the system, from states (k, n) of this phase."""
         system, told = self._system, self.told
         q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
         for number, value in self.held.items():
             q[:, system.mechanism.bodies[number - 1].q] = value
         y = self._closed(t, y)
-        at, rates = y[:, : told.nq], y[:, told.nq : told.nq + told.nv]
+        at, velocities = y[:, : told.nq], y[:, told.nq : told.nq + told.nv]
         if self._formulation.momenta:
-            rates = self._velocities(t, y)
-        q[:, self.q], v[:, self.v] = self._left(t, at, rates, y) if self._formulation.anew else (at, rates)
+            velocities = self._velocities(t, y)
+        q[:, self.q], v[:, self.v] = self._left(t, at, velocities, y) if self._formulation.anew else (at, velocities)
         return q, v
 
     def openings(self, t: Array, y: Array) -> Array:
-        """The largest gaps (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
+        """The largest closure errors (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
         if not self._formulation.anew or not len(t):
             return np.zeros(4)
         y, nq, nv = self._closed(t, y), self.told.nq, self.told.nv
@@ -132,23 +132,23 @@ class Phase:
             return Samples(self.told, y[:, :nq], y[:, nq : nq + nv], t).openings().max(axis=0)
 
     def _left(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
-        """Coordinates and rates of the tree, angles with the turns that were counted."""
+        """Coordinates and velocities of the tree, angles with the turns that were counted."""
         assert self._formulation.anew is not None
         with np.errstate(all="ignore"):
             found = self._formulation.anew.left(self.mechanism, self.told, [*q.T], [*u.T], t)
-        at, rates = (
+        at, velocities = (
             np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in found
         )
         turns = np.round((y[:, y.shape[1] - len(self.counted) :] - at[:, self._turning]) / (2 * np.pi))
         self._refuse_turns(t, turns)
         at[:, self._turning] += 2 * np.pi * turns
-        return at, rates
+        return at, velocities
 
     def _refuse_turns(self, t: Array, turns: Array) -> None:
         """Springs and limits do not see turns, so joints that have them must not make any."""
         for angle, column in zip(self.counted, turns.T, strict=True):
             loop = self.told.loops[angle.loop]
-            if (loop.joint.spring or loop.joint.limits) and (column[np.isfinite(column)] != 0).any():
+            if (loop.joint_type.spring or loop.joint_type.limits) and (column[np.isfinite(column)] != 0).any():
                 raise MomentreeError(
                     f"joint '{loop.name}': turns beyond pi at t = {t[np.flatnonzero(column)[0]]:g} s, where its spring "
                     "or limits would jump in absolute coordinates. Use formulation='hamiltonian' or 'lagrange'."
@@ -162,7 +162,7 @@ class Phase:
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
-        if not self.told.loops or self._settings.closure != "project" or not len(t):
+        if not self.told.loops or self._settings.stabilization != "project" or not len(t):
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
         close = self._kept(what, lambda: closing_kernel(self._symbolic, self._system.code))
@@ -184,8 +184,8 @@ class Phase:
         work[:, self.accounts[known]] += y[:, first : first + len(self.accounts)][:, known]
         return work
 
-    def rates_from_momenta(self, q: Array, p: Array, t: float) -> Array:
-        """Rates of the system, from coordinates of the system and momenta of the mechanism."""
+    def velocities_from_momenta(self, q: Array, p: Array, t: float) -> Array:
+        """Velocities of the system, from coordinates of the system and momenta of the mechanism."""
         v = np.zeros(self._system.nv)
         v[self.v] = self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
         return v

@@ -13,7 +13,7 @@ from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError, suggestion
 from momentree.integrate.methods import FIXED, HAMILTONIAN, INTEGRATORS, LEAKING
 
-CLOSURES = ("none", "baumgarte", "leak", "project")
+STABILIZATIONS = ("none", "baumgarte", "leak", "project")
 RTOL = {"dop853": 1e-12, "dopri5": 1e-9, "radau": 1e-9}  # unless given; of a fixed step it only tells balances from bad
 NO_RTOL = 1e-8
 MOST_SAMPLES = 20_000_000  # at multiples of `every`
@@ -29,7 +29,7 @@ class Settings:
     | t_end       | s                                                                                         |
     | formulation | "hamiltonian" (q, p), "lagrange" (q, v) or "absolute" (places and velocities of bodies)    |
     | closure     | how loops are kept closed: "project", "leak", "baumgarte", "none"; trees have none          |
-    | gain        | 1/s: how quickly "baumgarte" closes gaps, and "leak" forgets impulses                      |
+    | gain        | 1/s: how quickly "baumgarte" closes closure errors, and "leak" forgets impulses                      |
     | integrator  | "dop853", "dopri5" (adaptive), "radau" (for stiff systems), "rk4" (fixed step),           |
     |             | "verlet", "verlet4" (fixed step, structure-preserving: for long runs)                     |
     | rtol, atol  | tolerances of adaptive integrators; without atol, sizes of the mechanism count             |
@@ -40,7 +40,7 @@ class Settings:
 
     t_end: float
     formulation: str = "hamiltonian"
-    closure: str = "project"
+    stabilization: str = "project"
     gain: float = 5.0
     integrator: str = "dop853"
     rtol: float = RTOL["dop853"]
@@ -51,7 +51,7 @@ class Settings:
 
     def check(self, t_start: float) -> None:
         """One error with everything that is wrong."""
-        choices = {"formulation": FORMULATIONS, "closure": CLOSURES, "integrator": INTEGRATORS}
+        choices = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": INTEGRATORS}
         problems = [
             f"{name} '{getattr(self, name)}' is not known: choose {', '.join(known)}."
             + _meant(getattr(self, name), known)
@@ -66,8 +66,8 @@ class Settings:
             problems.append(f"atol is {self.atol}; give a positive number, or None: then sizes of the mechanism count.")
         if not is_number(self.gain) or self.gain <= 0:
             problems.append(f"gain is {self.gain}; give a positive number, in 1/s.")
-        elif not problems and self.closure not in FORMULATIONS[self.formulation].holds:
-            message = f"closure '{self.closure}' does not fit formulation '{self.formulation}'"
+        elif not problems and self.stabilization not in FORMULATIONS[self.formulation].holds:
+            message = f"closure '{self.stabilization}' does not fit formulation '{self.formulation}'"
             problems.append(f"{message}: choose {', '.join(FORMULATIONS[self.formulation].holds)}.")
         for name in ("step", "every"):
             value = getattr(self, name)
@@ -81,8 +81,8 @@ class Settings:
             problems += self._too_many(float(self.t_end) - t_start)
         if self.integrator in HAMILTONIAN and self.formulation != "hamiltonian":
             problems.append(f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'.")
-        elif self.integrator in HAMILTONIAN and self.closure != "project":
-            problems.append(f"{self.integrator} closes loops within its steps. Leave closure='project'.")
+        elif self.integrator in HAMILTONIAN and self.stabilization != "project":
+            problems.append(f"{self.integrator} closes loops within its steps. Leave stabilization='project'.")
         if problems:
             raise MomentreeError("\n".join(problems))
 
@@ -109,13 +109,13 @@ class Settings:
     def held(self) -> dict[str, float]:
         """What the equations take to keep loops closed."""
         holds = FORMULATIONS[self.formulation].holds
-        leaking = self.closure == "project" and self.integrator in LEAKING and "leak" in holds
-        return holds["leak" if leaking else self.closure](self.gain)
+        leaking = self.stabilization == "project" and self.integrator in LEAKING and "leak" in holds
+        return holds["leak" if leaking else self.stabilization](self.gain)
 
     @property
     def closing(self) -> str:
         """How loops are kept closed, in words."""
-        return f"{self.closure} {self.held}"
+        return f"{self.stabilization} {self.held}"
 
     @property
     def tolerances(self) -> tuple[float, float | None]:

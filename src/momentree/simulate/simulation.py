@@ -12,7 +12,7 @@ import numpy as np
 
 from momentree.assembly.closed_starts import opened
 from momentree.assembly.closing_search import integrate
-from momentree.assembly.configuration import row_names
+from momentree.assembly.configuration import constraint_names
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.assembly.unreachable import beyond_reach
@@ -27,11 +27,11 @@ from momentree.integrate.dense_output import at_part, sampled
 from momentree.integrate.explicit import CLOSED as CLOSED_AFTER
 from momentree.integrate.explicit import OPEN, Status
 from momentree.integrate.methods import FIXED
-from momentree.integrate.stepper import Array, Motion
-from momentree.integrate.verlet_stepper import SymplecticMotion
-from momentree.model.joint_type import Joint
+from momentree.integrate.stepper import Array, Integration
+from momentree.integrate.verlet_stepper import SymplecticIntegration
+from momentree.model.joint_type import JointType
 from momentree.model.values import TIME
-from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
 from momentree.simulate.events import Passage, Watched, asked, latched, names_at, passages, watched
 from momentree.simulate.phase import Phase
 from momentree.simulate.settings import Settings, is_number, settings_of
@@ -78,7 +78,7 @@ class Simulation:
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
         self._samples, self._due = 0, 1  # given so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
-        self._worked = np.zeros(len(self.meters))
+        self._worked = np.zeros(len(self.work_terms))
         self._refuse_many_samples()
         self._phase = self._new_phase({})
         self._motion = self._moving(self.t_start, start.q, start.v, self._first)
@@ -91,11 +91,11 @@ class Simulation:
         return {**dataclasses.asdict(self._settings), **({"events": events} if events else {})}
 
     @cached_property
-    def meters(self) -> tuple[Meter, ...]:
+    def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
         mechanism = self.system._numeric
-        found = [Meter(name, kind) for name, kind in accounts_of(mechanism)]
-        return (*found, *(Meter(event.name, "latch") for event in latched(mechanism)))
+        found = [WorkTerm(name, kind) for name, kind in accounts_of(mechanism)]
+        return (*found, *(WorkTerm(event.name, "latch") for event in latched(mechanism)))
 
     @property
     def statistics(self) -> Statistics:
@@ -109,13 +109,13 @@ class Simulation:
         fixed = self._settings.integrator in FIXED
         return float(self._settings.step or 1) if fixed else FIRST * (self.t_end - self.t_start)
 
-    def _moving(self, t: float, q: Array, v: Array, h: float) -> Motion:
+    def _moving(self, t: float, q: Array, v: Array, h: float) -> Integration:
         motion = self._phase.motion(t, q, v, h)
         motion.open = CLOSED_AFTER if motion.tableau.adaptive else self._most_open
         return motion
 
     def _new_phase(self, held: Mapping[int, float]) -> Phase:
-        names = [meter.name for meter in self.meters]
+        names = [work_term.name for work_term in self.work_terms]
         return Phase(self.system, self._settings, held, names, self._dense)
 
     @cached_property
@@ -179,12 +179,12 @@ class Simulation:
 
     def _while_closed(self, block: Block) -> Block:
         """The samples of the last block, but for those at its end that are not closed any more."""
-        if not self.system._numeric.loops or self._settings.closure != "project" or not len(block):
+        if not self.system._numeric.loops or self._settings.stabilization != "project" or not len(block):
             return block
         with np.errstate(all="ignore"):
-            gaps = self._closure_errors(block)
-        open_ = ~(gaps <= CLOSED)
-        kept = len(gaps) if not open_[-1] else int(np.flatnonzero(~open_)[-1]) + 1 if not open_.all() else 0
+            closure_errors = self._closure_errors(block)
+        open_ = ~(closure_errors <= CLOSED)
+        kept = len(closure_errors) if not open_[-1] else int(np.flatnonzero(~open_)[-1]) + 1 if not open_.all() else 0
         if not kept and self._samples == len(block):
             kept = 1  # the start
         return Block(*(getattr(block, name)[:kept] for name in ("t", "q", "v", "work")))
@@ -197,17 +197,17 @@ class Simulation:
 
     def _come_apart(self, block: Block) -> str:
         """Why loops that are not projected cannot be called loops any more; "" where they can."""
-        if not self.system._numeric.loops or self._settings.closure == "project" or not len(block):
+        if not self.system._numeric.loops or self._settings.stabilization == "project" or not len(block):
             return ""
         last = Block(*(getattr(block, name)[-1:] for name in ("t", "q", "v", "work")))
         with np.errstate(all="ignore"):
-            gap = float(self._closure_errors(last)[0])
-        if gap <= OPENED:
+            closure_error = float(self._closure_errors(last)[0])
+        if closure_error <= OPENED:
             return ""
         t = float(block.t[-1])
         reach = beyond_reach(self.system._numeric, block.q[-1], t, self.t_end - self.t_start)
-        told = f"at t = {t:.9g} s loops have come apart: their closure error is {gap:.2g} of the size of the mechanism"
-        return f"{told}. {reach or 'Use closure=' + repr('project') + ', a larger gain or a smaller rtol.'}"
+        told = f"at t = {t:.9g} s loops have come apart: their closure error is {closure_error:.2g} of the size of the mechanism"
+        return f"{told}. {reach or 'Use stabilization=' + repr('project') + ', a larger gain or a smaller rtol.'}"
 
     def _stopped(self) -> str:
         """Why it does not go on although nothing is wrong; "" where it may."""
@@ -279,7 +279,7 @@ class Simulation:
     @property
     def _numbers(self) -> int:
         """Of one sample."""
-        return 1 + self.system.nq + self.system.nv + len(self.meters)
+        return 1 + self.system.nq + self.system.nv + len(self.work_terms)
 
     def _refuse_many_samples(self) -> None:
         every, duration = self._settings.every, self.t_end - self.t_start
@@ -328,14 +328,14 @@ class Simulation:
         q, v = self._phase.moves(np.array([t]), self._motion.state[None, :, 0])
         lost = self.system.energy(q[0], v[0], t).total - before
         # joints that lock together lose what they lose together: it stands in the account of the first
-        self._worked[[meter.name for meter in self.meters].index(acting[0].event.name)] += lost
+        self._worked[[work_term.name for work_term in self.work_terms].index(acting[0].event.name)] += lost
         after = Block(np.array([t]), q, v, self._worked[None].copy())
-        return Block.joined([block, after], self.system.nq, self.system.nv, len(self.meters))
+        return Block.joined([block, after], self.system.nq, self.system.nv, len(self.work_terms))
 
     def _lock(self, events: Sequence[Watched], block: Block, t: float) -> None:
         """Begin the next phase, with more joints held.
 
-        The blow acts along the locked rates alone, so the momenta along all others stay as they are.
+        The blow acts along the locked velocities alone, so the momenta along all others stay as they are.
         """
         old, q = self._phase, block.q[-1].copy()
         p = np.array(momenta(old.mechanism, q[old.q].tolist(), block.v[-1][old.v].tolist(), t), dtype=float)
@@ -347,7 +347,7 @@ class Simulation:
         self._worked = block.work[-1].copy()
         self._phase = self._new_phase({**old.held, **{event.latch: event.at for event in events}})
         h = min(self._first, float(self._motion.control[1]))
-        self._motion = self._moving(t, q, self._phase.rates_from_momenta(q, p, t), h)
+        self._motion = self._moving(t, q, self._phase.velocities_from_momenta(q, p, t), h)
 
     # --- stopping and continuing ---
 
@@ -396,7 +396,7 @@ class Simulation:
             what = "after any step" if motion.tableau.adaptive else f"after a step of {h:g} s"
             told = f"at t = {t:.9g} s loops cannot be closed {what}"
             return f"{told}. Take shorter steps (step=), a smaller rtol, or look at the configuration there."
-        if isinstance(motion, SymplecticMotion):
+        if isinstance(motion, SymplecticIntegration):
             return f"at t = {t:.9g} s: {motion.reason(status)}"
         if status == Status.TOO_SHORT:
             steep = steep_laws(self.system._numeric, q, v, t) or jumping_laws(self.system._numeric, q, v, t)
@@ -447,39 +447,39 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
 
 def refuse_constraints(mechanism: Mechanism) -> None:
     """Constraints by expressions have no equations yet."""
-    if mechanism.closures:
-        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+    if mechanism.constraints:
+        names = ", ".join(f"'{stabilization.name}'" for stabilization in mechanism.constraints)
         raise MomentreeError(f"simulate: motion under the constraints {names} is not computed yet. Use joints instead.")
 
 
 def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
     """Starts (k, n) must close all loops and keep them closed."""
-    if not row_names(mechanism) or not len(t):
+    if not constraint_names(mechanism) or not len(t):
         return
     at = Samples(mechanism, q, v, t)
     worst = opened(mechanism, at)
     if worst is not None:
-        name = row_names(mechanism)[worst.row]
+        name = constraint_names(mechanism)[worst.row]
         message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
         raise MomentreeError(
-            f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and rates that close."
+            f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and velocities that close."
         )
     for loop in mechanism.loops:
-        if loop.connection is not None and loop.joint.limits:
-            _check_limits(loop.name, loop.joint, at.coordinates_of(loop.name).T)
+        if loop.joint is not None and loop.joint_type.limits:
+            _check_limits(loop.name, loop.joint_type, at.coordinates_of(loop.name).T)
 
 
 def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
-    """Coordinates and rates (batches too) must be finite, quaternions of unit length, all within limits."""
+    """Coordinates and velocities (batches too) must be finite, quaternions of unit length, all within limits."""
     coordinates(mechanism, q)
     scalars(v, mechanism.nv, "v")
     for body in mechanism.bodies:
         if not body.laws:
             columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
-            _check_limits(body.connection.name, body.connection.joint, columns)
+            _check_limits(body.joint.name, body.joint.type, columns)
 
 
-def _check_limits(name: str, joint: Joint, columns: Array) -> None:
+def _check_limits(name: str, joint: JointType, columns: Array) -> None:
     for coordinate, column, (low, high) in zip(joint.coordinates, columns, joint.limits or (), strict=False):
         outside = np.extract(~((low <= column) & (column <= high)), column)
         if len(outside):
@@ -521,7 +521,7 @@ def jumping_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str
 
 def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
     """The value of each law by what it is called; of a motion, the largest of the law and its derivatives."""
-    motions = [(f"the motion of {body.connection.name}", body.laws) for body in mechanism.bodies if body.laws]
+    motions = [(f"the motion of {body.joint.name}", body.laws) for body in mechanism.bodies if body.laws]
     motions += [("the motion of the ground", mechanism.ground)] if mechanism.ground else []
     found = dict[str, float]()
     for what, levels in motions:

@@ -1,20 +1,20 @@
 """The small algebra: vectors, rotations, 6-vectors (linear part first), inertias, transforms, on any scalar."""
 
 from momentree.spatial.inertia import RigidInertia
-from momentree.spatial.motion import REST, Axes, Force, Motion
+from momentree.spatial.motion import REST, Force, Motion, MotionSubspace
 from momentree.spatial.rotation import IDENTITY, Rotation, turn
 from momentree.spatial.scalar import Scalar
-from momentree.spatial.transform import Path, Transform
+from momentree.spatial.transform import ChainTransform, Transform
 from momentree.spatial.vector import ZERO, Vector, X, Y, Z
 
 __all__ = [
     "IDENTITY",
     "REST",
     "ZERO",
-    "Axes",
+    "ChainTransform",
     "Force",
     "Motion",
-    "Path",
+    "MotionSubspace",
     "RigidInertia",
     "Rotation",
     "Scalar",

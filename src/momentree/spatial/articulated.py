@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from momentree.spatial.inertia import RigidInertia, Symmetric, symmetric_product, turned_symmetric
-from momentree.spatial.motion import Axes, Force, Motion
+from momentree.spatial.motion import Force, Motion, MotionSubspace
 from momentree.spatial.rotation import IDENTITY, Rotation, Turn
 from momentree.spatial.scalar import Scalar
-from momentree.spatial.transform import Path, Transform
+from momentree.spatial.transform import ChainTransform, Transform
 from momentree.spatial.vector import ZERO, Vector
 
 Rows = tuple[Vector, Vector, Vector]
@@ -40,7 +40,7 @@ class ArticulatedInertia:
         linear = symmetric_product(self.K, v.linear) + Vector(x @ v.angular, y @ v.angular, z @ v.angular)
         return Force(linear, _transposed_product(self.H, v.linear) + symmetric_product(self.J, v.angular))
 
-    def less(self, A: Axes, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
+    def less(self, A: MotionSubspace, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
         """M* - W D W': what is left when a joint gives way; W = M* A, D = (A' W)^-1.
 
         Nothing is left along A, so rows and columns of axes that are coordinate axes are zero, and are not computed.
@@ -77,7 +77,7 @@ class ArticulatedInertia:
                     H[i][j] = H[i][j] + f[i] * n[j]
         return K, H, J
 
-    def to_parent(self, X: Path) -> ArticulatedInertia:
+    def to_parent(self, X: ChainTransform) -> ArticulatedInertia:
         """At the parent, through the joint and then the mount."""
         return self.moved(X.joint).moved(X.mount)
 

@@ -79,7 +79,7 @@ class Motion(_Six):
 REST = Motion.zero()
 
 
-class Axes:
+class MotionSubspace:
     """The matrix A of a joint by its columns: `A @ u` is a motion, `A.along(f)` the components A' f."""
 
     __slots__ = ("columns",)

@@ -98,18 +98,18 @@ def cardan(a: Scalar, b: Scalar, c: Scalar) -> Rotation:
     return turn(X, a) @ turn(Y, b) @ turn(Z, c)
 
 
-def cardan_rate(b: Scalar, c: Scalar, rates: tuple[Scalar, Scalar, Scalar]) -> Vector:
-    """Angular velocity, in the turned frame, of `cardan` angles that change at `rates`."""
-    da, db, dc = rates
+def cardan_rate(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar]) -> Vector:
+    """Angular velocity, in the turned frame, of `cardan` angles that change at `velocities`."""
+    da, db, dc = velocities
     after_y = turn(Y, b).T @ X * da + Y * db
     return turn(Z, c).T @ after_y + Z * dc
 
 
 def cardan_acceleration(
-    b: Scalar, c: Scalar, rates: tuple[Scalar, Scalar, Scalar], accelerations: tuple[Scalar, Scalar, Scalar]
+    b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar], accelerations: tuple[Scalar, Scalar, Scalar]
 ) -> Vector:
     """Time derivative of `cardan_rate`, component by component in the turned frame."""
-    (da, db, dc), (dda, ddb, ddc) = rates, accelerations
+    (da, db, dc), (dda, ddb, ddc) = velocities, accelerations
     x_turned = turn(Y, b).T @ X
     after_y = x_turned * da + Y * db
     after_y_rate = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb

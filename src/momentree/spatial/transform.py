@@ -68,7 +68,7 @@ class Transform:
         return f"Transform({self.rotation}, {self.offset})"
 
 
-class Path:
+class ChainTransform:
     """Two placements passed one after the other, X_AB then X_BC: what crosses them is not mixed into one matrix.
 
     A body stands on its parent by a mount that never changes and by its joint, which often only turns about one axis.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.model.expressions.expression import Expression
-from momentree.spatial import Axes, Motion, Path, Vector
+from momentree.spatial import ChainTransform, Motion, MotionSubspace, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.structure.mechanism import TreeBody
 
@@ -38,7 +38,7 @@ class Undetermined:
 
     | field    | meaning                                                                            |
     |----------|------------------------------------------------------------------------------------|
-    | rate     | the velocity of the joint along which that is so, or mostly                        |
+    | velocity     | the velocity of the joint along which that is so, or mostly                        |
     | negative | the inertia along it is less than zero, as only bodies that cannot exist have it    |
     """
 
@@ -47,7 +47,7 @@ class Undetermined:
     negative: bool = False
 
     def __str__(self) -> str:
-        name, kind = self.body.connection.name, self.body.connection.joint.kind
+        name, kind = self.body.joint.name, self.body.joint.type.kind
         if self.negative:
             return (
                 f"joint '{name}' moves a negative inertia along {self.rate}: an impossible inertia, here or further "
@@ -108,7 +108,7 @@ def _has_weak_direction(body: TreeBody) -> bool:
     M = body.inertia
     if any(isinstance(x, Expression) for x in (M.mass, *M.h, *M.J)):
         return False
-    A = body.joint.axes(body.connection.joint.reference())
+    A = body.joint_type.motion_subspace(body.joint.type.reference())
     if any(isinstance(x, Expression) for column in A.columns for x in column):
         return False
     whole = ArticulatedInertia.of(M)
@@ -147,12 +147,12 @@ def _singular(bodies: Sequence[TreeBody], somewhere: Mapping[int, tuple[float, .
         mine, q = M[body.number], somewhere[body.number]
         if any(isinstance(x, Expression) for x in (*mine.K, *mine.J)):
             continue  # a free parameter: known at run time only
-        X, left = Path(body.mount, body.joint.placement(q)), mine
+        X, left = ChainTransform(body.mount, body.joint_type.placement(q)), mine
         if body.v.stop > body.v.start:
-            A = body.joint.axes(q)
+            A = body.joint_type.motion_subspace(q)
             found = _Spectrum(A, mine, held[body.number])
             if found.least <= SINGULAR:
-                yield Undetermined(body, body.connection.joint.rates[found.direction], found.least < -SINGULAR)
+                yield Undetermined(body, body.joint.type.velocities[found.direction], found.least < -SINGULAR)
             left = mine.less(A, [mine @ column for column in A.columns], found.inverse())
             left = _without_noise(left, held[body.number], length)
         if body.parent in M:
@@ -187,7 +187,7 @@ def _matrix(M: ArticulatedInertia) -> Matrix:
 class _Spectrum:
     """Eigenvalues of D = A' M A in pure numbers: each velocity measured by the largest inertia that it could move."""
 
-    def __init__(self, A: Axes, M: ArticulatedInertia, held: ArticulatedInertia):
+    def __init__(self, A: MotionSubspace, M: ArticulatedInertia, held: ArticulatedInertia):
         W = [M @ column for column in A.columns]
         D = np.array([[float(column @ w) for w in W] for column in A.columns])
         sizes = np.array([_size(column, held) for column in A.columns])
@@ -241,8 +241,10 @@ def _somewhere(bodies: Sequence[TreeBody], random: np.random.Generator) -> dict[
     length = _length(bodies)
     found = {}
     for body in bodies:
-        joint = body.connection.joint
-        turns = [float(column.angular @ column.angular) > 0 for column in joint.axes(joint.reference()).columns]
+        joint = body.joint.type
+        turns = [
+            float(column.angular @ column.angular) > 0 for column in joint.motion_subspace(joint.reference()).columns
+        ]
         step = [random.uniform(0.3, 1.2) * (1 if turning else length) for turning in turns]
         found[body.number] = joint.integrate(joint.reference(), step)
     return found

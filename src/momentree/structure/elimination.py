@@ -28,7 +28,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Arranged:
+class ConstraintSlots:
     """How rows stand in a body or node: the same in all that one piece of code serves.
 
     | field  | meaning                                                                              |
@@ -50,31 +50,31 @@ class Arranged:
 
 
 @dataclass(frozen=True)
-class Place:
+class EliminationNode:
     """A body or a node: what it stands on, its ends of loops, and how its rows are arranged."""
 
     parent: int
     ends: tuple[End, ...]
-    arranged: Arranged
+    slots: ConstraintSlots
 
 
 @dataclass(frozen=True)
-class Plan:
+class EliminationPlan:
     """The places of bodies (from 1) and nodes, the ground's first; `order` has parents before children."""
 
-    places: tuple[Place, ...]
+    places: tuple[EliminationNode, ...]
     order: tuple[int, ...]
     node_of: tuple[int, ...]  # of each loop
 
 
-def closing_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> Plan:
+def elimination_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> EliminationPlan:
     """The plan for loops with so many rows each, on a ground that stands still or does not."""
     parents = [0, *(body.parent for body in mechanism.bodies)]
     open_at: list[list[int]] = [[] for _ in parents]  # loops on whose ways a body stands
     meeting: dict[int, list[int]] = {}  # loops by the body where their ways meet
     for number, loop in enumerate(mechanism.loops):
-        *ways, base = mechanism.ways(loop)
-        for passed in itertools.chain(*ways):
+        *paths, base = mechanism.paths(loop)
+        for passed in itertools.chain(*paths):
             open_at[passed].append(number)
         meeting.setdefault(base, []).append(number)
     node_of = [0] * len(mechanism.loops)
@@ -100,7 +100,7 @@ def closing_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> Plan
         for second, end in ((False, loop.first), (True, loop.second)):
             at = end.body if number in starts[end.body] else node_of[number]
             ends[at].append(End(number, second, starts[at][number]))
-    places = [Place(0, (), Arranged())]
+    places = [EliminationNode(0, (), ConstraintSlots())]
     grounded = {node_of[loop] for loop in meeting.get(0, ())}
     counts = [sum(rows[loop] for loop in loops) for loops in open_at]
     for number, parent in enumerate(parents[1:], 1):
@@ -108,9 +108,9 @@ def closing_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> Plan
         up = tuple(starts[parent][loop] + k for loop in left for k in range(rows[loop]))
         begun = tuple((end.start, end.second) for end in ends[number])
         onto_still = still and (parent == 0 or parent in grounded)
-        arranged = Arranged(counts[number], counts[number] - len(up), counts[parent], up, begun, onto_still)
-        places.append(Place(parent, tuple(ends[number]), arranged))
-    return Plan(tuple(places), tuple(_outward(parents)), tuple(node_of))
+        slots = ConstraintSlots(counts[number], counts[number] - len(up), counts[parent], up, begun, onto_still)
+        places.append(EliminationNode(parent, tuple(ends[number]), slots))
+    return EliminationPlan(tuple(places), tuple(_outward(parents)), tuple(node_of))
 
 
 def _eliminated(

@@ -229,7 +229,10 @@ def _depends(inertia: RigidInertia) -> bool:
 
 def _strengths(body: TreeBody, names: Mapping[Reference, Array]) -> Array:
     """k: the least inertia of a body along its joint, by what it could be at most; 0: its motion is undetermined."""
-    columns, count = body.joint.axes(body.connection.joint.reference()).columns, len(next(iter(names.values())))
+    columns, count = (
+        body.joint_type.motion_subspace(body.joint.type.reference()).columns,
+        len(next(iter(names.values()))),
+    )
     if not columns or body.laws is not None:
         return np.ones(count)
     evaluated = with_numbers(body.inertia, lambda x: _at(x, names))

@@ -13,7 +13,7 @@ import numpy as np
 from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion
 from momentree.model import Model
 from momentree.model.check import MOST, known_references, problems_of
-from momentree.model.elements import Connection, Split
+from momentree.model.elements import Joint, Split
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_types import Fixed, Free
@@ -23,15 +23,15 @@ from momentree.structure.determinacy import Undetermined, undetermined
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import (
     Attached,
-    Closure,
-    Drive,
+    Constraint,
+    Contact,
     Latch,
     Laws,
-    Link,
     Loop,
     Mechanism,
-    Push,
-    Touch,
+    PointForce,
+    Spring,
+    Torque,
     TreeBody,
     with_numbers,
 )
@@ -68,7 +68,7 @@ class Numbered(NamedTuple):
     """The graph with its loops opened, properly numbered; the joint of each arc; the bodies on their joints."""
 
     graph: Graph
-    of_arc: dict[int, Connection]
+    of_arc: dict[int, Joint]
     bodies: tuple[TreeBody, ...]
 
 
@@ -98,9 +98,7 @@ class _Freezer:
         self.impossible = {name: mistake for name, mistake in found if mistake}  # inertias that no body has
         self.negative = {name for name, mistake in self.impossible.items() if mistake.negative}
         self.given = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
-        self.connections = [
-            dataclasses.replace(connection, joint=connection.joint.resolved(self.values)) for connection in model.joints
-        ]
+        self.joints = [dataclasses.replace(joint, type=joint.type.resolved(self.values)) for joint in model.joints]
         self.added: list[str] = []
         self.cuts = frozenset(model.cuts)
         self.splits = list(model.splits)
@@ -108,22 +106,22 @@ class _Freezer:
     def mechanism(self) -> Mechanism:
         graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
-        known = known_references(self.connections)
+        known = known_references(self.joints)
         return Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
             ground=self.ground(),
             bodies=bodies,
             loops=self.loops(graph, of_arc, bodies),
-            closures=tuple(
-                Closure(c.name, e, not any(known.get(r) == "rate" for r in e.references()))
+            constraints=tuple(
+                Constraint(c.name, e, not any(known.get(r) == "velocity" for r in e.references()))
                 for c in self.model.constraints
                 for e in [c.resolved(self.values, known)]
             ),
-            drives=self.drives(bodies, known),
+            torques=self.torques(bodies, known),
             latches=self.latches(bodies),
-            pushes=self.pushes(known),
-            links=self.links(),
+            forces=self.forces(known),
+            springs=self.springs(),
             contacts=self.contacts(),
             graph=graph,
             added=tuple(self.added),
@@ -142,9 +140,9 @@ class _Freezer:
 
     def graph(self) -> Graph:
         """Bodies and joints as given; the freedom of a joint is its weight, so that the freest are cut."""
-        arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.connections]
-        weights = [c.joint.freedom for c in self.connections]
-        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.joints]
+        weights = [c.type.freedom for c in self.joints]
+        numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
         cut = [numbers[name] for name in self.model.cuts]
         try:
             return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
@@ -157,7 +155,7 @@ class _Freezer:
         """Every part that floats gets a Free joint from the ground to its first body."""
         if not graph.floating:
             return graph
-        names = {c.name for c in self.connections}
+        names = {c.name for c in self.joints}
         insisted = [arc for arc in graph.cut if self._insisted(arc)]
         arcs = graph.arcs.tolist()
         for number in graph.first_floating:
@@ -165,20 +163,20 @@ class _Freezer:
             name = f"free {body}"
             while name in names:
                 name += "*"
-            self.connections.append(Connection(name, Free(), Frame(GROUND), Frame(body)))
+            self.joints.append(Joint(name, Free(), Frame(GROUND), Frame(body)))
             self.added.append(body)
             arcs.append([0, number])
         weights = [*graph.weights, *[6] * (len(arcs) - graph.m)]
         return Graph(arcs, n=graph.n, weights=weights, cut=insisted)
 
     def _insisted(self, arc: int) -> bool:
-        return self.connections[arc - 1].name in self.cuts
+        return self.joints[arc - 1].name in self.cuts
 
     def opened(self, graph: Graph) -> Graph:
         """The secondary graph, in which each split body has an image (Ivanov 2022, section 1)."""
         if not self.splits:
             return graph
-        numbers = {c.name: arc for arc, c in enumerate(self.connections, 1)}
+        numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
         pairs = [(self.given[split.body], numbers[split.joint]) for split in self.splits]
         try:
             return graph.split(pairs)
@@ -254,16 +252,16 @@ class _Freezer:
         """The same graph with other joints cut: those that are kept enter the tree before all that move freely."""
         latched = {latch.joint for latch in self.model.latches}
         ranks = []
-        for arc, c in enumerate(self.connections, 1):
-            first = 0 if c.joint.motion is not None else 1 if arc in kept or c.name in latched else 2
-            ranks.append(10 * first + c.joint.freedom)
+        for arc, c in enumerate(self.joints, 1):
+            first = 0 if c.type.motion is not None else 1 if arc in kept or c.name in latched else 2
+            ranks.append(10 * first + c.type.freedom)
         return Graph(graph.arcs, n=graph.n, weights=ranks, cut=[arc for arc in graph.cut if self._insisted(arc)])
 
     def numbered(self, primary: Graph) -> Numbered:
         """Loops opened, bodies and joints numbered properly, bodies on their joints."""
         secondary = self.opened(primary)
         body_map, arc_map = secondary.numbering
-        of_arc = {int(new): self.connections[old] for old, new in enumerate(arc_map)}
+        of_arc = {int(new): self.joints[old] for old, new in enumerate(arc_map)}
         graph = secondary.renumbered()
         return Numbered(graph, of_arc, self.tree(graph, of_arc, np.argsort(body_map).tolist()))
 
@@ -295,7 +293,7 @@ class _Freezer:
 
     # --- the tree --------------------------------------------------------------------------------------------------
 
-    def tree(self, graph: Graph, of_arc: dict[int, Connection], old_of: Sequence[int]) -> tuple[TreeBody, ...]:
+    def tree(self, graph: Graph, of_arc: dict[int, Joint], old_of: Sequence[int]) -> tuple[TreeBody, ...]:
         parents, directions = graph.parents.tolist(), graph.direction.tolist()
         pre_images = dict(graph.images)
         n = len(self.model.bodies)
@@ -311,21 +309,21 @@ class _Freezer:
             near, far = (c.second, c.first) if reverse else (c.first, c.second)
             X_BM = far.placement(self.values)
             own = X_BM.inverse()
-            prescribed = c.joint.motion is not None
-            count_q, count_v = (0, 0) if prescribed else (len(c.joint.coordinates), len(c.joint.rates))
+            prescribed = c.type.motion is not None
+            count_q, count_v = (0, 0) if prescribed else (len(c.type.coordinates), len(c.type.velocities))
             bodies.append(
                 TreeBody(
                     name=name if old <= n else f"{name} (image)",
                     number=i,
                     parent=parents[i - 1],
-                    connection=c,
+                    joint=c,
                     reverse=reverse,
                     mount=self.frames[parents[i - 1]] @ near.placement(self.values),
                     own=own,
                     inertia=own.inertia_to_parent(inertias[old]),
                     q=slice(nq, nq + count_q),
                     v=slice(nv, nv + count_v),
-                    laws=_laws(c.joint.motion) if prescribed else None,
+                    laws=_laws(c.type.motion) if prescribed else None,
                     image_of=pre_images.get(i, 0),
                 )
             )
@@ -354,7 +352,7 @@ class _Freezer:
 
     # --- the loops -------------------------------------------------------------------------------------------------
 
-    def loops(self, graph: Graph, of_arc: dict[int, Connection], bodies: Sequence[TreeBody]) -> tuple[Loop, ...]:
+    def loops(self, graph: Graph, of_arc: dict[int, Joint], bodies: Sequence[TreeBody]) -> tuple[Loop, ...]:
         """The split bodies, then the cut joints, in the order of the rows of epsilon."""
         loops = []
         for image, pre_image in graph.images:
@@ -367,25 +365,25 @@ class _Freezer:
                 Attached(i, self.frames[i] @ frame.placement(self.values))
                 for i, frame in zip(ends, (c.first, c.second), strict=True)
             )
-            if c.joint.motion is not None:
+            if c.type.motion is not None:
                 message = "closes a loop of joints that all move as prescribed. Leave one of them free."
-                raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.connections.index(c)))])
-            loops.append(Loop(c.name, c.joint, first, second, c))
+                raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.joints.index(c)))])
+            loops.append(Loop(c.name, c.type, first, second, c))
         return tuple(loops)
 
     # --- the forces -------------------------------------------------------------------------------------------------
 
-    def drives(self, bodies: Sequence[TreeBody], known: dict[Reference, str]) -> tuple[Drive, ...]:
-        preceded = {body.connection.name: body.number for body in bodies}
-        by_name = {c.name: c for c in self.connections}
+    def torques(self, bodies: Sequence[TreeBody], known: dict[Reference, str]) -> tuple[Torque, ...]:
+        preceded = {body.joint.name: body.number for body in bodies}
+        by_name = {c.name: c for c in self.joints}
         return tuple(
-            Drive(torque.joint, preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
+            Torque(torque.joint, preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
             for torque in self.model.torques
         )
 
     def latches(self, bodies: Sequence[TreeBody]) -> tuple[Latch, ...]:
-        preceded = {body.connection.name: body.number for body in bodies}
-        by_name = {c.name: c for c in self.connections}
+        preceded = {body.joint.name: body.number for body in bodies}
+        by_name = {c.name: c for c in self.joints}
         for latch in self.model.latches:
             if latch.joint not in preceded:
                 message = "closes a loop, and a joint with a latch must not. Cut another joint of the loop."
@@ -394,27 +392,27 @@ class _Freezer:
             Latch(preceded[latch.joint], latch.place(by_name[latch.joint], self.values)) for latch in self.model.latches
         )
 
-    def pushes(self, known: dict[Reference, str]) -> tuple[Push, ...]:
+    def forces(self, known: dict[Reference, str]) -> tuple[PointForce, ...]:
         found = []
         for force in self.model.forces:
             laws = force.laws(self.values, known)
-            found.append(Push(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
+            found.append(PointForce(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
         return tuple(found)
 
-    def links(self) -> tuple[Link, ...]:
+    def springs(self) -> tuple[Spring, ...]:
         found = []
         for s in self.model.springs:
             stiffness, damping, rest = s.numbers(self.values)
             ends = self.attached(s.first), self.attached(s.second)
-            found.append(Link(*ends, stiffness, damping, rest, s.tension_only))
+            found.append(Spring(*ends, stiffness, damping, rest, s.tension_only))
         return tuple(found)
 
-    def contacts(self) -> tuple[Touch, ...]:
+    def contacts(self) -> tuple[Contact, ...]:
         found = []
         for i, contact in enumerate(self.model.contacts, 1):
             ends = self.attached(contact.frame), self.attached(contact.against)
             name = f"contact {i} of {contact.frame.body}"
-            found.append(Touch(name, *ends, contact.law, **contact.numbers(self.values)))
+            found.append(Contact(name, *ends, contact.law, **contact.numbers(self.values)))
         return tuple(found)
 
     def attached(self, frame: Frame) -> Attached:
@@ -437,8 +435,8 @@ def _check_taken(share: float, body: str) -> None:
 
 
 def _laws(values: Sequence[Expression]) -> Laws:
-    rates = tuple(law.derivative(TIME) for law in values)
-    return Laws(tuple(values), rates, tuple(rate.derivative(TIME) for rate in rates))
+    velocities = tuple(law.derivative(TIME) for law in values)
+    return Laws(tuple(values), velocities, tuple(rate.derivative(TIME) for rate in velocities))
 
 
 def _at(body: TreeBody, known: Mapping[Reference, Scalar]) -> TreeBody:

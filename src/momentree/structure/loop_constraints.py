@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, PinSlot, Planar, Prismatic, Revolute, Universal
 from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
@@ -19,14 +19,14 @@ from momentree.structure.mechanism import Loop, Mechanism
 TINY = 1e-13  # of unit vectors: what round-off leaves
 
 
-def closing_rows(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
+def loop_constraints(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
     """The rows as forces at the origin of the second frame, in axes of the first frame, by which they are carried."""
-    rows = tuple(row.direction for row in loop.joint.rows(loop.joint.reference()))
-    if isinstance(loop.joint, Universal):
+    rows = tuple(row.direction for row in loop.joint_type.constraint_rows(loop.joint_type.reference()))
+    if isinstance(loop.joint_type, Universal):
         return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)
     within = None if normal is None else _within(rows, normal)
-    return within if within is not None and _let_pass(loop.joint, within) else rows
+    return within if within is not None and _let_pass(loop.joint_type, within) else rows
 
 
 def plane_of(mechanism: Mechanism, loop: Loop) -> Vector | None:
@@ -39,18 +39,18 @@ def planes_from_ground(mechanism: Mechanism) -> list[tuple[Vector, Transform] | 
 
     With it where the body stands at reference. Where all joints share a plane, it is the same for all bodies.
     """
-    placed, ways = [Transform()], [tuple[tuple[Joint, Rotation], ...]()]
+    placed, paths = [Transform()], [tuple[tuple[JointType, Rotation], ...]()]
     for body in mechanism.bodies:
         mount = placed[body.parent] @ body.mount
-        placed.append(mount @ body.joint.placement(body.connection.joint.reference()))
+        placed.append(mount @ body.joint_type.placement(body.joint.type.reference()))
         R = placed[-1].rotation if body.reverse else mount.rotation
-        ways.append((*ways[body.parent], (body.connection.joint, R)))
-    together = _common_plane(way[-1] for way in ways[1:])
-    normals = [together or _common_plane(way) for way in ways[1:]]
+        paths.append((*paths[body.parent], (body.joint.type, R)))
+    together = _common_plane(way[-1] for way in paths[1:])
+    normals = [together or _common_plane(way) for way in paths[1:]]
     return [None if n is None else (n, X) for n, X in zip(normals, placed[1:], strict=True)]
 
 
-def _common_plane(joints: Iterable[tuple[Joint, Rotation]]) -> Vector | None:
+def _common_plane(joints: Iterable[tuple[JointType, Rotation]]) -> Vector | None:
     """The normal of the plane that joints do not leave."""
     across: list[Vector] = []
     along: list[Vector] = []
@@ -78,10 +78,10 @@ def _common_plane(joints: Iterable[tuple[Joint, Rotation]]) -> Vector | None:
     return n if parallel and level else None
 
 
-def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[Joint, Rotation]]:
+def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[JointType, Rotation]]:
     """The joints of the tree around a loop, and their axes as seen from its first frame, all coordinates at rest."""
     # a turn about parallel axes leaves them as they are: any configuration would do
-    first, second, _ = mechanism.ways(loop)
+    first, second, _ = mechanism.paths(loop)
     R_base_first = _turned(mechanism, first[::-1]) @ loop.first.placement.rotation
     for way in (first, second):
         for i, number in enumerate(way):
@@ -89,7 +89,7 @@ def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[Joint, Rotation]
             # axes are told in the joint's first frame: on the parent's side, but on the body's if the tree is reversed
             R = _turned(mechanism, way[i:][::-1] if body.reverse else way[i + 1 :][::-1])
             R = R if body.reverse else R @ body.mount.rotation
-            yield body.connection.joint, R_base_first.T @ R
+            yield body.joint.type, R_base_first.T @ R
 
 
 def _turned(mechanism: Mechanism, way: Sequence[int]) -> Rotation:
@@ -97,7 +97,7 @@ def _turned(mechanism: Mechanism, way: Sequence[int]) -> Rotation:
     R = IDENTITY
     for number in way:
         body = mechanism.bodies[number - 1]
-        R = R @ body.mount.rotation @ body.joint.placement(body.connection.joint.reference()).rotation
+        R = R @ body.mount.rotation @ body.joint_type.placement(body.joint.type.reference()).rotation
     return R
 
 
@@ -116,9 +116,9 @@ def _within(rows: Sequence[Force], n: Vector) -> tuple[Force, ...]:
     return tuple(Force(n1 * a + n2 * b, n * c) for a, b, c in basis)
 
 
-def _let_pass(joint: Joint, rows: Sequence[Force]) -> bool:
-    """Whether rows still let pass all that the joint does, so that their gaps do not depend on where it is."""
-    parts = [axis @ row for axis in joint.axes(joint.reference()).columns for row in rows]
+def _let_pass(joint: JointType, rows: Sequence[Force]) -> bool:
+    """Whether rows still let pass all that the joint does, so that their closure errors do not depend on where it is."""
+    parts = [axis @ row for axis in joint.motion_subspace(joint.reference()).columns for row in rows]
     return all(isinstance(part, (int, float)) and abs(part) < 1e-9 for part in parts)
 
 

@@ -12,9 +12,9 @@ import dataclasses
 from collections.abc import Collection
 from typing import NamedTuple
 
-from momentree.model.elements import Connection
+from momentree.model.elements import Joint
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Free, Planar
 from momentree.spatial import Transform
 from momentree.structure.determinacy import undetermined
@@ -52,23 +52,23 @@ def taken_apart(mechanism: Mechanism, told: Mechanism) -> list[TreeBody]:
 
 def stays(body: TreeBody, new: TreeBody) -> bool:
     """Whether a body is on the joint that it has in the tree."""
-    return body.connection.name == new.connection.name
+    return body.joint.name == new.joint.name
 
 
 def turning_angles(mechanism: Mechanism, told: Mechanism) -> list[Angle]:
     """The angles of joints that were in the tree, where they count turns; a screw counts them by its advance."""
     bodies = enumerate(taken_apart(mechanism, told))
-    return [Angle(i, k) for i, body in bodies for k in turning(body.connection.joint)]
+    return [Angle(i, k) for i, body in bodies for k in turning(body.joint.type)]
 
 
-def turning(joint: Joint) -> list[int]:
+def turning(joint: JointType) -> list[int]:
     """Where coordinates stand that are known only up to full turns from where a joint is."""
     return [k for k, unit in enumerate(joint.units) if unit == "rad" and joint.kind != "Screw"]
 
 
 def _stands_apart(body: TreeBody) -> bool:
     """Whether the tree places it by itself already."""
-    return body.parent == 0 and isinstance(body.connection.joint, Free) and not body.reverse
+    return body.parent == 0 and isinstance(body.joint.type, Free) and not body.reverse
 
 
 def _told(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
@@ -81,11 +81,11 @@ def _told(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
             placed = Free() if normal is None else Planar().with_fields(normal=mount.rotation.T @ normal)
             ends = Attached(body.parent, body.mount), Attached(body.number, Transform())
             ends = ends[::-1] if body.reverse else ends
-            loops.append(Loop(body.connection.name, body.connection.joint, *ends, body.connection))
-            connection = Connection(_unused(mechanism, body), placed, Frame(GROUND), Frame(body.name))
-            new = dataclasses.replace(body, parent=0, connection=connection, reverse=False, mount=mount)
-        joint = new.connection.joint
-        count_q, count_v = (0, 0) if new.laws else (len(joint.coordinates), len(joint.rates))
+            loops.append(Loop(body.joint.name, body.joint.type, *ends, body.joint))
+            joint = Joint(_unused(mechanism, body), placed, Frame(GROUND), Frame(body.name))
+            new = dataclasses.replace(body, parent=0, joint=joint, reverse=False, mount=mount)
+        kind = new.joint.type
+        count_q, count_v = (0, 0) if new.laws else (len(kind.coordinates), len(kind.velocities))
         bodies.append(dataclasses.replace(new, q=slice(nq, nq + count_q), v=slice(nv, nv + count_v)))
         nq, nv = nq + count_q, nv + count_v
     return dataclasses.replace(mechanism, bodies=tuple(bodies), loops=(*loops, *mechanism.loops), latches=())

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from momentree.errors import ModelError, Problem, suggestion
-from momentree.model.elements import Connection
+from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint_type import Coordinates, Joint, Row
+from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import Values
-from momentree.spatial import IDENTITY, ZERO, Axes, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial import IDENTITY, ZERO, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.graph import Graph
 
@@ -22,32 +22,37 @@ from momentree.structure.graph import Graph
 class Reversed:
     """A joint met from its second frame: the tree runs from M to F, the coordinates keep the user's meaning."""
 
-    def __init__(self, joint: Joint):
-        self.joint = joint
+    def __init__(self, joint_type: JointType):
+        self.joint_type = joint_type
 
     def placement(self, q: Coordinates) -> Transform:
-        return self.joint.placement(q).inverse()
+        return self.joint_type.placement(q).inverse()
 
-    def axes(self, q: Coordinates) -> Axes:
-        X_FM = self.joint.placement(q)
-        return Axes([-X_FM.motion_to_parent(column) for column in self.joint.axes(q).columns])
+    def motion_subspace(self, q: Coordinates) -> MotionSubspace:
+        X_FM = self.joint_type.placement(q)
+        return MotionSubspace([-X_FM.motion_to_parent(column) for column in self.joint_type.motion_subspace(q).columns])
 
-    def axes_rate(self, q: Coordinates, u: Coordinates) -> Axes:
+    def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
         """-(X_FM)' A - X_FM A', where X_FM changes as M moves: by v_M x."""
-        X_FM, A, dA = self.joint.placement(q), self.joint.axes(q), self.joint.axes_rate(q, u)
+        joint_type = self.joint_type
+        X_FM, A, dA = (
+            joint_type.placement(q),
+            joint_type.motion_subspace(q),
+            joint_type.motion_subspace_derivative(q, u),
+        )
         v_M = A @ u
         both = zip(A.columns, dA.columns, strict=True)
-        return Axes([-X_FM.motion_to_parent(v_M.cross(column) + rate) for column, rate in both])
+        return MotionSubspace([-X_FM.motion_to_parent(v_M.cross(column) + rate) for column, rate in both])
 
-    def coordinate_rates(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
-        return self.joint.coordinate_rates(q, u)
+    def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
+        return self.joint_type.coordinate_derivatives(q, u)
 
 
 class Laws(NamedTuple):
     """Prescribed functions of time and their first and second derivatives."""
 
     values: tuple[Expression, ...]
-    rates: tuple[Expression, ...]
+    velocities: tuple[Expression, ...]
     accelerations: tuple[Expression, ...]
 
 
@@ -72,12 +77,12 @@ class TreeBody:
     | field      | meaning                                                                         |
     |------------|---------------------------------------------------------------------------------|
     | parent     | number of the preceding body, 0 for the ground                                   |
-    | connection | the joint as the user described it, in numbers                                   |
+    | joint      | the joint as the user described it, in numbers                                   |
     | reverse    | the tree runs through the joint from its second frame to its first               |
     | mount      | where the joint's frame on the parent's side stands in the parent                |
     | own        | where the frame that the user calls the body's own stands in the frame used here |
     | inertia    | at the frame used here; a split body's share                                     |
-    | q, v       | where its coordinates and rates stand; empty for a prescribed joint              |
+    | q, v       | where its coordinates and velocities stand; empty for a prescribed joint              |
     | laws       | of a prescribed joint, else None                                                 |
     | image_of   | number of the pre-image if this is the image of a split body, else 0             |
     """
@@ -85,7 +90,7 @@ class TreeBody:
     name: str
     number: int
     parent: int
-    connection: Connection
+    joint: Joint
     reverse: bool
     mount: Transform
     own: Transform
@@ -96,9 +101,9 @@ class TreeBody:
     image_of: int = 0
 
     @cached_property
-    def joint(self) -> Joint | Reversed:
-        """The joint as the tree meets it, from the parent to the body."""
-        return Reversed(self.connection.joint) if self.reverse else self.connection.joint
+    def joint_type(self) -> JointType | Reversed:
+        """The type of the joint as the tree meets it, from the parent to the body."""
+        return Reversed(self.joint.type) if self.reverse else self.joint.type
 
 
 @dataclass(frozen=True)
@@ -109,20 +114,20 @@ class Loop:
     """
 
     name: str
-    joint: Joint
+    joint_type: JointType
     first: Attached
     second: Attached
-    connection: Connection | None  # None for a split body
+    joint: Joint | None  # None for a split body
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ConstraintRow, ...]:
         """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
-        return self.joint.rows(self.joint.reference())
+        return self.joint_type.constraint_rows(self.joint_type.reference())
 
 
 @dataclass(frozen=True)
-class Closure:
-    """A constraint expression; on positions if it names no rate."""
+class Constraint:
+    """A constraint expression; on positions if it names no velocity."""
 
     name: str
     expression: Expression
@@ -130,8 +135,8 @@ class Closure:
 
 
 @dataclass(frozen=True)
-class Drive:
-    """Laws along the rates of a joint: a torque of the user's. `body` is what it precedes, 0 if it closes a loop."""
+class Torque:
+    """Laws along the velocities of a joint: a torque of the user's. `body` is what it precedes, 0 if it closes a loop."""
 
     joint: str
     body: int
@@ -147,7 +152,7 @@ class Latch:
 
 
 @dataclass(frozen=True)
-class Push:
+class PointForce:
     """A force and a moment (three laws each) at a frame, in its axes (`carried`) or in those of the ground."""
 
     frame: Attached
@@ -157,7 +162,7 @@ class Push:
 
 
 @dataclass(frozen=True)
-class Link:
+class Spring:
     """A spring and damper between the origins of two frames."""
 
     first: Attached
@@ -169,7 +174,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Touch:
+class Contact:
     """A contact in numbers, fields as in `model.elements.Contact`; the law "linear" has the exponent 1."""
 
     name: str
@@ -199,12 +204,12 @@ class Mechanism:
     ground: Laws | None
     bodies: tuple[TreeBody, ...]
     loops: tuple[Loop, ...]
-    closures: tuple[Closure, ...]
-    drives: tuple[Drive, ...]
+    constraints: tuple[Constraint, ...]
+    torques: tuple[Torque, ...]
     latches: tuple[Latch, ...]
-    pushes: tuple[Push, ...]
-    links: tuple[Link, ...]
-    contacts: tuple[Touch, ...]
+    forces: tuple[PointForce, ...]
+    springs: tuple[Spring, ...]
+    contacts: tuple[Contact, ...]
     graph: Graph
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
@@ -219,18 +224,18 @@ class Mechanism:
 
     @cached_property
     def nv(self) -> int:
-        """Number of rates of the tree."""
+        """Number of velocities of the tree."""
         return self.bodies[-1].v.stop if self.bodies else 0
 
     @cached_property
     def coordinates(self) -> tuple[Reference, ...]:
         """What each entry of q is called."""
-        return tuple(r for body in self.bodies if not body.laws for r in body.connection.coordinates)
+        return tuple(r for body in self.bodies if not body.laws for r in body.joint.coordinates)
 
     @cached_property
-    def rates(self) -> tuple[Reference, ...]:
+    def velocities(self) -> tuple[Reference, ...]:
         """What each entry of v is called."""
-        return tuple(r for body in self.bodies if not body.laws for r in body.connection.rates)
+        return tuple(r for body in self.bodies if not body.laws for r in body.joint.velocities)
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -240,14 +245,14 @@ class Mechanism:
     @cached_property
     def by_joint(self) -> dict[str, TreeBody | Loop]:
         """Joint name -> the body that it precedes, or the loop that it closes."""
-        found: dict[str, TreeBody | Loop] = {body.connection.name: body for body in self.bodies}
-        found.update({loop.connection.name: loop for loop in self.loops if loop.connection is not None})
+        found: dict[str, TreeBody | Loop] = {body.joint.name: body for body in self.bodies}
+        found.update({loop.joint.name: loop for loop in self.loops if loop.joint is not None})
         return found
 
     @cached_property
     def loop_numbers(self) -> dict[str, int]:
         """The name of each joint that closes a loop -> where the loop stands in `loops`."""
-        return {loop.name: i for i, loop in enumerate(self.loops) if loop.connection is not None}
+        return {loop.name: i for i, loop in enumerate(self.loops) if loop.joint is not None}
 
     @cached_property
     def size(self) -> float:
@@ -281,18 +286,18 @@ class Mechanism:
         """The same mechanism with another length tolerance (m), if one is given."""
         return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
 
-    def ways(self, loop: Loop) -> tuple[list[int], list[int], int]:
+    def paths(self, loop: Loop) -> tuple[list[int], list[int], int]:
         """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""
         first, second = loop.first.body, loop.second.body
-        ways: tuple[list[int], list[int]] = ([], [])
+        paths: tuple[list[int], list[int]] = ([], [])
         while first != second:  # parents have smaller numbers: step down from the larger until both meet
             if first > second:
-                ways[0].append(first)
+                paths[0].append(first)
                 first = self.bodies[first - 1].parent
             else:
-                ways[1].append(second)
+                paths[1].append(second)
                 second = self.bodies[second - 1].parent
-        return *ways, first
+        return *paths, first
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what others have found of it and keep with it."""
@@ -309,9 +314,9 @@ class Mechanism:
             bodies=tuple(with_numbers(body, f) for body in self.bodies),
             loops=tuple(with_numbers(loop, f) for loop in self.loops),
             latches=tuple(with_numbers(latch, f) for latch in self.latches),
-            pushes=tuple(dataclasses.replace(push, frame=with_numbers(push.frame, f)) for push in self.pushes),
-            links=tuple(with_numbers(link, f) for link in self.links),
-            contacts=tuple(with_numbers(touch, f) for touch in self.contacts),
+            forces=tuple(dataclasses.replace(force, frame=with_numbers(force.frame, f)) for force in self.forces),
+            springs=tuple(with_numbers(spring, f) for spring in self.springs),
+            contacts=tuple(with_numbers(contact, f) for contact in self.contacts),
         )
 
     def at_defaults(self) -> Mechanism:
@@ -353,9 +358,11 @@ class Mechanism:
             self,
             ground=motion(self.ground),
             bodies=tuple(replace(body, laws=motion(body.laws)) for body in self.bodies),
-            closures=tuple(replace(closure, expression=f(closure.expression)) for closure in self.closures),
-            drives=tuple(replace(drive, laws=each(drive.laws)) for drive in self.drives),
-            pushes=tuple(replace(push, force=each(push.force), moment=each(push.moment)) for push in self.pushes),
+            constraints=tuple(
+                replace(constraint, expression=f(constraint.expression)) for constraint in self.constraints
+            ),
+            torques=tuple(replace(torque, laws=each(torque.laws)) for torque in self.torques),
+            forces=tuple(replace(force, force=each(force.force), moment=each(force.moment)) for force in self.forces),
         )
 
     def attach(self, frame: Frame) -> Attached:
@@ -389,10 +396,10 @@ def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
             return Attached(thing.body, with_numbers(thing.placement, f))
         case tuple():
             return tuple(with_numbers(entry, f) for entry in thing)
-        case Joint():
+        case JointType():
             names = [field.name for field in dataclasses.fields(thing) if field.name != "motion"]
             return thing.with_fields(**{name: with_numbers(getattr(thing, name), f) for name in names})
-        case Connection():
-            return dataclasses.replace(thing, joint=with_numbers(thing.joint, f))
+        case Joint():
+            return dataclasses.replace(thing, type=with_numbers(thing.type, f))
     fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
     return dataclasses.replace(thing, **{name: with_numbers(value, f) for name, value in fields.items()})

@@ -2,7 +2,7 @@
 
 A constraint row is a force and a moment at the closing joint. In a body on its path inward it is known by bounds that
 are constants of the mechanism: its force f acts, in any direction, at a point d of the body, where the path enters it;
-besides, there is a moment of at most m in any direction, which grows by |d| f from body to body. A unit rate i of the
+besides, there is a moment of at most m in any direction, which grows by |d| f from body to body. A unit velocity i of the
 body's joint, with the axis (a_i, w_i), moves that point by v_i = a_i + w_i x d and turns the body by w_i. With
 D = (A' M* A)^-1, the sum over all directions of what the row would add to its Phi_kk is
 
@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.model.joint_type import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Spherical
 from momentree.spatial import ZERO, Force, Motion, Scalar, Vector
-from momentree.structure.elimination import Plan
+from momentree.structure.elimination import EliminationPlan
 from momentree.structure.mechanism import Loop, Mechanism, Reversed, TreeBody
 
 Packed = tuple[Scalar, ...]  # of a symmetric matrix: row by row up to the diagonal
@@ -61,7 +61,7 @@ class Reach:
 
     def at_parent(self, body: TreeBody, length: Scalar) -> Reach:
         """The same in the parent of a body, which the row enters at the mount."""
-        lever, joint = norm(self.d), body.connection.joint
+        lever, joint = norm(self.d), body.joint.type
         if body.laws is not None and _slides(joint):
             lever = lever + length
         passes = body.laws is not None or not isinstance(joint, Spherical)  # a ball passes no moment on
@@ -72,14 +72,14 @@ Bound = tuple[Reach | Packed, Scalar]
 
 
 def reaches(
-    mechanism: Mechanism, plan: Plan, rows: Sequence[Sequence[Force]], lengths: Sequence[Scalar]
+    mechanism: Mechanism, plan: EliminationPlan, rows: Sequence[Sequence[Force]], lengths: Sequence[Scalar]
 ) -> list[tuple[Bound, ...]]:
     """For each body, of each row that is open in it: N, or what it follows from if axes are not fixed, and `swing`."""
-    open_at: list[list[tuple[Reach, Scalar] | None]] = [[None] * place.arranged.rows for place in plan.places]
+    open_at: list[list[tuple[Reach, Scalar] | None]] = [[None] * place.slots.rows for place in plan.places]
     found: list[tuple[Bound, ...]] = [()] * (len(mechanism.bodies) + 1)
     for number in reversed(plan.order):
         place, here = plan.places[number], open_at[number]
-        left = here[place.arranged.closes :]
+        left = here[place.slots.closes :]
         if number < len(found):
             body = mechanism.bodies[number - 1]
             for end in place.ends:
@@ -88,13 +88,13 @@ def reaches(
                 here[end.start : end.start + len(begun)] = [(reach, length) for reach in begun]
             known = [row for row in here if row is not None]
             if body.v.stop > body.v.start:
-                axes = body.joint.axes(body.connection.joint.reference()).columns
+                axes = body.joint_type.motion_subspace(body.joint.type.reference()).columns
                 several, fixed = len(turning(axes)) > 1, _fixed_in_body(body)
                 found[number] = tuple(
                     (reach.packed(axes) if fixed else reach, reach.swing if several else 0.0) for reach, _ in known
                 )
             left = [(reach.at_parent(body, length), length) for reach, length in known]
-        for row, above in zip(left, place.arranged.up, strict=True):
+        for row, above in zip(left, place.slots.up, strict=True):
             open_at[place.parent][above] = row
     return found
 
@@ -110,10 +110,10 @@ def _is_zero(x: Scalar) -> bool:
 
 def _fixed_in_body(body: TreeBody) -> bool:
     """Whether the axes of its joint are the same at all coordinates."""
-    joint = body.connection.joint
-    if isinstance(body.joint, Reversed):
+    joint = body.joint.type
+    if isinstance(body.joint_type, Reversed):
         return joint.axis_fields == ("axis",)  # turning about that one axis leaves it where it is
-    return type(joint).axes_rate is Joint.axes_rate
+    return type(joint).motion_subspace_derivative is JointType.motion_subspace_derivative
 
 
 def loop_lengths(mechanism: Mechanism) -> list[Scalar]:
@@ -129,7 +129,7 @@ def norm(v: Vector) -> Scalar:
 def _length(mechanism: Mechanism, loop: Loop) -> Scalar:
     total: Scalar = 0.0
     leaving = []  # where the two paths leave the body at which they meet
-    for path, end in zip(mechanism.ways(loop)[:2], (loop.first, loop.second), strict=True):
+    for path, end in zip(mechanism.paths(loop)[:2], (loop.first, loop.second), strict=True):
         offsets = [end.placement.offset, *(mechanism.bodies[number - 1].mount.offset for number in path)]
         leaving.append(offsets.pop())
         for offset in offsets:
@@ -139,10 +139,10 @@ def _length(mechanism: Mechanism, loop: Loop) -> Scalar:
 
 def _begun(loop: Loop, rows: Sequence[Force], second: bool, length: Scalar) -> list[Reach]:
     """The rows of a loop at one of its ends; seen from the first, they act where the second frame has slid to."""
-    slid = length if not second and _slides(loop.joint) else 0.0
+    slid = length if not second and _slides(loop.joint_type) else 0.0
     d = (loop.second if second else loop.first).placement.offset
     return [Reach(norm(row.linear), norm(row.angular) + norm(row.linear) * slid, d) for row in rows]
 
 
-def _slides(joint: Joint) -> bool:
-    return any(axis.linear is not ZERO for axis in joint.axes(joint.reference()).columns)
+def _slides(joint: JointType) -> bool:
+    return any(axis.linear is not ZERO for axis in joint.motion_subspace(joint.reference()).columns)

@@ -60,7 +60,7 @@ def loop_tolerances(mechanism: Mechanism) -> tuple[Scalar, ...]:
 
 
 def _around(mechanism: Mechanism, loop: Loop) -> list[int]:
-    first, second, _ = mechanism.ways(loop)
+    first, second, _ = mechanism.paths(loop)
     return [*first, *second]
 
 

@@ -47,8 +47,8 @@ class Structure:
     @cached_property
     def joints(self) -> tuple[str, ...]:
         """Names by number less one: joint k precedes body k, then the cut joints."""
-        cut = [loop.name for loop in self.mechanism.loops if loop.connection is not None]
-        return (*(body.connection.name for body in self.mechanism.bodies), *cut)
+        cut = [loop.name for loop in self.mechanism.loops if loop.joint is not None]
+        return (*(body.joint.name for body in self.mechanism.bodies), *cut)
 
     @property
     def parents(self) -> Ints:
@@ -93,14 +93,16 @@ class Structure:
         splits = len(self.graph.images)
         found = []
         for i, loop in enumerate(self.mechanism.loops):
-            rows = len(loop.joint.rows(loop.joint.reference()))
+            rows = len(loop.joint_type.constraint_rows(loop.joint_type.reference()))
             if i < splits:
                 numbers, arcs = self._split_loop(*self.graph.images[i])
                 found.append(NamedLoop(f"body {loop.name}", "split", rows, self._named(numbers), arcs))
             else:
                 cycle = self.graph.cycles[i - splits]
                 arcs = tuple((self.joints[a - 1], s) for a, s in zip(cycle.arcs, cycle.signs, strict=True))
-                found.append(NamedLoop(f"joint {loop.name}", loop.joint.kind, rows, self._named(cycle.bodies), arcs))
+                found.append(
+                    NamedLoop(f"joint {loop.name}", loop.joint_type.kind, rows, self._named(cycle.bodies), arcs)
+                )
         return tuple(found)
 
     def _split_loop(self, image: int, pre_image: int) -> tuple[list[int], tuple[tuple[str, int], ...]]:

@@ -1,6 +1,6 @@
 """Short names for long coefficients, as a lecturer gives them: b = 2 alpha w5 w6, with alpha told below.
 
-The rule. The inertial terms of each equation are gathered by products of rates. If one of their coefficients is long,
+The rule. The inertial terms of each equation are gathered by products of velocities. If one of their coefficients is long,
 all of them that are more than a product of two letters are named; otherwise all are written out. Entries of the mass
 matrix are named where they are long. Coefficients that differ by a number share a name.
 Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the
@@ -74,13 +74,13 @@ class Named:
 def named(
     A: Sequence[Sequence[PolyElement]],
     b: Sequence[PolyElement],
-    rates: Sequence[sp.Symbol],
+    velocities: Sequence[sp.Symbol],
     shortest: Shortest,
     letters: Iterator[sp.Symbol],
 ) -> Named:
     """A and b with their long coefficients named by the rule above."""
     n = len(b)
-    present = [rate for rate in rates if rate in shortest.trigonometry.letters]
+    present = [rate for rate in velocities if rate in shortest.trigonometry.letters]
     rows = [gathered(p, present) if p else [] for p in b]
     # a place is (row, column): columns of A, then the terms of b
     entries = {
@@ -104,7 +104,7 @@ def named(
     if naming:
         in_names = [_in_factors(x, [c.name for c in coefficients]) for x in in_names]
     else:
-        in_names = [min(shortest(p), by_rates, key=ink) for p, by_rates in zip(b, in_names, strict=True)]
+        in_names = [min(shortest(p), by_velocities, key=ink) for p, by_velocities in zip(b, in_names, strict=True)]
     matrix = [[written((i, j), p) for j, p in enumerate(row)] for i, row in enumerate(A)]
     return Named(matrix, in_names, tuple((c.name, shortest(c.primitive.mul_ground(c.unit))) for c in coefficients))
 

@@ -23,7 +23,7 @@ from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic, symbolic
 from momentree.symbols.shortest import Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
-from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, RATE, Rank
+from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, VELOCITY, Rank
 
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
 Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
@@ -36,17 +36,17 @@ class Equations:
     | field         | meaning                                                                                 |
     |---------------|-----------------------------------------------------------------------------------------|
     | by            | the formalism that derived them                                                         |
-    | coordinates   | q; rates, accelerations: u and u'                                                       |
-    | A, b, Q       | mass matrix; inertial terms, quadratic in the rates; forces: gravity, springs, laws     |
+    | coordinates   | q; velocities, accelerations: u and u'                                                       |
+    | A, b, Q       | mass matrix; inertial terms, quadratic in the velocities; forces: gravity, springs, laws     |
     | definitions   | the names that stand in A, b and Q, and what they mean; a meaning may use other names    |
-    | kinematics    | derivatives of coordinates that are not rates, as those of a ball, by the rates         |
+    | kinematics    | derivatives of coordinates that are not velocities, as those of a ball, by the velocities         |
     | notes         | what else a reader has to know                                                          |
     """
 
     name: str
     by: str
     coordinates: tuple[sp.Symbol, ...]
-    rates: tuple[sp.Symbol, ...]
+    velocities: tuple[sp.Symbol, ...]
     accelerations: tuple[sp.Symbol, ...]
     A: sp.ImmutableMatrix
     b: sp.ImmutableMatrix
@@ -70,7 +70,7 @@ class Equations:
         left = self.A * sp.Matrix(self.accelerations) + self.b
         return {
             "coordinates": self.coordinates,
-            "rates": self.rates,
+            "velocities": self.velocities,
             "accelerations": self.accelerations,
             "A": self.A,
             "b": self.b,
@@ -82,7 +82,7 @@ class Equations:
 
     def operations(self) -> Operations:
         """What A (half of it: it is symmetric), b and Q cost at each step, common subexpressions computed once."""
-        n = len(self.rates)
+        n = len(self.velocities)
         upper = [self.A[i, j] for i in range(n) for j in range(i, n)]
         return count([meaning for _, meaning in self.definitions] + upper + [*self.b, *self.Q])
 
@@ -112,7 +112,7 @@ class Equations:
 
     def data(self) -> dict[str, Any]:
         """The same as plain data, for --json; SymPy reads the texts if a prime is spelt out."""
-        lists = ("coordinates", "rates", "accelerations", "b", "Q")
+        lists = ("coordinates", "velocities", "accelerations", "b", "Q")
         texts: dict[str, Any] = {name: [str(x) for x in getattr(self, name)] for name in lists}
         texts["A"] = [[str(x) for x in row] for row in self.A.tolist()]
         told = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in ("definitions", "kinematics")}
@@ -126,7 +126,7 @@ class Equations:
         return "\n".join(text_lines(self))
 
     def __repr__(self) -> str:
-        return f"Equations('{self.name}' by {self.by}: {len(self.rates)} rates)"
+        return f"Equations('{self.name}' by {self.by}: {len(self.velocities)} velocities)"
 
 
 # --- derivation ------------------------------------------------------------------------------------------------------
@@ -148,15 +148,15 @@ def freed(model: Model) -> Mechanism:
         return freeze(model, free)
 
 
-def derive(mechanism: Mechanism, by: str = "energy", rates: Mapping[str, str] | None = None) -> Equations:
-    """The equations of a mechanism in its free parameters; `rates` gives rates other names, as {"theta5": "w5"}."""
+def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
+    """The equations of a mechanism in its free parameters; `velocities` gives velocities other names, as {"theta5": "w5"}."""
     if by not in FORMALISMS:
         there_are = " and ".join(f"'{name}'" for name in FORMALISMS)
         near = suggestion(str(by), FORMALISMS)
         raise MomentreeError(f"equations: there are none by '{by}'; there are those by {there_are}.{near}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
-    s, n = symbolic(mechanism, rates), mechanism.nv
+    s, n = symbolic(mechanism, velocities), mechanism.nv
     rows = [[sp.S(x) for x in row] for row in FORMALISMS[by](s)]
     carried = carriers(mechanism, s)
     trigonometry = Trigonometry([x for row in rows for x in row], carried, lambda x: simplified(x, carried))
@@ -173,7 +173,7 @@ def derive(mechanism: Mechanism, by: str = "energy", rates: Mapping[str, str] | 
         name=mechanism.name,
         by=by,
         coordinates=s.q,
-        rates=s.u,
+        velocities=s.u,
         accelerations=s.du,
         A=A,
         b=b,
@@ -221,11 +221,11 @@ def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
     return found
 
 
-def _force(p: Any, rates: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
-    """A generalised force, as a whole or gathered by rates."""
+def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
+    """A generalised force, as a whole or gathered by velocities."""
     if not p:
         return sp.Integer(0)
-    present = [rate for rate in rates if rate in shortest.trigonometry.letters]
+    present = [rate for rate in velocities if rate in shortest.trigonometry.letters]
     parts = gathered(p, present)
     return min(shortest(p), sp.Add(*(monomial * shortest(part) for monomial, part in parts)), key=ink)
 
@@ -234,9 +234,9 @@ def _kinematics(s: Symbolic) -> Definitions:
     """Derivatives of the coordinates of balls and free bodies."""
     found: list[tuple[sp.Symbol, sp.Expr]] = []
     for body in s.mechanism.bodies:
-        q, u, joint = s.q[body.q], s.u[body.v], body.connection.joint
+        q, u, joint = s.q[body.q], s.u[body.v], body.joint.type
         if body.laws is None and len(q) != len(u):
-            changes = joint.coordinate_rates(q, u)
+            changes = joint.coordinate_derivatives(q, u)
             found += [
                 (sp.Symbol(f"{x}'", real=True), simplified(sp.S(change))) for x, change in zip(q, changes, strict=True)
             ]
@@ -245,8 +245,8 @@ def _kinematics(s: Symbolic) -> Definitions:
 
 def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     notes = []
-    if mechanism.loops or mechanism.closures:
-        closed = [*(loop.name for loop in mechanism.loops), *(closure.name for closure in mechanism.closures)]
+    if mechanism.loops or mechanism.constraints:
+        closed = [*(loop.name for loop in mechanism.loops), *(constraint.name for constraint in mechanism.constraints)]
         names = ", ".join(f"'{name}'" for name in closed)
         notes.append(f"These are the equations of the opened tree: the forces that close {names} are not in them.")
     fixed = [name for name in mechanism.values.names if name not in mechanism.free]
@@ -260,6 +260,6 @@ def _ranks(s: Symbolic) -> dict[sp.Symbol, Rank]:
     ranks: dict[sp.Symbol, Rank] = {}
     for i, symbol in enumerate(s.parameters):
         ranks[symbol] = (INERTIAL if symbol in s.inertial else GRAVITY if symbol in s.gravity else OTHER, i)
-    for kind, symbols in ((COORDINATE, (*s.q, s.t)), (RATE, s.u), (ACCELERATION, s.du)):
+    for kind, symbols in ((COORDINATE, (*s.q, s.t)), (VELOCITY, s.u), (ACCELERATION, s.du)):
         ranks.update({symbol: (kind, i) for i, symbol in enumerate(symbols)})
     return ranks

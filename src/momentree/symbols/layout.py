@@ -19,7 +19,7 @@ TITLES = {"energy": "the theorem of kinetic energy", "aggregative": "the aggrega
 
 
 def text_lines(equations: Equations) -> Iterator[str]:
-    """Title, equations, what the names mean, how coordinates follow from rates, notes."""
+    """Title, equations, what the names mean, how coordinates follow from velocities, notes."""
     writer = Text(equations.ranks)
     yield f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
     yield ""
@@ -37,7 +37,7 @@ def text_lines(equations: Equations) -> Iterator[str]:
 
 
 def sides(equations: Equations, writer: Writer) -> Iterator[Sides]:
-    """The terms of both sides of each equation: accelerations, then products of rates; forces."""
+    """The terms of both sides of each equation: accelerations, then products of velocities; forces."""
     for i, row in enumerate(equations.A.tolist()):
         left = [
             term for a, du in zip(row, equations.accelerations, strict=True) if a != 0 for term in writer.terms(a * du)

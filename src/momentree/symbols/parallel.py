@@ -42,8 +42,8 @@ def _axes(mechanism: Mechanism) -> Iterator[tuple[TreeBody, list[Direction]]]:
     random = np.random.default_rng(1)
     placed = [records(mechanism, random.uniform(0.3, 1.3, mechanism.nq).tolist(), t=0.7) for _ in range(2)]
     for body in mechanism.bodies:
-        joint = body.connection.joint
-        if body.laws or len(joint.coordinates) != len(joint.rates):
+        joint = body.joint.type
+        if body.laws or len(joint.coordinates) != len(joint.velocities):
             yield body, []  # prescribed, or a ball, whose coordinates are no angles
             continue
         both = [

@@ -1,7 +1,7 @@
-"""A mechanism on SymPy scalars: parameters, coordinates and rates become symbols, numbers become exact.
+"""A mechanism on SymPy scalars: parameters, coordinates and velocities become symbols, numbers become exact.
 
-Names: a coordinate is called as its joint (`theta5`), or joint and component (`hull_y`); its rate has a prime
-(`theta5'`, in LaTeX a dot) unless the caller names it, and the derivative of a rate one prime more.
+Names: a coordinate is called as its joint (`theta5`), or joint and component (`hull_y`); its velocity has a prime
+(`theta5'`, in LaTeX a dot) unless the caller names it, and the derivative of a velocity one prime more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Symbolic:
 
     | field        | meaning                                                                    |
     |--------------|----------------------------------------------------------------------------|
-    | q, u, du, t  | symbols of the coordinates, the rates, their derivatives, and time          |
+    | q, u, du, t  | symbols of the coordinates, the velocities, their derivatives, and time          |
     | parameters   | symbols of the free parameters, in the order of the model                   |
     | inertial     | those that are masses and moments of inertia                                |
     | gravity      | those that make the acceleration of gravity                                 |
@@ -49,12 +49,12 @@ class Symbolic:
     gravity: frozenset[sp.Symbol]
 
 
-def symbolic(mechanism: Mechanism, rates: Mapping[str, str] | None = None) -> Symbolic:
-    """The mechanism with a symbol for each free parameter, coordinate and rate; `rates` gives rates other names."""
+def symbolic(mechanism: Mechanism, velocities: Mapping[str, str] | None = None) -> Symbolic:
+    """The mechanism with a symbol for each free parameter, coordinate and velocity; `velocities` gives velocities other names."""
     free = {Reference(name): _symbol(name) for name in mechanism.free}
     taken = {"t", *mechanism.free}
     q = [_unused(_spelt(r), taken) for r in mechanism.coordinates]
-    u = _rate_names(mechanism, q, rates or {}, taken)
+    u = _velocity_names(mechanism, q, velocities or {}, taken)
     on_symbols = mechanism.mapped(lambda x: _scalar(x, free))
     inertias = [body.inertia for body in on_symbols.bodies]
     return Symbolic(
@@ -133,8 +133,8 @@ def _with_laws(mechanism: Mechanism, exact_law: Callable[[Expression], Any]) -> 
         mechanism,
         ground=laws(mechanism.ground),
         bodies=tuple(dataclasses.replace(body, laws=laws(body.laws)) for body in mechanism.bodies),
-        drives=tuple(dataclasses.replace(drive, laws=each(drive.laws)) for drive in mechanism.drives),
-        pushes=tuple(map(pushed, mechanism.pushes)),
+        torques=tuple(dataclasses.replace(drive, laws=each(drive.laws)) for drive in mechanism.torques),
+        forces=tuple(map(pushed, mechanism.forces)),
     )
 
 
@@ -166,21 +166,21 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _rate_names(
-    mechanism: Mechanism, coordinates: Sequence[str], rates: Mapping[str, str], taken: set[str]
+def _velocity_names(
+    mechanism: Mechanism, coordinates: Sequence[str], velocities: Mapping[str, str], taken: set[str]
 ) -> list[str]:
-    """The coordinate's name and a prime, or what the caller says; a ball's rates have names of their own."""
-    known = {f"{r.name}.{r.component}".rstrip("."): r for r in mechanism.rates}
-    wanted = {key.rstrip("'").replace("`", ""): name for key, name in rates.items()}
+    """The coordinate's name and a prime, or what the caller says; a ball's velocities have names of their own."""
+    known = {f"{r.name}.{r.component}".rstrip("."): r for r in mechanism.velocities}
+    wanted = {key.rstrip("'").replace("`", ""): name for key, name in velocities.items()}
     for key, name in wanted.items():
         if key not in known:
-            raise MomentreeError(f"rates: there is no rate '{key}'.{suggestion(key, known)}")
+            raise MomentreeError(f"velocities: there is no velocity '{key}'.{suggestion(key, known)}")
         if not isinstance(name, str) or not name.isidentifier() or name in taken:
-            raise MomentreeError(f"rates: '{key}' cannot be called {name!r}: that is no name, or it is in use.")
+            raise MomentreeError(f"velocities: '{key}' cannot be called {name!r}: that is no name, or it is in use.")
         taken.add(name)
     primed = {
-        dataclasses.replace(r, rate=True): f"{name}'"
+        dataclasses.replace(r, velocity=True): f"{name}'"
         for r, name in zip(mechanism.coordinates, coordinates, strict=True)
     }
-    own = {key: primed[r] if r.rate else _unused(_spelt(r), taken) for key, r in known.items()}
+    own = {key: primed[r] if r.velocity else _unused(_spelt(r), taken) for key, r in known.items()}
     return list({**own, **wanted}.values())

@@ -53,8 +53,8 @@ class Shortest:
         if p not in self._found:
             # by inertias first: of two ways that are equally short, this one shows the bodies
             parts = gathered(p, self.inertial)
-            ways = [sp.Add(*(self.as_a_whole(part, monomial) for monomial, part in parts)), self.as_a_whole(p)]
-            self._found[p] = min(ways, key=ink)
+            paths = [sp.Add(*(self.as_a_whole(part, monomial) for monomial, part in parts)), self.as_a_whole(p)]
+            self._found[p] = min(paths, key=ink)
         return self._found[p]
 
     def as_a_whole(self, p: PolyElement, factor: sp.Expr = sp.S.One) -> sp.Expr:

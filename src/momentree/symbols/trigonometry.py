@@ -1,4 +1,4 @@
-"""Polynomials in parameters, coordinates, rates and the sines and cosines of angles, where sin^2 + cos^2 = 1.
+"""Polynomials in parameters, coordinates, velocities and the sines and cosines of angles, where sin^2 + cos^2 = 1.
 
 Everything that mechanics derives for a tree is such a polynomial, and two of them are the same function if and only if
 their normal forms are equal. What is no polynomial (roots, reciprocals, functions of laws) takes part as a letter.

@@ -1,6 +1,6 @@
 """How expressions are written: as text for a terminal, and in LaTeX.
 
-The order is that of textbooks: number, masses, gravity, other parameters, coordinates, sums, rates, accelerations, and
+The order is that of textbooks: number, masses, gravity, other parameters, coordinates, sums, velocities, accelerations, and
 functions last: m l phi'' cos(phi). SymPy's own printers sort by the alphabet.
 """
 
@@ -16,7 +16,7 @@ from momentree.symbols.names import VULGAR, Name, high, number_text
 
 Rank = tuple[int, int]
 Term = tuple[bool, str]  # whether it is subtracted, and what
-INERTIAL, GRAVITY, OTHER, COORDINATE, SUM, RATE, ACCELERATION, FUNCTION = range(1, 9)  # a name of ours ranks 0
+INERTIAL, GRAVITY, OTHER, COORDINATE, SUM, VELOCITY, ACCELERATION, FUNCTION = range(1, 9)  # a name of ours ranks 0
 
 
 class Writer:

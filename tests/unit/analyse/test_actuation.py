@@ -12,12 +12,12 @@ from momentree.equations.joint_reactions import joint_reactions
 from momentree.errors import MomentreeError
 
 
-def along_rates(system, found):
+def generalized(system, found):
     """The torques at joints of the tree, as forward dynamics takes them."""
-    rates = [r.name for r in system.mechanism.rates]
+    velocities = [r.name for r in system.mechanism.velocities]
     tau = np.zeros((*np.shape(found.redundant), system.nv))
     for joint, torque in found.torques.items():
-        places = [i for i, name in enumerate(rates) if name == joint]
+        places = [i for i, name in enumerate(velocities) if name == joint]
         tau[..., places] = torque if len(places) > 1 else np.asarray(torque)[..., None]
     return tau
 
@@ -43,7 +43,7 @@ def test_a_crank_takes_what_the_energy_gains():
     system = four_bar().build()
 
     def at(t):
-        return system.assemble({"A": 1 + 0.4 * np.sin(t)}, rates={"A": 0.4 * np.cos(t)})
+        return system.assemble({"A": 1 + 0.4 * np.sin(t)}, velocities={"A": 0.4 * np.cos(t)})
 
     def slope(t, h):
         ahead, behind = (system.energy(state.q, state.v).total for state in (at(t + h), at(t - h)))
@@ -82,11 +82,11 @@ def test_a_crank_holds_a_piston_by_its_lever():
 def test_torques_put_into_forward_dynamics_give_the_motion_back(joints):
     system = four_bar().build()
     random = np.random.default_rng(2)
-    starts = [system.assemble({"A": angle}, rates={"A": 0.7}) for angle in (0.5, 1.0, 2.0)]
+    starts = [system.assemble({"A": angle}, velocities={"A": 0.7}) for angle in (0.5, 1.0, 2.0)]
     q, v = np.array([start.q for start in starts]), np.array([start.v for start in starts])
     vdot = system.forward_dynamics(q, v, random.standard_normal((3, system.nv)))
     found = system.actuation(q, v, vdot, joints=joints)
-    np.testing.assert_allclose(system.forward_dynamics(q, v, along_rates(system, found)), vdot, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(system.forward_dynamics(q, v, generalized(system, found)), vdot, rtol=0, atol=1e-8)
     assert found.redundant.tolist() == [len(joints) - 1] * 3
     one = system.actuation(q[1], v[1], vdot[1], joints=joints)
     for joint in joints:
@@ -97,7 +97,7 @@ def test_torques_put_into_forward_dynamics_give_the_motion_back(joints):
 
 def test_of_too_many_torques_the_shortest_are_given_and_it_is_said():
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, rates={"A": 0.5})
+    start = system.assemble({"A": 1.0}, velocities={"A": 0.5})
     alone = {joint: system.actuation(start.q, start.v, {"A": 2.0}, [joint]).torques[joint] for joint in "AD"}
     both = system.actuation(start.q, start.v, {"A": 2.0}, ["A", "D"])
     # of all a, d with a / alone_A + d / alone_D = 1
@@ -112,11 +112,11 @@ def test_of_too_many_torques_the_shortest_are_given_and_it_is_said():
 def test_a_joint_that_closes_a_loop_may_be_actuated(cut):
     m = four_bar()
     system = m.build()
-    start = system.assemble({"A": 1.0}, rates={"A": 0.5})
+    start = system.assemble({"A": 1.0}, velocities={"A": 0.5})
     whole = system.actuation(start.q, start.v, {"A": 2.0}, ["A", "C"])
     m.cuts.append(cut)
     other = m.build()
-    again = other.assemble({"A": 1.0}, rates={"A": 0.5})
+    again = other.assemble({"A": 1.0}, velocities={"A": 0.5})
     known = {name: x for name, x in zip("ABD", whole.vdot, strict=True) if name != cut}
     found = other.actuation(again.q, again.v, known, ["A", "C"])
     for joint in "AC":
@@ -127,7 +127,7 @@ def test_a_joint_that_closes_a_loop_may_be_actuated(cut):
 
 def test_reactions_are_those_of_the_free_motion_where_nothing_has_to_be_driven():
     system = bennett().build()
-    start = system.assemble({"R1": 1.0}, rates={"R1": 0.7})
+    start = system.assemble({"R1": 1.0}, velocities={"R1": 0.7})
     run = system.simulate(start, 0.1, every=0.1)
     vdot = system.forward_dynamics(run.q, run.v)
     found = system.actuation(run.q, run.v, vdot, joints=[])
@@ -139,7 +139,7 @@ def test_reactions_are_those_of_the_free_motion_where_nothing_has_to_be_driven()
 
 def test_one_motor_does_not_move_a_five_bar_as_it_likes():
     system = five_bar().build()
-    start = system.assemble(FIVE, rates={"A": 0.3, "E": 0.2})
+    start = system.assemble(FIVE, velocities={"A": 0.3, "E": 0.2})
     with pytest.raises(MomentreeError, match=r"does not suffice: nothing drives the motion .*= 1, .* must act") as told:
         system.actuation(start.q, start.v, {"A": 1.0, "E": -1.0}, joints=["A"])
     assert "Actuate 'B' or 'C' or 'E' or 'D' too" in str(told.value)
@@ -147,7 +147,7 @@ def test_one_motor_does_not_move_a_five_bar_as_it_likes():
     both = system.actuation(start.q, start.v, {"A": 1.0, "E": -1.0}, joints=["A", "E"])
     assert both.redundant == 0
     # but what it does by itself it can do with one
-    tau = np.where([r.name == "A" for r in system.mechanism.rates], 3.0, 0.0)
+    tau = np.where([r.name == "A" for r in system.mechanism.velocities], 3.0, 0.0)
     one = system.actuation(start.q, start.v, system.forward_dynamics(start.q, start.v, tau), joints=["A"])
     assert one.torques["A"] == pytest.approx(3.0, abs=1e-9)
     assert len(one.missing) == 1
@@ -163,10 +163,10 @@ def test_all_joints_of_random_loops_are_driven_as_asked(seed):
     v = random.standard_normal(system.nv)
     v -= np.linalg.pinv(J) @ (J @ v)
     vdot = system.forward_dynamics(q, v, random.standard_normal(system.nv))
-    joints = [body.connection.name for body in system.mechanism.bodies]
+    joints = [body.joint.name for body in system.mechanism.bodies]
     found = system.actuation(q, v, vdot, joints)
     assert found.redundant == np.linalg.matrix_rank(J)
-    np.testing.assert_allclose(system.forward_dynamics(q, v, along_rates(system, found)), vdot, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(system.forward_dynamics(q, v, generalized(system, found)), vdot, rtol=0, atol=1e-7)
 
 
 def test_a_tree_is_driven_as_inverse_dynamics_says():
@@ -189,7 +189,7 @@ def test_a_prescribed_crank_needs_no_torque_and_tells_what_drives_it():
     driven, free = m.build(), four_bar().build()
     start = driven.assemble(t=0.0)
     found = driven.actuation(start.q, start.v, {}, [])
-    other = free.assemble({"A": 1.0}, rates={"A": 0.5})
+    other = free.assemble({"A": 1.0}, velocities={"A": 0.5})
     expected = free.actuation(other.q, other.v, {"A": 2.0}, ["A"])
     assert found.reactions["A"][4] == pytest.approx(float(expected.torques["A"]), abs=1e-9)
     with pytest.raises(MomentreeError, match="joint 'A' moves as prescribed"):
@@ -198,15 +198,15 @@ def test_a_prescribed_crank_needs_no_torque_and_tells_what_drives_it():
 
 def test_what_is_wrong_is_named():
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, rates={"A": 0.5})
+    start = system.assemble({"A": 1.0}, velocities={"A": 0.5})
     q, v, zero = start.q, start.v, np.zeros(3)
     wrong = {
         "there is no joint 'Z'": (q, v, zero, ["Z"]),
         "named twice": (q, v, zero, ["A", "A"]),
-        "opens 'C: translation along .': gap": (q + 0.1, v, zero, ["A"]),
+        "opens 'C: translation along .': closure error": (q + 0.1, v, zero, ["A"]),
         "opens 'C: translation along .': velocity": (q, v + 0.1, zero, ["A"]),
         "opens 'C': acceleration": (q, v, zero, ["A"]),
-        "opens 'C: translation along .' in row 1: gap": ([q, q + 0.1], v, {"A": 1.0}, ["A"]),
+        "opens 'C: translation along .' in row 1: closure error": ([q, q + 0.1], v, {"A": 1.0}, ["A"]),
         "by no joints does not suffice": (q, v, {"A": 1.0}, []),
         "vdot leaves the motion .* open. Give vdot of more joints": (q, v, {}, ["A"]),
         "vdot of 'A', 'B' together would open the loops": (q, v, {"A": 1.0, "B": 1.0}, ["A"]),
@@ -255,7 +255,7 @@ def test_redundant_loops_share_forces_as_in_free_motion(seed):
 
 def test_a_bennett_linkage_is_borne_as_in_free_motion():
     system = bennett().build()
-    assert_free_reactions(system, system.assemble({"R1": 0.8}, rates={"R1": 1.3}))
+    assert_free_reactions(system, system.assemble({"R1": 0.8}, velocities={"R1": 1.3}))
 
 
 @pytest.mark.parametrize("off", [{}, {"axis": 1e-6}, {"length": 1e-6}])
@@ -263,7 +263,7 @@ def test_imprecise_linkages_are_driven_as_exact_ones(off):
     exact, system = bennett().build(), bennett_off(**off).build()
     torques = []
     for one in (exact, system):
-        start = one.assemble({"R1": 0.8}, rates={"R1": 1.0})
+        start = one.assemble({"R1": 0.8}, velocities={"R1": 1.0})
         torques.append(one.actuation(start.q, start.v, {"R1": 2.0}, ["R1"]).torques["R1"])
     assert torques[1] == pytest.approx(torques[0], rel=1e-4)
 

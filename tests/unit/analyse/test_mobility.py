@@ -57,7 +57,9 @@ def test_exact_linkages_need_not_give():
 
 def test_the_tolerance_decides():
     m = bennett_off(length=1e-4)
-    with pytest.raises(mt.AssemblyError, match=r"joint 'R4': .*gap .* set a tolerance above the gap: build\("):
+    with pytest.raises(
+        mt.AssemblyError, match=r"joint 'R4': .*closure error .* set a tolerance above the closure error: build\("
+    ):
         m.build().assemble()
     assert m.build(tolerance=1e-3).mobility == 1
     m.tolerance = 1e-3

@@ -19,7 +19,7 @@ from momentree.analyse.redundancy import (
 )
 from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
-from momentree.assembly.scaled_constraints import column_scales, row_scales
+from momentree.assembly.scaled_constraints import column_scales, constraint_scales
 from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics
 
@@ -62,12 +62,12 @@ def test_the_jacobians_of_samples_are_those_of_configurations(seed):
     m, q = random_loops(random, kinds, ["Revolute", "Universal", "Spherical"])
     free, hinge = (f"j{kinds.index(kind) + 1}" for kind in ("Free", "Revolute"))
     m.constrain(f"{free}.x*{free}.qx - {hinge}^2*t", "on positions")
-    m.constrain(f"{free}.vx - 3*{hinge}' + t", "on rates")
+    m.constrain(f"{free}.vx - 3*{hinge}' + t", "on velocities")
     mechanism = m.build().mechanism
     t = np.array([0.0, 0.3, 0.7])
     qs = np.stack([integrate(mechanism, q, step * random.standard_normal(mechanism.nv)) for step in (0, 0.01, 0.02)])
     for J, one, at in zip(jacobians(mechanism, qs, t), qs, t, strict=True):
-        expected = Configuration(mechanism, one, t=float(at)).jacobian(on_rates=True)
+        expected = Configuration(mechanism, one, t=float(at)).jacobian(on_velocities=True)
         np.testing.assert_allclose(J, expected, rtol=0, atol=1e-12)
 
 
@@ -77,7 +77,7 @@ def test_eigenvalues_rank_and_pseudo_inverse_are_those_of_phi(name):
     found = redundancy(system.mechanism, state.q)
     J = Configuration(system.mechanism, state.q).jacobian()
     Phi = J @ np.linalg.solve(system.mass_matrix(state.q), J.T)
-    rows, columns = row_scales(system.mechanism), column_scales(system.mechanism)
+    rows, columns = constraint_scales(system.mechanism), column_scales(system.mechanism)
     scaled = J * columns / rows[:, None]
     np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(scaled @ scaled.T)[::-1], rtol=0, atol=1e-11)
     expected = np.linalg.pinv(Phi, rcond=1e-9, hermitian=True)
@@ -97,12 +97,12 @@ def test_redundant_rows_have_the_names_that_the_mobility_report_gives_them(name)
 
 
 def test_rows_that_are_redundant_stay_so_a_little_off_closure():
-    # the third eigenvalue grows with the square of the gap, and so does the cut-off
+    # the third eigenvalue grows with the square of the closure error, and so does the cut-off
     system, state = assembled("Bennett")
     off = np.random.default_rng(4).standard_normal(system.nv)
     weak = []
-    for gap in (1e-6, 1e-5, 1e-4, 1e-2):
-        found = redundancy(system.mechanism, integrate(system.mechanism, state.q, gap * off))
+    for closure_error in (1e-6, 1e-5, 1e-4, 1e-2):
+        found = redundancy(system.mechanism, integrate(system.mechanism, state.q, closure_error * off))
         assert found.rank == 2
         weak.append(found.eigenvalues[2] / found.eigenvalues[0])
     assert weak[1] / weak[0] == pytest.approx(100, rel=0.1)
@@ -120,7 +120,7 @@ def test_the_least_impulses_close_what_opens(name):
     eta = least_impulses(mechanism, state.q, u)
     J = -Configuration(mechanism, state.q).jacobian()  # first body less second
     closed = u + np.linalg.solve(M, J.T @ eta)
-    assert np.abs(Configuration(mechanism, state.q, closed).velocities()).max() < 1e-12
+    assert np.abs(Configuration(mechanism, state.q, closed).constraint_velocities()).max() < 1e-12
     K = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
     shortest = np.linalg.lstsq(K, np.concatenate([M @ u, np.zeros(len(J))]), rcond=1e-12)[0]
     np.testing.assert_allclose(closed, shortest[: system.nv], rtol=0, atol=1e-10)
@@ -146,10 +146,10 @@ def test_a_constraint_is_a_row_too():
         wheel = m.body(f"wheel {name}", mt.cylinder(mass=1.0, radius=0.1, length=0.02))
         m.joint(name, mt.Revolute("z"), m.ground, wheel)
     m.constrain("alpha + 2*beta", "gear")
-    m.constrain("alpha' + 2*beta'", "the same again, on rates")
+    m.constrain("alpha' + 2*beta'", "the same again, on velocities")
     mechanism = m.build().mechanism
     found = redundancy(mechanism, np.zeros(2))
-    assert (found.rank, found.redundant) == (1, ("the same again, on rates",))
+    assert (found.rank, found.redundant) == (1, ("the same again, on velocities",))
     u = np.array([1.0, 0.0])
     inertia = 0.5 * 0.1**2  # of a wheel: the impulse is shared by both rows
     np.testing.assert_allclose(least_impulses(mechanism, np.zeros(2), u), -inertia / 5 / 2, rtol=1e-12)

@@ -54,7 +54,7 @@ def test_four_bars_of_many_lengths_and_cranks(system, alone, guess):
         near(found.q[i], one.q)
         near(found.v[i], one.v)
         assert found[i].parameters == one.parameters
-    assert found[7].closure < 1e-14
+    assert found[7].closure_error < 1e-14
 
 
 @pytest.mark.parametrize("seed", [1, 4, 5, 6])
@@ -80,7 +80,7 @@ def test_constraint_rows_on_any_scalar_are_those_in_floats(seed):
     mechanism = model.build().mechanism
     q = integrate(mechanism, random_loops(random, kinds, closing)[1], random.uniform(-1, 1, mechanism.nv))
     at, rows = Configuration(mechanism, q), constraint_rows(mechanism, q)
-    near([row.error for row in rows], at.gaps(), 1e-14)
+    near([row.error for row in rows], at.closure_errors(), 1e-14)
     near(np.array([row.J for row in rows]).reshape(-1, mechanism.nv), at.jacobian(), 1e-14)
 
 
@@ -88,7 +88,7 @@ def test_prescribed_motion_makes_velocities(alone):
     m = four_bar()
     slider = m.body("slider", mt.box(mass=1.0, size=(0.1, 0.1, 0.1)))
     m.joint("S", mt.Prismatic("x", motion="0.1*sin(3*t)"), m.ground, slider)
-    m.joints[0] = mt.model.elements.Connection("A", m.joints[0].joint, slider.at((0, 0, 0)), m.joints[0].second)
+    m.joints[0] = mt.model.elements.Joint("A", m.joints[0].type, slider.at((0, 0, 0)), m.joints[0].second)
     system, given = m.build(), {"A": np.linspace(0.5, 1.5, 5)}
     found = system.assemble_many(given, {"A": 0.2}, t=0.7)
     for i in range(5):
@@ -131,11 +131,13 @@ def test_what_is_given_of_a_closing_joint_is_assembled_alone(system, alone):
 
 def test_rows_that_cannot_close_are_refused_by_index_or_left_out(system):
     given, parameters = {"A": np.array([0.1, 2.9, 0.2])}, {"d": 3.5}
-    with pytest.raises(mt.AssemblyError, match=r"row 1: joint 'C': closes a loop, but cannot: gap 0\..* The nearest"):
+    with pytest.raises(
+        mt.AssemblyError, match=r"row 1: joint 'C': closes a loop, but cannot: closure error 0\..* The nearest"
+    ):
         system.assemble_many(given, parameters=parameters)
     found = system.assemble_many(given, {"A": 1.0}, parameters=parameters, strict=False)
     assert [bool(reason) for reason in found.reasons] == [False, True, False]
-    assert "joint 'C': closes a loop, but cannot: gap 0." in found.reasons[1]
+    assert "joint 'C': closes a loop, but cannot: closure error 0." in found.reasons[1]
     assert np.isnan(found.q[1]).all()
     assert np.isnan(found.v[1]).all()
     near(found.q[2], system.assemble({"A": 0.2}, parameters=parameters).q)

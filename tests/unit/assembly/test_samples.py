@@ -18,7 +18,7 @@ MANY = 6
 
 
 def moments(random, system, q):
-    """Configurations around one, torn apart a little, with rates and times at random."""
+    """Configurations around one, torn apart a little, with velocities and times at random."""
     torn = [integrate(system.mechanism, q, 0.4 * random.standard_normal(system.nv)) for _ in range(MANY)]
     return np.array(torn), random.standard_normal((MANY, system.nv)), random.uniform(0, 3, MANY)
 
@@ -27,13 +27,13 @@ def agree(system, q, v, t):
     many, last = Samples(system.mechanism, q, v, t), system.mechanism.bodies[-1].name
     for i in range(len(t)):
         one = Configuration(system.mechanism, q[i], v[i], t[i])
-        assert many.gaps()[i] == pytest.approx(one.gaps(), abs=1e-12)
-        assert many.velocities()[i] == pytest.approx(one.velocities(), abs=1e-11)
+        assert many.closure_errors()[i] == pytest.approx(one.closure_errors(), abs=1e-12)
+        assert many.constraint_velocities()[i] == pytest.approx(one.constraint_velocities(), abs=1e-11)
         largest = max(many.openings()[i, :2])
-        assert largest == pytest.approx(np.abs(one.gaps()).max(initial=0), abs=1e-12)
+        assert largest == pytest.approx(np.abs(one.closure_errors()).max(initial=0), abs=1e-12)
         for joint in system.mechanism.by_joint:
             assert many.coordinates_of(joint)[i] == pytest.approx(one.coordinates_of(joint), abs=1e-12)
-            assert many.rates_of(joint)[i] == pytest.approx(one.rates_of(joint), abs=1e-10)
+            assert many.velocities_of(joint)[i] == pytest.approx(one.velocities_of(joint), abs=1e-10)
         energy = system.energy(q[i], v[i], t[i])
         assert many.energy().kinetic[i] == pytest.approx(energy.kinetic, rel=1e-12)
         assert many.energy().potential[i] == pytest.approx(energy.potential, rel=1e-11, abs=1e-11)
@@ -67,13 +67,13 @@ def test_constraints_on_positions_and_rates_prescribed_joints_and_a_moving_groun
 
 def test_samples_that_are_not_numbers_spoil_only_themselves():
     system = slider_crank().build()
-    state = system.assemble({"A": 0.7}, rates={"A": 1.0})
+    state = system.assemble({"A": 0.7}, velocities={"A": 1.0})
     q, v = np.array([state.q, np.full(3, np.nan), state.q]), np.array([state.v, state.v, np.full(3, np.inf)])
     with np.errstate(all="ignore"):
         samples = Samples(system.mechanism, q, v, np.zeros(3))
-        gaps, rates = samples.gaps(), samples.rates_of(system.mechanism.loops[0].name)
-    assert np.isnan(gaps).any(1).tolist() == [False, True, False]
-    assert np.isfinite(rates).all(1).tolist() == [True, False, False]
+        closure_errors, velocities = samples.closure_errors(), samples.velocities_of(system.mechanism.loops[0].name)
+    assert np.isnan(closure_errors).any(1).tolist() == [False, True, False]
+    assert np.isfinite(velocities).all(1).tolist() == [True, False, False]
 
 
 def test_rotation_vectors_up_to_half_a_turn():

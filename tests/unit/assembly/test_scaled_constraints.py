@@ -34,9 +34,13 @@ def test_sparse_and_dense_agree(seed, monkeypatch):
     assert not sparse.dense
     np.testing.assert_array_equal(dense.J, sparse.J.toarray())
     assert sparse.rank(CUT_OFF) == dense.rank(CUT_OFF)
-    gaps = dense.J @ random.standard_normal(mechanism.nv)
-    np.testing.assert_allclose(sparse.shortest(gaps, CUT_OFF), dense.shortest(gaps, CUT_OFF), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(sparse.damped(gaps, 1e-3), dense.damped(gaps, 1e-3), rtol=0, atol=1e-10)
+    closure_errors = dense.J @ random.standard_normal(mechanism.nv)
+    np.testing.assert_allclose(
+        sparse.shortest(closure_errors, CUT_OFF), dense.shortest(closure_errors, CUT_OFF), rtol=0, atol=1e-8
+    )
+    np.testing.assert_allclose(
+        sparse.damped(closure_errors, 1e-3), dense.damped(closure_errors, 1e-3), rtol=0, atol=1e-10
+    )
 
 
 def test_independent_rows_span_the_others(monkeypatch):

@@ -62,10 +62,10 @@ def test_a_crank_that_cannot_turn_over_stops_at_the_last_closed_instant(formulat
     run = system.simulate(system.assemble(), 5.0, formulation=formulation, integrator=integrator, step=step)
     assert run.end.reason == "failed"
     assert LIMIT - (step or 1e-7) <= run.t[-1] <= LIMIT + 1e-8
-    assert run.closure.max() < 1e-8  # nothing open is kept
+    assert run.closure_error.max() < 1e-8  # nothing open is kept
     assert run.statistics.accepted + run.statistics.rejected < 3000
     told = run.end.message
-    assert "joint 'C': closes a loop, but cannot: gap 0.07" in told  # as assemble(t=...) says it
+    assert "joint 'C': closes a loop, but cannot: closure error 0.07" in told  # as assemble(t=...) says it
     assert "The prescribed motion of joint 'A', -0.9 - t, asks for more than the linkage can reach" in told
     assert any(told in warning for warning in run.warnings)
 
@@ -91,19 +91,19 @@ def test_sliders_driven_beyond_reach(system, guess, limit, loop, driven, integra
     run = system.simulate(system.assemble(guess=guess), 5.0, integrator=integrator, step=STEPS.get(integrator))
     assert run.end.reason == "failed"
     assert limit - 0.002 <= run.t[-1] <= limit + 1e-6
-    assert run.closure.max() < 1e-8
+    assert run.closure_error.max() < 1e-8
     assert f"joint '{loop}': closes a loop, but cannot" in run.end.message
     assert f"The prescribed motion of joint {driven} asks for more" in run.end.message
 
 
 @pytest.mark.parametrize(
-    ("formulation", "closure"),
+    ("formulation", "stabilization"),
     [("hamiltonian", "none"), ("hamiltonian", "baumgarte"), ("hamiltonian", "leak"), ("lagrange", "none")],
 )
 @pytest.mark.parametrize("integrator", ["dop853", "rk4"])
-def test_without_projection_it_does_not_arrive_either(formulation, closure, integrator):
+def test_without_projection_it_does_not_arrive_either(formulation, stabilization, integrator):
     system = crank_that_cannot_turn_over()
-    settings = {"formulation": formulation, "closure": closure, "integrator": integrator}
+    settings = {"formulation": formulation, "stabilization": stabilization, "integrator": integrator}
     run = system.simulate(system.assemble(), 5.0, **settings, step=STEPS.get(integrator))
     assert run.end.reason == "failed"
     assert "loops reach the end of what they can follow" in run.end.message

@@ -49,7 +49,7 @@ def touch_of(**numbers):
 
 
 def state(system, seed, apart=0.3):
-    """Positions near each other, any orientation, any rates."""
+    """Positions near each other, any orientation, any velocities."""
     random = np.random.default_rng(seed)
     q = np.concatenate(
         [[*random.uniform(-apart, apart, 3), *Rotation.random(random_state=random).as_quat()] for _ in "ab"]
@@ -230,7 +230,7 @@ def test_it_does_not_matter_who_sees_it(shape):
     for i in (0, 7):
         moved[i : i + 3] = turn.apply(q[i : i + 3]) + np.array([1.0, 2.0, 3.0])
         moved[i + 3 : i + 7] = (turn * Rotation.from_quat(q[i + 3 : i + 7])).as_quat()
-    one, other = (records(system.mechanism, at, v) for at in (q, moved))  # rates are in axes of the bodies
+    one, other = (records(system.mechanism, at, v) for at in (q, moved))  # velocities are in axes of the bodies
     for a, b in zip(*(contact_forces(system.mechanism.contacts[0], seen) for seen in (one, other)), strict=True):
         np.testing.assert_allclose([*a], [*b], rtol=1e-10, atol=1e-9)
 

@@ -11,18 +11,20 @@ from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.assembly.assemble import integrate
 from momentree.equations.articulated import accelerating_bodies, forward_dynamics
 from momentree.equations.balance import energy
-from momentree.equations.forces import along_rates
-from momentree.equations.hamiltonian import momenta, moving_bodies, rates
+from momentree.equations.forces import generalized
+from momentree.equations.hamiltonian import momenta, moving_bodies, right_hand_side
 from momentree.equations.kinematics import records
 from momentree.spatial import Motion, Vector
 
-HOLONOMIC = [kind for kind in EVERY_JOINT if kind not in ("Spherical", "Free")]  # rates are derivatives of coordinates
+HOLONOMIC = [
+    kind for kind in EVERY_JOINT if kind not in ("Spherical", "Free")
+]  # velocities are derivatives of coordinates
 
 on_random_trees = pytest.mark.parametrize("seed", SEEDS)
 
 
 def rates_from(mechanism, q, p, t=0.0):
-    return np.array(along_rates(mechanism, moving_bodies(mechanism, q, p, t), "u"), dtype=float)
+    return np.array(generalized(mechanism, moving_bodies(mechanism, q, p, t), "u"), dtype=float)
 
 
 def slope(f, h=1e-4):
@@ -32,7 +34,7 @@ def slope(f, h=1e-4):
 
 
 def lively(seed):
-    """A tree whose rates are derivatives of coordinates, under gravity and a spring; a joint and the ground move."""
+    """A tree whose velocities are derivatives of coordinates, under gravity and a spring; a joint and the ground move."""
     random = np.random.default_rng(seed)
     m = mt.Model("lively", gravity=(1.0, -2.0, -9.0))
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
@@ -85,12 +87,14 @@ def test_bodies_move_by_the_momenta_as_they_do_by_the_rates(seed):
     system, q, u, _, t = loaded(seed)
     mechanism = system.mechanism
     moving = moving_bodies(mechanism, q, momenta(mechanism, q, u, t), t)
-    by_rates = records(mechanism, q, u, t=t)
-    mu = [body.inertia @ body.v for body in by_rates[1:]]
+    by_velocities = records(mechanism, q, u, t=t)
+    mu = [body.inertia @ body.v for body in by_velocities[1:]]
     for body in reversed(mechanism.bodies):
         if body.parent:
-            mu[body.parent - 1] = mu[body.parent - 1] + by_rates[body.number].X.force_to_parent(mu[body.number - 1])
-    for found, expected, carried in zip(moving[1:], by_rates[1:], mu, strict=True):
+            mu[body.parent - 1] = mu[body.parent - 1] + by_velocities[body.number].X.force_to_parent(
+                mu[body.number - 1]
+            )
+    for found, expected, carried in zip(moving[1:], by_velocities[1:], mu, strict=True):
         near([*found.v], [*expected.v], 1e-11)
         near([*found.mu], [*carried], 1e-11)
 
@@ -127,14 +131,14 @@ def test_momenta_change_as_they_do_along_the_motion(seed):
     def later(h):
         return momenta(m, integrate(m, q, h * u + h * h / 2 * a), u + h * a, t + h)
 
-    near(rates(m, q, momenta(m, q, u, t), t).p, slope(later), 1e-8)
+    near(right_hand_side(m, q, momenta(m, q, u, t), t).p, slope(later), 1e-8)
 
 
 @on_random_trees
 def test_coordinates_change_as_the_joints_say(seed):
     system, q, u, _, t = loaded(seed)
     m = system.mechanism
-    near(rates(m, q, momenta(m, q, u, t), t).q, slope(lambda h: integrate(m, q, h * u)), 1e-9)
+    near(right_hand_side(m, q, momenta(m, q, u, t), t).q, slope(lambda h: integrate(m, q, h * u)), 1e-9)
 
 
 @on_random_trees
@@ -149,8 +153,8 @@ def test_hamiltons_equations(seed):
         return p @ u - found.kinetic + found.potential
 
     along = np.eye(len(p))
-    near(rates(m, q, p, t).q, [slope(lambda h, e=e: H(q, p + h * e)) for e in along], 1e-8)
-    near(rates(m, q, p, t).p, [-slope(lambda h, e=e: H(q + h * e, p)) for e in along], 1e-8)
+    near(right_hand_side(m, q, p, t).q, [slope(lambda h, e=e: H(q, p + h * e)) for e in along], 1e-8)
+    near(right_hand_side(m, q, p, t).p, [-slope(lambda h, e=e: H(q + h * e, p)) for e in along], 1e-8)
 
 
 @on_random_trees
@@ -181,4 +185,4 @@ def test_a_body_alone_is_eulers_equations():
     v, w = np.array([0.3, -0.2, 0.1]), np.array([0.6, 0.1, 1.0])
     p = np.concatenate([2 * v, (1, 2, 3) * w])
     near(momenta(mechanism, q, [*v, *w]), p)
-    near(rates(mechanism, q, p).p, [*np.cross(2 * v, w), *np.cross((1, 2, 3) * w, w)])
+    near(right_hand_side(mechanism, q, p).p, [*np.cross(2 * v, w), *np.cross((1, 2, 3) * w, w)])

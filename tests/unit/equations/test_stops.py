@@ -90,14 +90,14 @@ def test_one_pair_of_stops_serves_all_rates():
 def bounce(system, speed):
     """The speed at which it comes back, and how long it stays."""
 
-    def rates(_, y):
+    def velocities(_, y):
         return [y[1], system.forward_dynamics(y[:1], y[1:])[0]]
 
     def leaves(_, y):
         return y[0]
 
     leaves.direction, leaves.terminal = -1, True
-    found = solve_ivp(rates, (0, 1), [1e-12, speed], method="DOP853", rtol=1e-10, atol=1e-14, events=leaves)
+    found = solve_ivp(velocities, (0, 1), [1e-12, speed], method="DOP853", rtol=1e-10, atol=1e-14, events=leaves)
     return -found.y[1, -1] / speed, found.t[-1]
 
 

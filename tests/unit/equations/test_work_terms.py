@@ -9,14 +9,14 @@ import pytest
 import momentree as mt
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import meters, motion_powers, movers, powers
+from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
 
 
 def account(system, q, v, t=0.0):
     m = system.mechanism
     moving = records(m, q, v, t=t)
     found = powers(m, moving, names_of(m, moving, t))
-    return dict(zip(meters(m), found, strict=True))
+    return dict(zip(work_terms(m), found, strict=True))
 
 
 def slider(m=None, **options):
@@ -94,7 +94,7 @@ def test_a_prescribed_slider_and_a_ground_that_moves_lift_a_weight():
     assert movers(mechanism) == (("motion of lift", "motion"), ("motion of the ground", "ground"))
     # the force is m (g + 2), the joint moves with 2 t and the ground with 3
     assert motion_powers(mechanism, [], [], [], 1.5) == pytest.approx([24.0 * 3.0, 24.0 * 3.0])
-    assert meters(mechanism) == ()
+    assert work_terms(mechanism) == ()
 
 
 def test_a_ground_that_moves_stretches_what_hangs_on_it():

@@ -39,7 +39,7 @@ def joints(draw):
         fields = {"first": "x", "second": draw(st.sampled_from(["y", "-z", (0, 1, 1)]))}
     if cls is mt.Screw:
         fields["pitch"] = draw(numbers)
-    count = len(cls.rates)
+    count = len(cls.velocities)
     plain = count == len(cls.coordinates) and count > 0
 
     def each(values):
@@ -97,10 +97,10 @@ def models(draw):
         shape = draw(st.sampled_from([{}, {"radius": "k"}, {"radius": "k", "disc": "x"}, {"ball": 0.5}]))
         m.contact(last, stiffness=1e5, damping="k", friction=0.3, slip=0.02, **law, **shape)
     if draw(st.booleans()):
-        free = [joint for joint in m.joints if joint.joint.motion is None]
+        free = [joint for joint in m.joints if joint.type.motion is None]
         said = [
-            {joint.name: draw(entries(joint.joint, what)) for joint in free if draw(st.booleans())}
-            for what in ("coordinates", "rates", "coordinates")
+            {joint.name: draw(entries(joint.type, what)) for joint in free if draw(st.booleans())}
+            for what in ("coordinates", "velocities", "coordinates")
         ]
         times = {"t": draw(st.sampled_from([0, 0.0, "-k"])), "t_end": draw(st.sampled_from([None, 2000, "2000*k"]))}
         m.start_at(*said, **times, stiff=draw(st.booleans()))

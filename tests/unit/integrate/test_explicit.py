@@ -169,10 +169,10 @@ def test_the_worst_lane_decides():
         return [-p[0] * y[0]]
 
     s = stepper("dop853", decay, 1, parameters=1, width=4)
-    rates = np.array([[1.0, 2.0, 3.0, 40.0]])
-    motion, status, _ = run(s, np.ones((1, 4)), 1.0, 1e-3, 1e-9, 1e-12, parameters=rates)
+    velocities = np.array([[1.0, 2.0, 3.0, 40.0]])
+    motion, status, _ = run(s, np.ones((1, 4)), 1.0, 1e-3, 1e-9, 1e-12, parameters=velocities)
     assert status == Status.ARRIVED
-    np.testing.assert_allclose(motion.y[:4], np.exp(-rates[0]), rtol=2e-8, atol=1e-11)
+    np.testing.assert_allclose(motion.y[:4], np.exp(-velocities[0]), rtol=2e-8, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
@@ -259,9 +259,11 @@ def test_a_solution_that_runs_away_asks_for_steps_that_are_too_short(name):
 def test_scipy_takes_about_as_many_evaluations(name):
     from scipy.integrate import solve_ivp
 
-    def rates(t, y):
+    def velocities(t, y):
         return [float(x) for x in nonlinear(list(y), t)]
 
-    theirs = solve_ivp(rates, (0, 5), START, method={"dopri5": "RK45", "dop853": "DOP853"}[name], rtol=1e-8, atol=1e-10)
+    theirs = solve_ivp(
+        velocities, (0, 5), START, method={"dopri5": "RK45", "dop853": "DOP853"}[name], rtol=1e-8, atol=1e-10
+    )
     motion, _, _ = run(stepper(name), START, 5.0, 1e-3)
     assert motion.counts[2] < 1.3 * theirs.nfev + 100

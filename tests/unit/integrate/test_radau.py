@@ -15,7 +15,7 @@ from momentree.compile.emit.jacobian_code import Differentiated
 from momentree.compile.emit.llvm import StraightLine
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.right_hand_sides import rates_code
+from momentree.compile.trace.right_hand_sides import right_hand_side_code
 from momentree.compile.trace.tape import Tape
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
@@ -217,7 +217,7 @@ def arm(kind="Revolute", **options):
 
 def mechanism_stepper(system, tableau=RADAU, code=None, formulation="lagrange", quaternions=(), **options):
     mechanism = system.mechanism
-    made = rates_code(mechanism, FORMULATIONS[formulation], code, False, tableau is RADAU)
+    made = right_hand_side_code(mechanism, FORMULATIONS[formulation], code, False, tableau is RADAU)
     floor = np.zeros(mechanism.nq + mechanism.nv)
     for place in quaternions:
         floor[place : place + 4] = 1

@@ -13,7 +13,7 @@ from momentree.equations.hamiltonian import momenta
 from momentree.errors import MomentreeError
 from momentree.integrate.explicit import Status
 from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
-from plain_steps import plain_step, rates
+from plain_steps import plain_step, velocities
 
 
 def with_balls() -> mt.Model:
@@ -74,7 +74,7 @@ def started(name):
     """A system, and the state y = (q, p) in which it starts."""
     build, given, moving = LOOPS[name]
     system = build().build()
-    start = system.assemble(given, rates=moving)
+    start = system.assemble(given, velocities=moving)
     return system, start, state_of(system, start)
 
 
@@ -91,10 +91,10 @@ def moved(system, y, h, t_end, integrator="verlet", t=0.0):
 
 
 def openings(system, y, t):
-    """The largest gap, and the largest velocity of opening by the rates of the tree."""
+    """The largest closure error, and the largest velocity of opening by the velocities of the tree."""
     q, p = y[: system.nq], y[system.nq :]
-    at = Configuration(system._numeric, q, rates(system._numeric, q, p, t), t)
-    return np.abs(at.gaps()).max(), np.abs(at.velocities()).max()
+    at = Configuration(system._numeric, q, velocities(system._numeric, q, p, t), t)
+    return np.abs(at.closure_errors()).max(), np.abs(at.constraint_velocities()).max()
 
 
 # --- steps ---
@@ -155,7 +155,7 @@ def test_a_step_keeps_areas_of_motions_that_close(name, crank, integrator):
     angle, rate = start.q[place], start.v[place]
 
     def ends(by):
-        near = system.assemble({crank: angle + by[0]}, rates={crank: rate + by[1]}, guess=start)
+        near = system.assemble({crank: angle + by[0]}, velocities={crank: rate + by[1]}, guess=start)
         y = state_of(system, near)
         return np.array([y, moved(system, y, h, h, integrator)])
 
@@ -172,7 +172,7 @@ def test_a_loop_that_floats_keeps_its_momentum():
     for t_end in (0.0, 5.0):
         end = moved(system, y, 0.01, t_end) if t_end else y
         q, p = end[: system.nq], end[system.nq :]
-        kept.append(system.momentum(q, rates(system._numeric, q, p, t_end)))
+        kept.append(system.momentum(q, velocities(system._numeric, q, p, t_end)))
     assert np.linalg.norm(kept[0]) > 0.1
     assert kept[1] == pytest.approx(kept[0], abs=1e-12)
 
@@ -183,7 +183,7 @@ def test_a_loop_that_floats_keeps_its_momentum():
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
     system = four_bars_in_a_row(2).build()
-    y = state_of(system, system.assemble({"G0": 0.5}, rates={"G0": 2.0}))
+    y = state_of(system, system.assemble({"G0": 0.5}, velocities={"G0": 2.0}))
     motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(y[:, None], 0.0, 0.01)
     status, records = motion.advance(2.0, 200)
     assert status == Status.ARRIVED
@@ -267,25 +267,25 @@ def test_events_are_found_within_steps_by_dense_output(integrator, off):
     assert run.end.reason == "event"
     assert run.end.t == pytest.approx(expected.end.t, abs=off)
     assert run.v[-1] == pytest.approx(expected.v[-1], abs=10 * off)
-    assert np.abs(Configuration(system.mechanism, run.q[-1], run.v[-1]).gaps()).max() < 1e-13
+    assert np.abs(Configuration(system.mechanism, run.q[-1], run.v[-1]).closure_errors()).max() < 1e-13
 
 
 def test_many_motions_close_their_loops_as_one_does():
     system = four_bar().build()
-    starts = [system.assemble({"A": 1.0 + 0.1 * i}, rates={"A": 0.5}) for i in range(5)]
+    starts = [system.assemble({"A": 1.0 + 0.1 * i}, velocities={"A": 0.5}) for i in range(5)]
     given = {"t_end": 2.0, "every": 0.25, "integrator": "verlet4", "step": 0.01}
     found = system.simulate_many([s.q for s in starts], [s.v for s in starts], **given)
     for start, q, v in zip(starts, found.q, found.v, strict=True):
         one = system.simulate(start, **given)
         np.testing.assert_allclose(q, one.q, rtol=0, atol=1e-14)
         np.testing.assert_allclose(v, one.v, rtol=0, atol=1e-13)
-        assert one.closure.max() < 1e-14
+        assert one.closure_error.max() < 1e-14
 
 
 def test_what_it_cannot_do_is_refused():
     system, start, _ = started("four-bar")
-    with pytest.raises(MomentreeError, match=r"verlet closes loops within its steps. Leave closure='project'"):
-        system.simulate(start, 1.0, integrator="verlet", step=0.01, closure="leak")
+    with pytest.raises(MomentreeError, match=r"verlet closes loops within its steps. Leave stabilization='project'"):
+        system.simulate(start, 1.0, integrator="verlet", step=0.01, stabilization="leak")
     m = four_bar()
     m.cut("C")
     m.torque("C", 1.0)

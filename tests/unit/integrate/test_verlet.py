@@ -10,7 +10,7 @@ import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.assembly.assemble import integrate
 from momentree.compile.trace.right_hand_sides import accounts_of, velocity_kernel
-from momentree.equations.hamiltonian import momenta, rates
+from momentree.equations.hamiltonian import momenta, right_hand_side
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import within
 from momentree.integrate.explicit import Status
@@ -35,7 +35,7 @@ def state(system, random, t=0.0):
 
 
 def driven():
-    """Everything that depends on time and rates: a moving ground, a prescribed ball, torques, dampers, springs."""
+    """Everything that depends on time and velocities: a moving ground, a prescribed ball, torques, dampers, springs."""
     m = mt.Model("driven", gravity=GRAVITY)
     m.ground.moves(("0.3*sin(2*t)", "0.1*t^2", 0), ("0.2*sin(t)", "0.5*t", 0.1))
     a, b, c, d = (m.body(name, mt.box(mass=1.0, size=(1, 2, 3))) for name in "abcd")
@@ -77,7 +77,7 @@ def exact(system, y, t_end):
     nq = system.nq
 
     def f(t, y):
-        found = rates(system._numeric, y[:nq].tolist(), y[nq:].tolist(), t)
+        found = right_hand_side(system._numeric, y[:nq].tolist(), y[nq:].tolist(), t)
         return [float(x) for part in found for x in part]
 
     return solve_ivp(f, (0, t_end), y, method="DOP853", rtol=3e-14, atol=1e-14).y[:, -1]
@@ -109,7 +109,7 @@ def test_the_way_back_is_the_way_there(kinds, integrator):
 
 
 def two_form(mechanism, p):
-    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta the step along the rates: structure-preserving.md (2)."""
+    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta the step along the velocities: structure-preserving.md (2)."""
     nv = mechanism.nv
     W = np.zeros((2 * nv, 2 * nv))
     W[:nv, nv:], W[nv:, :nv] = np.eye(nv), -np.eye(nv)
@@ -126,7 +126,7 @@ def two_form(mechanism, p):
 
 def difference(mechanism, q, later):
     free = [body for body in mechanism.bodies if body.v.stop > body.v.start]
-    return np.concatenate([body.connection.joint.difference(q[body.q], later[body.q]) for body in free])
+    return np.concatenate([body.joint.type.difference(q[body.q], later[body.q]) for body in free])
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -238,10 +238,10 @@ def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
     assert accounts == 3
     motion = SymplecticStepper(system.mechanism, integrator).motion(np.append(y, [0.0] * accounts)[:, None], 0.0, 0.01)
     motion.advance(2.0, 1, 10**9)
-    velocities = velocity_kernel(system.mechanism)
+    find_velocities = velocity_kernel(system.mechanism)
     energy = []
     for state_, t in ((y, 0.0), (motion.y[: len(y)].copy(), 2.0)):
-        energy.append(system.energy(state_[: system.nq], velocities([state_, np.array([t])]), t).total)
+        energy.append(system.energy(state_[: system.nq], find_velocities([state_, np.array([t])]), t).total)
     work = motion.y[len(y) : len(y) + accounts].sum()
     assert abs(work) > 0.1
     assert energy[1] - energy[0] == pytest.approx(work, abs=off)

@@ -90,7 +90,7 @@ def shown(monkeypatch, stream, patience, wanted=None):
 
 def test_a_bar_on_a_terminal_tells_time_speed_and_gap(monkeypatch):
     told = shown(monkeypatch, Terminal(), 0.0)
-    for words in ("of 1 s", "s/s", "gap 0.0e+00"):
+    for words in ("of 1 s", "s/s", "closure error 0.0e+00"):
         assert words in told
 
 

@@ -41,7 +41,7 @@ threes = st.tuples(*[components] * 3)
 pitches = st.floats(0.05, 2) | st.floats(-2, -0.05)
 
 
-# ---- what is drawn: joints, coordinates, rates
+# ---- what is drawn: joints, coordinates, velocities
 
 axes = st.sampled_from(NAMED) | threes.filter(lambda n: np.linalg.norm(n) > 0.1)
 
@@ -76,15 +76,15 @@ def coordinates(joint):
     return st.tuples(plain, unit_quaternions()).map(lambda parts: (*parts[0], *parts[1]))
 
 
-def rates(joint):
-    return st.tuples(*[components] * len(joint.rates))
+def velocities(joint):
+    return st.tuples(*[components] * len(joint.velocities))
 
 
 @st.composite
 def states(draw, kind, **drawn):
-    """A joint, its coordinates and rates."""
+    """A joint, its coordinates and velocities."""
     joint = draw(joints(kind, **drawn))
-    return joint, draw(coordinates(joint)), draw(rates(joint))
+    return joint, draw(coordinates(joint)), draw(velocities(joint))
 
 
 # ---- what is measured
@@ -114,7 +114,7 @@ def velocity(path, h=1e-5):
 
 
 def along(joint, q, u):
-    """The coordinates a short time after q, at constant rates u."""
+    """The coordinates a short time after q, at constant velocities u."""
     return lambda h: joint.integrate(q, tuple(h * rate for rate in u))
 
 
@@ -124,9 +124,9 @@ def same_coordinates(joint, found, expected, atol=1e-9):
     found, expected = np.array(found, dtype=float), np.array(expected, dtype=float)
     units = np.array(joint.units)
     whole = (units == "rad") & (joint.kind != "Screw")
-    gap = found - expected
-    near(gap[(units != "1") & ~whole], np.zeros(np.sum((units != "1") & ~whole)), atol)
-    near(np.sin(gap[whole] / 2), np.zeros(np.sum(whole)), atol)
+    closure_error = found - expected
+    near(closure_error[(units != "1") & ~whole], np.zeros(np.sum((units != "1") & ~whole)), atol)
+    near(np.sin(closure_error[whole] / 2), np.zeros(np.sum(whole)), atol)
     ball = units == "1"
     if ball.any():
         near(found[ball] * np.sign(found[ball] @ expected[ball]), expected[ball], atol)
@@ -137,7 +137,7 @@ def same_coordinates(joint, found, expected, atol=1e-9):
 
 def test_every_joint_is_proved_here():
     assert [cls.__name__ for cls in JOINTS.values()] == list(JOINTS)
-    freedoms = {kind: len(cls.rates) for kind, cls in JOINTS.items()}
+    freedoms = {kind: len(cls.velocities) for kind, cls in JOINTS.items()}
     assert freedoms == {
         **{"Revolute": 1, "Prismatic": 1, "Screw": 1},
         **{"Cylindrical": 2, "PinSlot": 2, "Universal": 2},
@@ -151,8 +151,8 @@ def test_every_joint_is_proved_here():
 def test_the_axes_are_the_velocity_of_the_placement(kind, data):
     joint, q, u = data.draw(states(kind))
     path = along(joint, q, u)
-    near(joint.axes(q) @ u, velocity(lambda h: joint.placement(path(h))), 1e-7)
-    assert len(joint.axes(q).columns) == len(joint.rates)
+    near(joint.motion_subspace(q) @ u, velocity(lambda h: joint.placement(path(h))), 1e-7)
+    assert len(joint.motion_subspace(q).columns) == len(joint.velocities)
 
 
 @every_joint
@@ -162,7 +162,7 @@ def test_a_reversed_joint_moves_its_first_frame_as_seen_from_its_second(kind, da
     joint, q, u = data.draw(states(kind))
     back = Reversed(joint)
     path = along(joint, q, u)
-    near(back.axes(q) @ u, velocity(lambda h: back.placement(path(h))), 1e-7)
+    near(back.motion_subspace(q) @ u, velocity(lambda h: back.placement(path(h))), 1e-7)
     placed_alike(joint.placement(q) @ back.placement(q), Transform())
 
 
@@ -171,13 +171,13 @@ def test_a_reversed_joint_moves_its_first_frame_as_seen_from_its_second(kind, da
 @given(data=st.data())
 def test_the_rows_are_all_that_the_axes_leave_out(kind, data):
     joint, q, _ = data.draw(states(kind))
-    rows = joint.rows(q)
-    assert len(rows) == 6 - len(joint.rates)
+    rows = joint.constraint_rows(q)
+    assert len(rows) == 6 - len(joint.velocities)
     assert len({row.name for row in rows}) == len(rows)
     assert all(row.name for row in rows)
     # at the origin of M, in axes of F
     R = joint.placement(q).rotation
-    columns = [Motion(R @ column.linear, R @ column.angular) for column in joint.axes(q).columns]
+    columns = [Motion(R @ column.linear, R @ column.angular) for column in joint.motion_subspace(q).columns]
     lengths = [math.hypot(*row.direction) for row in rows]
     for row, length in zip(rows, lengths, strict=True):
         near([column @ row.direction / length for column in columns], np.zeros(len(columns)), 1e-12)
@@ -188,11 +188,11 @@ def test_the_rows_are_all_that_the_axes_leave_out(kind, data):
 
 
 def test_rows_are_named_for_what_they_hold():
-    assert [row.name for row in Revolute("x").resolved(NOTHING).rows((0.3,))] == [
+    assert [row.name for row in Revolute("x").resolved(NOTHING).constraint_rows((0.3,))] == [
         *("translation along x", "translation along y", "translation along z"),
         *("rotation about y", "rotation about z"),
     ]
-    assert [row.name for row in Planar("z").resolved(NOTHING).rows((0, 0, 0))] == [
+    assert [row.name for row in Planar("z").resolved(NOTHING).constraint_rows((0, 0, 0))] == [
         *("translation along z", "rotation about x", "rotation about y"),
     ]
 
@@ -222,8 +222,10 @@ def test_a_fit_is_the_nearest_placement(kind, data):
 
     def distance(coordinates):
         near_one = joint.placement(coordinates)
-        gap = near_one.offset - X_FM.offset
-        return float(gap @ gap) + float(np.sum((matrix(near_one.rotation) - matrix(X_FM.rotation)) ** 2))
+        closure_error = near_one.offset - X_FM.offset
+        return float(closure_error @ closure_error) + float(
+            np.sum((matrix(near_one.rotation) - matrix(X_FM.rotation)) ** 2)
+        )
 
     best = joint.fit(X_FM)
     for step in (1e-3, -1e-3, 0.3, -0.3):
@@ -259,7 +261,7 @@ def test_a_fit_at_any_placement_is_a_configuration(kind, data):
     near((R @ R.T).ravel(), np.eye(3).ravel(), 1e-12)
 
 
-# ---- coordinates and rates
+# ---- coordinates and velocities
 
 
 @every_joint
@@ -313,7 +315,7 @@ def test_coordinates_change_at_the_coordinate_rates(kind, data):
     joint, q, u = data.draw(states(kind))
     path, h = along(joint, q, u), 1e-5
     numerical = (np.array(path(h)) - np.array(path(-h))) / (2 * h)
-    near(joint.coordinate_rates(q, u), numerical, 1e-8)
+    near(joint.coordinate_derivatives(q, u), numerical, 1e-8)
 
 
 @pytest.mark.parametrize("kind", ["Spherical", "Free"])
@@ -324,8 +326,8 @@ def test_a_step_keeps_the_quaternion_of_unit_length(kind, data):
     stretched = (*q[:-4], *(1.001 * e for e in q[-4:]))
     for start in (q, stretched):
         assert math.hypot(*joint.integrate(start, u)[-4:]) == pytest.approx(1, abs=1e-15)
-    # and its rate does not stretch it
-    assert np.dot(q[-4:], joint.coordinate_rates(q, u)[-4:]) == pytest.approx(0, abs=1e-14)
+    # and its velocity does not stretch it
+    assert np.dot(q[-4:], joint.coordinate_derivatives(q, u)[-4:]) == pytest.approx(0, abs=1e-14)
 
 
 # ---- prescribed motion
@@ -336,7 +338,7 @@ def test_a_step_keeps_the_quaternion_of_unit_length(kind, data):
 @given(data=st.data())
 def test_a_prescribed_motion_moves_with_its_axes(kind, data):
     joint = data.draw(joints(kind))
-    numbers = st.tuples(*[components] * len(joint.rates))
+    numbers = st.tuples(*[components] * len(joint.velocities))
     a, b, c = (np.array(data.draw(numbers)) for _ in range(3))
 
     def law(t):
@@ -344,8 +346,8 @@ def test_a_prescribed_motion_moves_with_its_axes(kind, data):
 
     q, u, du = joint.prescribed(*law(0.3))
     assert len(q) == len(joint.coordinates)
-    assert len(u) == len(du) == len(joint.rates)
-    near(joint.axes(q) @ u, velocity(lambda h: joint.placement(joint.prescribed(*law(0.3 + h))[0])), 1e-6)
+    assert len(u) == len(du) == len(joint.velocities)
+    near(joint.motion_subspace(q) @ u, velocity(lambda h: joint.placement(joint.prescribed(*law(0.3 + h))[0])), 1e-6)
     ahead, behind = (np.array(joint.prescribed(*law(0.3 + h))[1]) for h in (1e-5, -1e-5))
     near(du, (ahead - behind) / 2e-5, 1e-6)
 
@@ -356,8 +358,8 @@ def test_a_prescribed_motion_moves_with_its_axes(kind, data):
 def test_the_axes_change_at_their_rate(kind, data):
     joint, q, u = data.draw(states(kind))
     for one in (joint, Reversed(joint)):
-        ahead, behind = (one.axes(joint.integrate(q, [h * e for e in u])).columns for h in (1e-6, -1e-6))
-        for rate, a, b in zip(one.axes_rate(q, u).columns, ahead, behind, strict=True):
+        ahead, behind = (one.motion_subspace(joint.integrate(q, [h * e for e in u])).columns for h in (1e-6, -1e-6))
+        for rate, a, b in zip(one.motion_subspace_derivative(q, u).columns, ahead, behind, strict=True):
             near([*rate], (np.array([*a]) - np.array([*b])) / 2e-6, 1e-6)
 
 
@@ -384,7 +386,7 @@ def test_a_prescribed_joint_leaves_no_freedom():
 
 def numbers_of(joint, q):
     X_FM = joint.placement(q)
-    moved = [entry for column in joint.axes(q).columns for entry in column]
+    moved = [entry for column in joint.motion_subspace(q).columns for entry in column]
     return [*(entry for row in X_FM.rotation.rows for entry in row), *X_FM.offset, *moved]
 
 
@@ -430,7 +432,7 @@ def test_the_axes_are_the_exact_derivatives_of_the_placement(kind, axis):
     X_FM = joint.placement(symbols)
     R = sympy.Matrix([[*row] for row in X_FM.rotation.rows])
     p = sympy.Matrix([*X_FM.offset])
-    for symbol, column in zip(symbols, joint.axes(symbols).columns, strict=True):
+    for symbol, column in zip(symbols, joint.motion_subspace(symbols).columns, strict=True):
         w = R.T * R.diff(symbol)
         exact = [*(R.T * p.diff(symbol)), w[2, 1], w[0, 2], w[1, 0]]
         assert all(sympy.simplify(a - b) == 0 for a, b in zip(column, exact, strict=True))
@@ -470,7 +472,7 @@ def test_a_plane_has_coordinates_named_for_the_axes_they_run_along(normal, plane
     joint = Planar(normal).resolved(NOTHING)
     names = [name for axis in plane for name in "xyz" if AXES[name] == axis]
     assert joint.coordinates == (*names, "angle")
-    assert joint.rates == (*(f"{name}'" for name in names), "angle'")
+    assert joint.velocities == (*(f"{name}'" for name in names), "angle'")
     assert joint.placement((1.0, 0.0, 0.0)).offset == plane[0]
     assert joint.placement((0.0, 1.0, 0.0)).offset == plane[1]
 
@@ -480,7 +482,7 @@ def test_coordinates_keep_their_names_when_a_joint_is_resolved(normal):
     # expressions name them before the numbers are known
     joint = Planar(normal)
     assert joint.resolved(NOTHING).coordinates == joint.coordinates
-    assert joint.resolved(NOTHING).rates == joint.rates
+    assert joint.resolved(NOTHING).velocities == joint.velocities
 
 
 def test_options_are_resolved_to_one_value_for_each_rate():
@@ -510,7 +512,7 @@ def test_a_screw_with_an_open_pitch_moves():
     here = {Reference("p"): 0.3}
     expected = Screw("x", pitch=0.3).resolved(NOTHING)
     assert screw.placement((2.0,)).offset.x.evaluate(here) == pytest.approx(expected.placement((2.0,)).offset.x)
-    assert screw.axes((2.0,)).columns[0].linear.x.evaluate(here) == pytest.approx(0.3 / (2 * math.pi))
+    assert screw.motion_subspace((2.0,)).columns[0].linear.x.evaluate(here) == pytest.approx(0.3 / (2 * math.pi))
 
 
 def test_motion_laws_become_expressions_of_time():
@@ -551,11 +553,14 @@ MISTAKES = {
     "limits three numbers": (Revolute(limits=(0, 1, 2)), "limits are a pair"),
     "limits not a number": (Revolute(limits=(NAN, 1)), "limits is nan"),
     "limits not pairs": (Cylindrical(limits=(-1, 1)), "limits are a pair"),
-    "limits of one rate of two": (Cylindrical(limits=((-1, 1),)), "limits has 1 value; a Cylindrical joint takes 2"),
+    "limits of one velocity of two": (
+        Cylindrical(limits=((-1, 1),)),
+        "limits has 1 value; a Cylindrical joint takes 2",
+    ),
     "stops without limits": (Revolute(stops=(1e4, 1)), "stops but no limits"),
     "stops one number": (Revolute(limits=(0, 1), stops=1e4), "stops are a pair"),
     "stops three numbers": (Revolute(limits=(0, 1), stops=(1, 2, 3)), "stops are a pair"),
-    "stops of two rates of three": (
+    "stops of two velocities of three": (
         Planar("z", limits=((0, 1),) * 3, stops=((1, 2), (1, 2))),
         "stops has 2 values; .* takes 3: x', y', angle'",
     ),
@@ -565,12 +570,15 @@ MISTAKES = {
     "stops of a ball": (Spherical(stops=(1, 1)), "a Spherical joint takes no stops"),
     "stops of a weld": (Fixed(stops=(1, 1)), "a Fixed joint does not move and takes no stops"),
     "motion and stops": (Revolute(motion="t", stops=(1, 1)), "prescribed motion"),
-    "spring of one rate of two": (Cylindrical(spring=1), "spring has 1 value; a Cylindrical joint takes 2: slide'"),
-    "two springs at one rate": (Revolute(spring=(1, 2)), "spring has 2 values; a Revolute joint takes 1: angle'"),
-    "damping of two rates of three": (Planar("z", damping=(1, 1)), "damping has 2 values; .* takes 3: x', y', angle'"),
+    "spring of one velocity of two": (Cylindrical(spring=1), "spring has 1 value; a Cylindrical joint takes 2: slide'"),
+    "two springs at one velocity": (Revolute(spring=(1, 2)), "spring has 2 values; a Revolute joint takes 1: angle'"),
+    "damping of two velocities of three": (
+        Planar("z", damping=(1, 1)),
+        "damping has 2 values; .* takes 3: x', y', angle'",
+    ),
     "no damping": (Revolute(damping=()), "damping has 0 values"),
     "negative damping": (Revolute(damping=-0.1), "damping is -0.1; it may not be negative"),
-    "negative damping of one rate": (Planar("z", damping=(0, -2, 0)), "damping is -2"),
+    "negative damping of one velocity": (Planar("z", damping=(0, -2, 0)), "damping is -2"),
     "negative spring": (Prismatic(spring=-3), "spring is -3; it may not be negative"),
     "spring not a number": (Prismatic(spring=NAN), "spring is nan"),
     "spring a truth": (Prismatic(spring=True), "spring is True"),
@@ -583,7 +591,7 @@ MISTAKES = {
     "motion of a weld": (Fixed(motion="t"), "a Fixed joint does not move and takes no motion"),
     "spring on a weld": (Fixed(spring=1), "a Fixed joint does not move and takes no spring"),
     "limits of a weld": (Fixed(limits=(0, 1)), "a Fixed joint does not move and takes no limits"),
-    "motion of one rate of two": (Universal(motion="t"), "motion has 1 value; a Universal joint takes 2"),
+    "motion of one velocity of two": (Universal(motion="t"), "motion has 1 value; a Universal joint takes 2"),
     "motion of a ball by a quaternion": (Spherical(motion=(0, 0, 0, 1)), "motion has 4 values; .* takes 3: wx, wy, wz"),
     "motion of unknown things": (Revolute(motion="speed*t"), "unknown name 'speed' in motion"),
     "motion not finite": (Revolute(motion=INF), "motion is inf"),

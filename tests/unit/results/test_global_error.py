@@ -58,8 +58,8 @@ def test_the_estimate_is_the_error_of_the_pendulum(way, every):
 
 
 def test_beyond_the_smallest_tolerance_another_formulation_is_asked():
-    settings, by, share = finer(settings_of(t_end=1.0, rtol=1e-14, closure="leak"))
-    assert (settings.formulation, settings.closure, settings.rtol, share) == ("lagrange", "project", 1e-14, 1.0)
+    settings, by, share = finer(settings_of(t_end=1.0, rtol=1e-14, stabilization="leak"))
+    assert (settings.formulation, settings.stabilization, settings.rtol, share) == ("lagrange", "project", 1e-14, 1.0)
     assert by == "formulation lagrange instead of hamiltonian, rtol 1e-14"
     system = pendulum().build()
     run = system.simulate(system.assemble({"phi": -np.pi / 2}), 5.0, rtol=1e-14, verify=True)
@@ -68,7 +68,7 @@ def test_beyond_the_smallest_tolerance_another_formulation_is_asked():
 
 def test_closed_loops_in_every_formulation():
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, rates={"A": 1.0})
+    start = system.assemble({"A": 1.0}, velocities={"A": 1.0})
     tight = system.simulate(start, 2.0, every=0.1, rtol=1e-13)
     for formulation in ("hamiltonian", "lagrange", "absolute"):
         run = system.simulate(start, 2.0, every=0.1, rtol=1e-7, formulation=formulation, verify=True)
@@ -80,7 +80,7 @@ def test_without_asking_there_is_none():
     system = pendulum().build()
     run = system.simulate(system.assemble({"phi": 1.0}), 1.0)
     assert run.error is None
-    assert "error" not in str(run)
+    assert "global error" not in str(run)
 
 
 def test_it_is_printed_and_saved(tmp_path):

@@ -33,11 +33,11 @@ def often(monkeypatch):
 
 def same(a, b):
     """Bit for bit, with everything that stands beside the samples."""
-    for name in ("t", "q", "v", "closure", "closure_rate"):
+    for name in ("t", "q", "v", "closure_error", "closure_velocity"):
         assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True), name
     assert np.array_equal(a.samples.work, b.samples.work)
     assert np.array_equal(a.energy.balance, b.energy.balance)
-    beside = ("end", "statistics", "settings", "meters", "model", "free", "warnings")
+    beside = ("end", "statistics", "settings", "work_terms", "model", "free", "warnings")
     assert [getattr(a, name) for name in beside] == [getattr(b, name) for name in beside]
     return True
 
@@ -104,7 +104,7 @@ def test_killed_at_every_call_to_the_system_it_goes_on_to_the_same_file(tmp_path
 
 def test_what_is_left_of_a_killed_run_can_be_looked_at_and_is_not_overwritten(tmp_path):
     path = tmp_path / "run.nc"
-    assert in_child(lambda: record(falling(), path, lambda t, gap: t > 0.5 and os.kill(os.getpid(), 9))) == -9
+    assert in_child(lambda: record(falling(), path, lambda t, closure_error: t > 0.5 and os.kill(os.getpid(), 9))) == -9
     so_far = mt.load_run(path)
     whole = record(falling())
     assert so_far.end.reason == "interrupted"
@@ -138,7 +138,7 @@ def test_killed_while_it_tidies_up_it_is_finished_and_not_computed_again(tmp_pat
 @pytest.mark.parametrize("last", [True, False])
 def test_a_damaged_chunk_is_found_dropped_and_computed_again(tmp_path, damage, last):
     path, whole = tmp_path / "run.nc", record(falling())
-    in_child(lambda: record(falling(), path, lambda t, gap: t > 0.7 and os.kill(os.getpid(), 9)))
+    in_child(lambda: record(falling(), path, lambda t, closure_error: t > 0.7 and os.kill(os.getpid(), 9)))
     chunks = sorted((tmp_path / "run.nc.parts").glob("chunk-*.npz"))
     victim = chunks[-1] if last else chunks[2]
     content = bytearray(victim.read_bytes())
@@ -159,7 +159,7 @@ def test_a_damaged_chunk_is_found_dropped_and_computed_again(tmp_path, damage, l
 
 def test_a_damaged_manifest_is_told(tmp_path):
     path = tmp_path / "run.nc"
-    in_child(lambda: record(falling(), path, lambda t, gap: t > 0.5 and os.kill(os.getpid(), 9)))
+    in_child(lambda: record(falling(), path, lambda t, closure_error: t > 0.5 and os.kill(os.getpid(), 9)))
     manifest = tmp_path / "run.nc.parts" / "manifest.json"
     manifest.write_text(manifest.read_text()[:-9])
     with pytest.raises(MomentreeError, match=r"manifest.json: is damaged.*Delete the folder"):
@@ -175,7 +175,7 @@ def test_nothing_to_continue_is_told(tmp_path):
 
 
 def test_ctrl_c_ends_it_after_a_block_and_it_can_go_on(tmp_path):
-    def interrupt(t, gap):
+    def interrupt(t, closure_error):
         if 0.4 < t < 0.6:
             signal.raise_signal(signal.SIGINT)
 
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_it_after_a_block_and_it_can_go_on(tmp_path):
 
 def test_ctrl_c_without_a_file_gives_what_there_is():
     with pytest.warns(mt.RunWarning, match="interrupted"):
-        run = record(falling(), progress=lambda t, gap: t > 0.5 and signal.raise_signal(signal.SIGINT))
+        run = record(falling(), progress=lambda t, closure_error: t > 0.5 and signal.raise_signal(signal.SIGINT))
     assert np.array_equal(run.q, record(falling()).q[: len(run.t)])
 
 
@@ -305,7 +305,9 @@ def test_a_folder_that_vanishes_leaves_the_run_in_memory(tmp_path):
     with pytest.raises(
         mt.RunError, match=r"cannot be written: No such file.*is in memory.*nothing of it is on the disk"
     ) as told:
-        record(falling(), folder / "run.nc", lambda t, gap: t > 0.5 and shutil.rmtree(folder, ignore_errors=True))
+        record(
+            falling(), folder / "run.nc", lambda t, closure_error: t > 0.5 and shutil.rmtree(folder, ignore_errors=True)
+        )
     run = told.value.run
     assert np.array_equal(run.q, record(falling()).q[: len(run.t)])
     run.save(tmp_path / "saved.nc")
@@ -343,7 +345,7 @@ def test_a_folder_in_which_none_can_be_made_is_told():
 def test_the_second_process_on_a_file_is_refused_with_the_number_of_the_first(tmp_path):
     path = tmp_path / "run.nc"
 
-    def second(t, gap):
+    def second(t, closure_error):
         code = "import sys, slider; from momentree.results.recorder import *; RUN"
         for words in ("record(slider.falling(), sys.argv[1])", "resume_run(sys.argv[1], make=slider.Falling)"):
             command = [sys.executable, "-c", code.replace("RUN", words), str(path)]
@@ -387,7 +389,7 @@ def test_a_simulation_stopped_after_every_block_ends_as_if_never_stopped(tmp_pat
     m.joint("ball", mt.Spherical(), bob.at((0.5, 0, 0)), m.body("top", mt.box(mass=0.3, size=(0.1, 0.2, 0.3))))
     m.torque("A", "0.4*sin(3*t)")
     system = m.build()
-    start = system.assemble({"A": 1.0}, rates={"ball": (1.0, 2.0, 3.0)})
+    start = system.assemble({"A": 1.0}, velocities={"ball": (1.0, 2.0, 3.0)})
     chosen = {
         "t_end": 100.0,
         "formulation": formulation,
@@ -397,7 +399,7 @@ def test_a_simulation_stopped_after_every_block_ends_as_if_never_stopped(tmp_pat
     }
     path, stops = tmp_path / "run.nc", 0
 
-    def stop(t, gap):
+    def stop(t, closure_error):
         signal.raise_signal(signal.SIGINT)
 
     with warnings.catch_warnings():

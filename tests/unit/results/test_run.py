@@ -19,15 +19,15 @@ from mechanisms import four_bar, slider_crank
 from momentree.errors import MomentreeError
 from momentree.results.recorder import record
 from momentree.results.run import Run
-from momentree.simulate.blocks import Block, End, Meter, Statistics
+from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
 from slider import MASS, PUSH, falling
 
 
 def turning(model, turns=2.0, count=200, speed=3.0, **settings):
-    """A run made of states with the crank A at a steady rate: not a motion, but every sample is closed."""
+    """A run made of states with the crank A at a steady velocity: not a motion, but every sample is closed."""
     system, state, states = model.build(), None, []
     for a in np.linspace(0.3, 0.3 + 2 * math.pi * turns, count):
-        state = system.assemble({"A": a}, rates={"A": speed}, guess=state)
+        state = system.assemble({"A": a}, velocities={"A": speed}, guess=state)
         states.append(state)
     samples = Block(
         np.linspace(0, 2 * math.pi * turns / speed, count),
@@ -44,7 +44,7 @@ def test_arrays_and_names_of_a_closed_form():
     a = PUSH / MASS - 9.81
     assert run.t == pytest.approx(np.linspace(0, 1, 101))
     assert run["z"] == pytest.approx(1 + 3 * run.t + a * run.t**2 / 2)
-    assert run.rate("z") == pytest.approx(3 + a * run.t)
+    assert run.velocity("z") == pytest.approx(3 + a * run.t)
     assert run.position("block")[:, 2] == pytest.approx(run["z"])
     assert run.position(run.system._model.bodies[0].at((0, 0, 0.5)))[:, 2] == pytest.approx(run["z"] + 0.5)
     assert run.state()["z"] == run["z"][-1]
@@ -77,10 +77,10 @@ def test_energy_from_nowhere_is_told_loudly():
 def test_joints_that_close_loops_are_there(model):
     run, states = turning(model())
     joint = run.mechanism.loops[0].name
-    assert run.rate(joint) == pytest.approx([state.rate(joint) for state in states], abs=1e-9)
+    assert run.velocity(joint) == pytest.approx([state.velocity(joint) for state in states], abs=1e-9)
     assert np.abs(np.exp(1j * run[joint]) - np.exp([1j * state[joint] for state in states])).max() < 1e-12
-    assert run.closure.max() < 1e-13
-    assert run.closure_rate.max() < 1e-12
+    assert run.closure_error.max() < 1e-13
+    assert run.closure_velocity.max() < 1e-12
 
 
 def test_the_angle_of_a_joint_that_closes_a_loop_counts_turns():
@@ -97,7 +97,7 @@ def test_a_prescribed_joint_is_there():
     m.joint("E", mt.Revolute("z", motion="2*t^2"), m.ground, spun)
     run, _ = turning(m, count=20)
     assert run["E"] == pytest.approx(2 * run.t**2)
-    assert run.rate("E") == pytest.approx(4 * run.t)
+    assert run.velocity("E") == pytest.approx(4 * run.t)
 
 
 def test_joints_of_several_coordinates():
@@ -108,9 +108,9 @@ def test_joints_of_several_coordinates():
     samples = Block(np.arange(5.0), q, np.zeros((5, 6)), np.zeros((5, 0)))
     run = Run.of(system, samples, (), {}, Statistics(), End("arrived", 4.0))
     assert run["hull"].shape == (5, 7)
-    assert run.rate("hull").shape == (5, 6)
+    assert run.velocity("hull").shape == (5, 6)
     assert run.data.coordinate.values.tolist() == [f"hull.{name}" for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
-    assert run.data.rate_unit.values.tolist() == ["m/s"] * 3 + ["rad/s"] * 3
+    assert run.data.velocity_unit.values.tolist() == ["m/s"] * 3 + ["rad/s"] * 3
 
 
 def opened(by, **settings):
@@ -125,10 +125,10 @@ def test_a_loop_that_opens_is_told_with_its_row_and_time():
     (message,) = [text for text in run.warnings if "opens" in text]
     assert "'C: translation along " in message
     assert f"at t = {run.t[17]:g} s" in message
-    assert 'closure="project"' in message
+    assert 'stabilization="project"' in message
     assert f"WARNING: {message}" in str(run)
     arm = 1e-5 * np.linalg.norm(run.position(run.system._model.bodies[2].at((2, 0, 0)))[17])  # C turns about A
-    assert arm / math.sqrt(2) * 0.999 < run.closure[17] < arm * 1.001  # the larger of two components
+    assert arm / math.sqrt(2) * 0.999 < run.closure_error[17] < arm * 1.001  # the larger of two components
     assert any("opens" in text for text in opened(2e-6).warnings)
     for fine in (opened(5e-7), opened(1e-5, rtol=1e-5)):
         assert not [text for text in fine.warnings if "opens" in text]
@@ -169,12 +169,12 @@ def test_a_file_gives_back_everything_to_the_last_bit(tmp_path):
     run, _ = turning(four_bar())
     run.save(tmp_path / "run.nc")
     again = mt.load_run(tmp_path / "run.nc")
-    for name in ("t", "q", "v", "closure", "closure_rate"):
+    for name in ("t", "q", "v", "closure_error", "closure_velocity"):
         assert getattr(again, name).tobytes() == getattr(run, name).tobytes()
     assert again.energy.balance.tobytes() == run.energy.balance.tobytes()
     assert again.position("rocker").tobytes() == run.position("rocker").tobytes()
     assert again["C"].tobytes() == run["C"].tobytes()
-    for field in ("meters", "settings", "statistics", "end", "model", "free", "version", "warnings"):
+    for field in ("work_terms", "settings", "statistics", "end", "model", "free", "version", "warnings"):
         assert getattr(again, field) == getattr(run, field)
     assert str(again) == str(run)
     again.save(tmp_path / "again.nc")
@@ -189,8 +189,8 @@ def test_a_file_is_plain_netcdf_with_names_and_units(tmp_path):
         assert data.q.sel(coordinate="z").values == pytest.approx(record(falling())["z"])
         assert data.time.attrs["units"] == "s"
         assert data.coordinate_unit.values.tolist() == ["m"]
-        assert data.rate_unit.values.tolist() == ["m/s"]
-        assert data.meter.values.tolist() == ["torque on z"]
+        assert data.velocity_unit.values.tolist() == ["m/s"]
+        assert data.work_term.values.tolist() == ["torque on z"]
         assert data.kinetic.attrs["units"] == "J"
         assert json.loads(data.attrs["settings"])["t_end"] == 1.0
         assert json.loads(data.attrs["end"])["events"] == [["passed zero", 0.5]]
@@ -201,7 +201,7 @@ def test_a_file_is_plain_netcdf_with_names_and_units(tmp_path):
 def test_odd_numbers_survive(tmp_path, value):
     run, _ = turning(four_bar(), count=4)
     run.q[2, 1] = value
-    assert run.closure.shape == (4,)
+    assert run.closure_error.shape == (4,)
     run.save(tmp_path / "run.nc")
     assert mt.load_run(tmp_path / "run.nc").q.tobytes() == run.q.tobytes()
     if not math.isfinite(value):
@@ -225,9 +225,9 @@ def test_names_that_are_no_identifiers_and_long_models_are_kept(tmp_path):
     for i in range(1500):
         m.parameter(f"an unused number with a long name {i}".replace(" ", "_"), 1.0)
     m.joint("linke Hüfte", mt.Revolute("z"), m.ground, m.body("α β", mt.rod(mass=1.0, length=1.0)))
-    meters = (Meter("force", "force"), Meter("force", "force"))
+    work_terms = (WorkTerm("force", "force"), WorkTerm("force", "force"))
     samples = Block(np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.array([[1.0, 2.0]]))
-    run = Run.of(m.build(), samples, meters, {}, Statistics(), End("arrived", 0.0))
+    run = Run.of(m.build(), samples, work_terms, {}, Statistics(), End("arrived", 0.0))
     run.save(tmp_path / "run.nc")
     again = mt.load_run(tmp_path / "run.nc")
     assert len(again.model) > 2**16
@@ -316,7 +316,7 @@ def test_a_pivot_holds_a_pendulum_as_newton_says():
     m.joint("A", mt.Revolute("z"), m.ground, m.body("bob", mass=2.0, com=(-1.5, 0, 0)))
     system = m.build()
     run = system.simulate(system.assemble({"A": 0.3}), 3.0, rtol=1e-11, every=0.1)
-    angle, rate = run["A"], run.rate("A")
+    angle, rate = run["A"], run.velocity("A")
     turning = system.forward_dynamics(run.q, run.v)[:, 0]
     out = -np.stack([np.cos(angle), np.sin(angle)], axis=1)
     across = np.stack([np.sin(angle), -np.cos(angle)], axis=1)

@@ -36,7 +36,7 @@ def interrupted(path, blocks=5):
     """A run that was interrupted after so many blocks, a chunk each."""
     seen = []
 
-    def stop(t, gap):
+    def stop(t, closure_error):
         seen.append(t)
         if len(seen) == blocks:
             signal.raise_signal(signal.SIGINT)
@@ -249,7 +249,7 @@ def test_a_read_only_disk_is_told_and_read(tmp_path, run):
 FORKS = """
 import os, sys, time, slider
 from momentree.results.recorder import record
-def fork(t, gap):
+def fork(t, closure_error):
     if t > 0.3:
         child = os.fork()
         if child == 0:
@@ -280,7 +280,7 @@ def test_a_child_that_goes_on_with_the_run_of_its_parent_is_refused(tmp_path, mo
     monkeypatch.setattr(recorder, "SECONDS", 0.0)
     path, children = tmp_path / "run.nc", []
 
-    def fork(t, gap):
+    def fork(t, closure_error):
         if t > 0.3 and not children:
             children.append(os.fork())
 

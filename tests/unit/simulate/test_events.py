@@ -100,7 +100,7 @@ def two_discs():
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 def test_two_discs_that_lock_turn_on_with_their_common_momentum(formulation):
     system = two_discs().build()
-    start = system.assemble({"A": 0.0, "B": 0.0}, rates={"A": 0.0, "B": 3.0})
+    start = system.assemble({"A": 0.0, "B": 0.0}, velocities={"A": 0.0, "B": 3.0})
     run = system.simulate(start, 2.0, formulation=formulation, every=0.25, rtol=1e-11)
     I1, I2 = 1.0 * 2.0**2 / 2, 1.0 / 2
     together = I2 * 3.0 / (I1 + I2)
@@ -130,7 +130,7 @@ def test_latches_in_a_free_flight_change_no_momentum(formulation):
         m.latch(f"h{i}", at=at)
         body = panel
     system = m.build()
-    start = system.assemble({"h0": 0.0, "h1": np.pi}, rates={"flight": (0.1, 0, 0.2, 0.3, -0.2, 0.1)})
+    start = system.assemble({"h0": 0.0, "h1": np.pi}, velocities={"flight": (0.1, 0, 0.2, 0.3, -0.2, 0.1)})
     run = system.simulate(start, 5.0, formulation=formulation, rtol=1e-11)
     assert [name for name, _ in run.end.events] == ["latch of h0", "latch of h1"]
     momentum = system.momentum(run.q, run.v)
@@ -140,7 +140,7 @@ def test_latches_in_a_free_flight_change_no_momentum(formulation):
 
 def test_a_latch_is_part_of_a_checkpoint():
     system = two_discs().build()
-    start = system.assemble({"A": 0.0, "B": 0.0}, rates={"A": 0.0, "B": 3.0})
+    start = system.assemble({"A": 0.0, "B": 0.0}, velocities={"A": 0.0, "B": 3.0})
     whole = simulation(system, start, t_end=2.0, every=0.01)
     first = whole.advance()
     kept = whole.checkpoint()
@@ -229,7 +229,7 @@ def test_an_event_between_samples_far_apart_in_any_formulation():
 def test_a_start_at_which_an_event_is_zero_is_kept_to_the_last_digit():
     # loops that are closed to round-off do not move: otherwise the event would pass zero at once
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, rates={"A": 10.0})
+    start = system.assemble({"A": 1.0}, velocities={"A": 10.0})
     run = system.simulate(start, t_end=0.02, rtol=1e-11, every=0.01, events={"turn": "sin((A - 1)/2)"})
     assert (run.q[0] == start.q).all()
     assert run.end.events == ()

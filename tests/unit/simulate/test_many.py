@@ -124,7 +124,7 @@ def test_each_motion_has_parameters_of_its_own(formulation):
         m.joint("A", mt.Revolute("y"), m.ground, bob)
         m.torque("A", f"{drive}*cos(t)")
         alone = m.build()
-        run = alone.simulate(alone.assemble({"A": 0.4}, rates={"A": 0.1}), 2.0, **settings)
+        run = alone.simulate(alone.assemble({"A": 0.4}, velocities={"A": 0.1}), 2.0, **settings)
         np.testing.assert_allclose(found.q[i], run.q, rtol=0, atol=1e-9)
         np.testing.assert_allclose(found.v[i], run.v, rtol=0, atol=1e-9)
 
@@ -221,7 +221,7 @@ def test_quaternions_limits_and_loops_are_looked_at_as_for_one_motion():
     with pytest.raises(mt.MomentreeError, match=r"joint 'A': the start has angle = 2, outside its limits \(-1, 1\)"):
         m.build().simulate_many([[0.0], [2.0]], [[0.0]], 1.0, every=0.5)
     m.parameter("far", 1.0)
-    m.joints[0] = dataclasses.replace(m.joints[0], joint=mt.Revolute("y", limits=("-far", "far")))
+    m.joints[0] = dataclasses.replace(m.joints[0], type=mt.Revolute("y", limits=("-far", "far")))
     limited = m.build(free=["far"])
     assert limited.simulate_many([[0.0], [0.5]], [[0.0]], 0.1, every=0.1).failed.tolist() == [math.inf] * 2
     with pytest.raises(mt.MomentreeError, match=r"joint 'A': the start has angle = 2, outside its limits"):
@@ -229,20 +229,23 @@ def test_quaternions_limits_and_loops_are_looked_at_as_for_one_motion():
     loop = four_bar().build()
     start = loop.assemble({"A": 1.0})
     with pytest.raises(
-        mt.MomentreeError, match=r"the start does not close 'C: translation along .': gap 0\..*assemble"
+        mt.MomentreeError, match=r"the start does not close 'C: translation along .': closure error 0\..*assemble"
     ):
         loop.simulate_many([start.q, start.q + 0.1], [start.v], 1.0, every=0.5)
 
 
 def test_loops_of_many_motions_stay_closed_and_move_as_those_of_one():
     system = four_bar().build()
-    starts = [system.assemble({"A": 1.0 + 0.1 * i}, rates={"A": 0.5}) for i in range(3)]
+    starts = [system.assemble({"A": 1.0 + 0.1 * i}, velocities={"A": 0.5}) for i in range(3)]
     found = system.simulate_many([s.q for s in starts], [s.v for s in starts], 2.0, every=0.25)
     for start, q, v in zip(starts, found.q, found.v, strict=True):
         one = system.simulate(start, 2.0, every=0.25)
         np.testing.assert_allclose(q, one.q, rtol=0, atol=1e-6)
         assert (
-            max(np.abs(Configuration(system.mechanism, *each).gaps()).max() for each in zip(q, v, strict=True)) < 1e-13
+            max(
+                np.abs(Configuration(system.mechanism, *each).closure_errors()).max() for each in zip(q, v, strict=True)
+            )
+            < 1e-13
         )
 
 
@@ -254,9 +257,9 @@ def test_each_start_must_close_with_its_own_parameters():
     values = np.array([0.9, 1.0, 1.1])
     mine = system.assemble({"A": 1.0}, guess={"B": 0.7, "D": 0.5})
     # starts of other lengths are not moved to where they would close: they are refused
-    with pytest.raises(mt.MomentreeError, match=r"motion 0: .*the start does not close 'C: .*': gap 0\.0"):
+    with pytest.raises(mt.MomentreeError, match=r"motion 0: .*the start does not close 'C: .*': closure error 0\.0"):
         system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": values}, every=0.5)
-    with pytest.raises(mt.MomentreeError, match=r"motion 1: .*the start does not close 'C: .*': gap 0\.0"):
+    with pytest.raises(mt.MomentreeError, match=r"motion 1: .*the start does not close 'C: .*': closure error 0\.0"):
         system.simulate_many(mine.q, mine.v, 1.0, parameters={"a": [1.0, 1.1, 1.2]}, every=0.5)
     # what was closed with them is taken, and moves from there
     starts = system.assemble_many({"A": 1.0}, {"A": 0.5}, {"B": 0.7, "D": 0.5}, parameters={"a": values})

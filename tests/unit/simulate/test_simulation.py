@@ -216,7 +216,7 @@ def test_the_start_may_be_changed_while_it_runs():
         ({"formulation": "hamiltonion"}, "formulation 'hamiltonion' is not known.*Did you mean 'hamiltonian'"),
         ({"formulation": ["lagrange"]}, "formulation .* is not known: choose hamiltonian, lagrange"),
         ({"integrator": "dop835"}, "integrator 'dop835' is not known.*Did you mean 'dop853'"),
-        ({"closure": "projekt"}, "closure 'projekt' is not known.*Did you mean 'project'"),
+        ({"stabilization": "projekt"}, "stabilization 'projekt' is not known.*Did you mean 'project'"),
         ({"t_end": 0.0}, "t_end is 0.0; give a time after the start, 0 s"),
         ({"t_end": -1.0}, "t_end is -1.0; give a time after the start, 0 s"),
         ({"t_end": math.nan}, "t_end is nan; give a time after the start"),
@@ -294,7 +294,7 @@ def test_a_start_must_be_assembled(start):
 @pytest.mark.parametrize("length", [0.0, 0.9])
 def test_a_quaternion_must_be_of_unit_length(length):
     system, start = flying()
-    (ball,) = (body for body in system.mechanism.bodies if body.connection.name == "j2")
+    (ball,) = (body for body in system.mechanism.bodies if body.joint.name == "j2")
     start.q[ball.q] *= length
     with pytest.raises(mt.MomentreeError, match="j2"):
         system.simulate(start, 1.0)
@@ -311,7 +311,9 @@ def test_a_start_that_does_not_close_is_refused_with_its_gap():
     system = four_bar().build()
     start = system.assemble({"A": 1.0})
     open_start = dataclasses.replace(start, q=start.q + 0.1)
-    with pytest.raises(mt.MomentreeError, match=r"start does not close 'C: translation along z': gap .*assemble"):
+    with pytest.raises(
+        mt.MomentreeError, match=r"start does not close 'C: translation along z': closure error .*assemble"
+    ):
         system.simulate(open_start, 1.0)
     opening = dataclasses.replace(start, v=start.v + 1.0)
     with pytest.raises(mt.MomentreeError, match=r"start does not close 'C: translation along .': velocity .*assemble"):
@@ -353,7 +355,7 @@ def test_a_law_without_a_value_at_the_start(way):
 
 
 def test_laws_that_fail_by_the_state_are_named_too():
-    # it falls from 0.3 rad towards 0 with a growing rate
+    # it falls from 0.3 rad towards 0 with a growing velocity
     for law in ("sqrt(A - 0.1)", "sqrt(0.5 + A')"):
         system = pendulum(law)
         run = system.simulate(system.assemble({"A": 0.3}), 2.0)

@@ -46,7 +46,7 @@ def test_dry_friction_that_jumps_ends_the_run_and_names_the_law(formulation, int
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5"])
 def test_a_block_that_comes_to_rest_under_dry_friction(integrator):
     system = block("-2*sign(x')")
-    run = system.simulate(system.assemble(rates={"x": 1.0}), 5.0, integrator=integrator)
+    run = system.simulate(system.assemble(velocities={"x": 1.0}), 5.0, integrator=integrator)
     assert run.end.reason == "failed"
     assert run.end.t == pytest.approx(0.5, abs=0.01)
     assert run.statistics.accepted + run.statistics.rejected < 100_000

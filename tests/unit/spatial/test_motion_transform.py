@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation as ScipyRotation
 
-from momentree.spatial import REST, ZERO, Axes, Force, Motion, Rotation, Transform, Vector, X, Y, Z, turn
+from momentree.spatial import REST, ZERO, Force, Motion, MotionSubspace, Rotation, Transform, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import cardan, quaternion_rotation, vector_quaternion
 from scalars import on_expressions, on_symbols, same_on_a_batch
 
@@ -106,7 +106,7 @@ def test_the_power_of_a_force_is_that_at_its_point(v, r, F):
 @given(st.lists(motions, max_size=6), forces, st.data())
 def test_the_axes_of_a_joint_are_a_matrix_by_its_columns(columns, f, data):
     u = data.draw(st.tuples(*[components] * len(columns)))
-    A = Axes(columns)
+    A = MotionSubspace(columns)
     dense = np.array([[*column] for column in columns]).reshape(-1, 6).T
     near(A @ u, dense @ np.array(u))
     near(A.along(f), dense.T @ [*f])
@@ -115,11 +115,11 @@ def test_the_axes_of_a_joint_are_a_matrix_by_its_columns(columns, f, data):
 
 
 def test_axes_take_one_rate_for_each_column():
-    A = Axes([Motion(X, ZERO), Motion(ZERO, Z)])
-    for rates in ((1.0,), (1.0, 2.0, 3.0), ()):
+    A = MotionSubspace([Motion(X, ZERO), Motion(ZERO, Z)])
+    for velocities in ((1.0,), (1.0, 2.0, 3.0), ()):
         with pytest.raises(ValueError, match="argument"):
-            A @ rates
-    assert Axes([]) @ () == REST
+            A @ velocities
+    assert MotionSubspace([]) @ () == REST
 
 
 # ---- placements
@@ -248,8 +248,8 @@ FORMULAS = {
     "power": lambda s: [motion(s) @ force(s)],
     "cross": lambda s: [*motion(s).cross(motion(s[3:]))],
     "cross force": lambda s: [*motion(s).cross_force(force(s))],
-    "axes": lambda s: [*(Axes([motion(s), motion(s[3:])]) @ s[:2])],
-    "along": lambda s: [*Axes([motion(s), motion(s[3:])]).along(force(s))],
+    "axes": lambda s: [*(MotionSubspace([motion(s), motion(s[3:])]) @ s[:2])],
+    "along": lambda s: [*MotionSubspace([motion(s), motion(s[3:])]).along(force(s))],
     "placement": lambda s: flat(placement(s) @ placement(s[2:])),
     "inverse": lambda s: flat(placement(s).inverse()),
     "point": lambda s: [*placement(s).point(Vector(*s[6:9]))],

@@ -178,12 +178,12 @@ def test_cardan_angles_are_turns_about_axes_already_turned(a, b, c):
 
 @plenty
 @given(angles, angles, angles, triples)
-def test_the_rate_of_cardan_angles_is_the_angular_velocity_in_turned_axes(a, b, c, rates):
+def test_the_rate_of_cardan_angles_is_the_angular_velocity_in_turned_axes(a, b, c, velocities):
     # [w x] = R' dR/dt
     h = 1e-5
-    later, before = (dense(cardan(*(np.array([a, b, c]) + s * h * np.array(rates)))) for s in (1, -1))
+    later, before = (dense(cardan(*(np.array([a, b, c]) + s * h * np.array(velocities)))) for s in (1, -1))
     w_cross = dense(cardan(a, b, c)).T @ (later - before) / (2 * h)
-    near(cross_matrix(cardan_rate(b, c, rates)), w_cross, 5e-8)
+    near(cross_matrix(cardan_rate(b, c, velocities)), w_cross, 5e-8)
 
 
 # ---- quaternions
@@ -341,7 +341,7 @@ FORMULAS = {
     "product": lambda s: entries(turn(X, s[0]) @ turn(Z, s[1]).T),
     "turned": lambda s: [*(turn(Y, s[0]) @ Vector(*s[1:4]))],
     "cardan": lambda s: entries(cardan(*s[:3])),
-    "cardan rate": lambda s: [*cardan_rate(s[0], s[1], tuple(s[2:5]))],
+    "cardan velocity": lambda s: [*cardan_rate(s[0], s[1], tuple(s[2:5]))],
     "quaternion": lambda s: entries(quaternion_rotation(tuple(s[:4]))),
     "quaternion product": lambda s: quaternion_product(tuple(s[:4]), tuple(s[3:7])),
     "cardan quaternion": lambda s: cardan_quaternion(*s[:3]),
@@ -400,9 +400,9 @@ def test_turns_about_one_axis_add_up(axis):
 
 def test_cardan_rates_are_exact():
     angles = [sympy.Function(name)(t) for name in "abc"]
-    rates = [angle.diff(t) for angle in angles]
+    velocities = [angle.diff(t) for angle in angles]
     R = matrix(cardan(*angles))
-    w = cardan_rate(angles[1], angles[2], tuple(rates))
+    w = cardan_rate(angles[1], angles[2], tuple(velocities))
     w_cross = R.T * R.diff(t)
     found = [w_cross[2, 1], w_cross[0, 2], w_cross[1, 0]]
     assert all(vanishes(left - right) for left, right in zip(w, found, strict=True))

@@ -91,7 +91,7 @@ def test_a_rod_between_two_balls_in_a_loop(massless):
     m.joint("D", mt.Revolute("x"), m.ground.at((2, 0, 0)), "rocker")
     assert refused(m) == ["body 'rod'"]
     assert "make one of them universal" in m.check()[0].message
-    m.joints[1] = dataclasses.replace(m.joints[1], joint=mt.Universal("y", "z"))
+    m.joints[1] = dataclasses.replace(m.joints[1], type=mt.Universal("y", "z"))
     assert m.build().mobility == 1
 
 
@@ -109,16 +109,16 @@ def weightless(names, m=None):
 def test_massless_rods_in_a_loop_move_as_the_energy_of_the_others_says(names):
     """The loop has one freedom, so that the balance of power determines its acceleration: grad E . (v, v') = 0."""
     system = weightless(names).build()
-    start = system.assemble({"A": 1.0}, rates={"A": 0.7})
+    start = system.assemble({"A": 1.0}, velocities={"A": 0.7})
     dv = system.forward_dynamics(start.q, start.v)
     h = 1e-6
-    later = [system.assemble({"A": 1.0 + 0.7 * h * s}, rates={"A": 0.7}, guess=start) for s in (1, -1)]
+    later = [system.assemble({"A": 1.0 + 0.7 * h * s}, velocities={"A": 0.7}, guess=start) for s in (1, -1)]
     energies = [system.energy(each.q, each.v).total for each in later]
     by_position = (energies[0] - energies[1]) / (2 * h)
-    by_rate = 2 * system.energy(start.q, start.v).kinetic / 0.7  # kinetic energy is quadratic in the rate of A
-    expected = -by_position / by_rate
+    by_velocity = 2 * system.energy(start.q, start.v).kinetic / 0.7  # kinetic energy is quadratic in the velocity of A
+    expected = -by_position / by_velocity
     moved = system.simulate(start, t_end=1e-4, every=1e-4)
-    assert (moved.rate("A")[-1] - 0.7) / 1e-4 == pytest.approx(expected, rel=1e-3)
+    assert (moved.velocity("A")[-1] - 0.7) / 1e-4 == pytest.approx(expected, rel=1e-3)
     assert np.isfinite(dv).all()
     assert system.mobility == 1
 

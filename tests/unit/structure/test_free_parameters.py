@@ -168,7 +168,7 @@ def test_an_event_and_a_latch_know_the_parameters():
     m.latch("A", at="x")
     system = m.build(free=["x"])
     run = system.simulate(
-        system.assemble({}, rates={"A": 1.0}, parameters={"x": 0.25}),
+        system.assemble({}, velocities={"A": 1.0}, parameters={"x": 0.25}),
         1.0,
         events={"half": "A - x/2"},
         parameters={"x": 0.25},

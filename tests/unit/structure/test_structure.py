@@ -99,7 +99,7 @@ def test_every_floating_part_gets_one_free_joint():
     m.body("e", mt.sphere(mass=1.0, radius=1.0))
     mechanism = m.build().mechanism
     assert mechanism.added == ("b", "e")
-    assert [body.connection.joint.kind for body in mechanism.bodies].count("Free") == 2
+    assert [body.joint.type.kind for body in mechanism.bodies].count("Free") == 2
 
 
 def test_a_joint_through_which_the_tree_runs_backwards_keeps_its_meaning():
@@ -126,9 +126,9 @@ def test_the_order_and_direction_of_writing_do_not_move_any_body(seed):
     a, b = m.build(), other.build()
     qa = random_configuration(random, a)
     qb = np.zeros(b.nq)
-    slices = {body.connection.name: body.q for body in a.mechanism.bodies}
+    slices = {body.joint.name: body.q for body in a.mechanism.bodies}
     for body in b.mechanism.bodies:
-        qb[body.q] = qa[slices[body.connection.name]]
+        qb[body.q] = qa[slices[body.joint.name]]
     for body in m.bodies:
         frame = body.at(random.uniform(-1, 1, 3))
         assert a.position(qa, frame) == pytest.approx(b.position(qb, frame), abs=1e-13)
@@ -178,7 +178,7 @@ def test_a_freedom_that_moves_no_inertia_is_named(body, joint, rate):
     # what hangs on it across the weak direction makes it whole
     m.body("arm", mt.rod(mass=1.0, length=1.0, along="y"))
     m.joint("B", mt.Fixed(), m.bodies[0].at((0.5, 0.5, 0.5), mt.turn("x", 0.4)), m.bodies[1].at((0, 0.3, 0)))
-    assert m.build().nv == len(joint.rates)
+    assert m.build().nv == len(joint.velocities)
 
 
 def test_slender_rods_and_point_masses_are_fine_where_they_are_not_spun():

@@ -188,7 +188,7 @@ def differs_from_the_system(system, equations, seed=0, at=0.4):
     expanded = equations.expanded
     values = system.mechanism.values
     numbers = {sp.Symbol(name, real=True): float(values.scalar(name)) for name in values.names}
-    arguments = [expanded.coordinates, expanded.rates, t, list(numbers)]
+    arguments = [expanded.coordinates, expanded.velocities, t, list(numbers)]
     compute = sp.lambdify(arguments, [sp.Matrix(expanded.A), sp.Matrix(expanded.b - expanded.Q)], "numpy")
     random, worst = np.random.default_rng(seed), 0.0
     for _ in range(3):
@@ -225,7 +225,7 @@ def test_a_mistake_would_be_seen():
     system = chain(2).build()
     equations = derive(freed(chain(2)), "energy")
     wrong = equations.b.as_mutable()
-    wrong[0] += sp.Rational(1, 1000) * equations.rates[0] ** 2
+    wrong[0] += sp.Rational(1, 1000) * equations.velocities[0] ** 2
     object.__setattr__(equations, "b", sp.ImmutableMatrix(wrong))
     assert differs_from_the_system(system, equations) > 1e-6
 
@@ -242,9 +242,9 @@ def test_coordinates_of_free_bodies_follow_from_rates():
     q, u = random_configuration(np.random.default_rng(1), system), np.array([0.3, -0.2, 0.5, 1.1, -0.7, 0.4])
     names = [symbol.name for symbol, _ in equations.kinematics]
     assert names == [f"{coordinate}'" for coordinate in equations.coordinates]
-    changes = sp.lambdify([equations.coordinates, equations.rates], [change for _, change in equations.kinematics])
-    joint = system.mechanism.bodies[0].connection.joint
-    assert changes(q, u) == pytest.approx(joint.coordinate_rates(q, u), abs=1e-14)
+    changes = sp.lambdify([equations.coordinates, equations.velocities], [change for _, change in equations.kinematics])
+    joint = system.mechanism.bodies[0].joint.type
+    assert changes(q, u) == pytest.approx(joint.coordinate_derivatives(q, u), abs=1e-14)
 
 
 def test_rusanov_2014_in_numbers():
@@ -270,7 +270,7 @@ def test_the_pendulum_in_one_line():
 
 
 def test_the_pendulum_on_a_slider_on_a_slide():
-    assert lines(slider().build().equations("aggregative", rates={"theta5": "w5", "theta6": "w6"})) == [
+    assert lines(slider().build().equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"})) == [
         "(m₂ + m₃) o″ + m₃ r₃ w₆′ cos(θ₆) + β w₆² = 0",
         "γ w₅′ + 2 α w₅ w₆ = -g (m₂ r₂ + m₃ (p + r₃ cos(θ₆))) sin(θ₅)",
         "m₃ r₃ o″ cos(θ₆) + (I₆₆ + m₃ r₃²) w₆′ - α w₅² = -m₃ g r₃ cos(θ₅) sin(θ₆)",
@@ -283,7 +283,7 @@ def test_the_pendulum_on_a_slider_on_a_slide():
 
 
 def test_the_readme_of_the_slider_shows_what_is_printed():
-    printed = str(slider().build().equations("aggregative", rates={"theta5": "w5", "theta6": "w6"}))
+    printed = str(slider().build().equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"}))
     readme = (EXAMPLES / "02_pendulum_on_a_slider" / "README.md").read_text(encoding="utf-8")
     assert printed.partition("\n\n")[2] in readme
 
@@ -309,7 +309,7 @@ def test_angles_add_also_on_a_floating_base():
 def test_long_coefficients_share_names_and_letters_come_from_the_last_equation():
     equations = chain(3).build().equations()
     alpha, beta, gamma = sp.symbols("alpha beta gamma", real=True)
-    u1, u2, u3 = equations.rates
+    u1, u2, u3 = equations.velocities
     expected = [
         alpha * u3 * (2 * u1 + 2 * u2 + u3) + gamma * u2 * (2 * u1 + u2),
         beta * u3 * (2 * u1 + 2 * u2 + u3) - gamma * u1**2,
@@ -339,26 +339,26 @@ def test_names_of_coordinates_and_rates():
     body = m.body("body", mass="hull_y", inertia=(1, 1, 1))
     m.joint("hull", mt.Planar("x"), m.ground, body)
     m.joint("ball joint", mt.Spherical(), body, m.body("bob", mass=1.0, inertia=(1, 1, 1)))
-    equations = m.build().equations(rates={"hull.angle": "omega", "ball joint.wx": "p"})
-    names = [[symbol.name for symbol in symbols] for symbols in (equations.coordinates, equations.rates)]
+    equations = m.build().equations(velocities={"hull.angle": "omega", "ball joint.wx": "p"})
+    names = [[symbol.name for symbol in symbols] for symbols in (equations.coordinates, equations.velocities)]
     assert names[0][:4] == ["hull_y_", "hull_z", "hull_angle", "ball_joint_qx"]  # hull_y is the mass
     assert names[1] == ["hull_y_'", "hull_z'", "omega", "p", "ball_joint_wy", "ball_joint_wz"]
     assert [symbol.name for symbol in equations.accelerations][1:4] == ["hull_z''", "omega'", "p'"]
 
 
 @pytest.mark.parametrize(
-    ("rates", "told"),
+    ("velocities", "told"),
     [
-        ({"theta": "w"}, "there is no rate 'theta'"),
+        ({"theta": "w"}, "there is no velocity 'theta'"),
         ({"q1": "m1"}, "'q1' cannot be called 'm1'"),
         ({"q1": "t"}, "'q1' cannot be called 't'"),
         ({"q1": "w", "q2": "w"}, "'q2' cannot be called 'w'"),
         ({"q1": "not a name"}, "cannot be called"),
     ],
 )
-def test_rates_that_cannot_be_renamed(rates, told):
+def test_rates_that_cannot_be_renamed(velocities, told):
     with pytest.raises(mt.MomentreeError, match=told):
-        chain(2).build().equations(rates=rates)
+        chain(2).build().equations(velocities=velocities)
 
 
 # --- LaTeX ---
@@ -499,7 +499,7 @@ def test_show_prints_text_or_displays_in_a_notebook(capsys, monkeypatch):
     equations.show()
     assert shown == [equations]
     assert equations._repr_latex_() == equations.latex()
-    assert repr(equations) == "Equations('pendulum' by energy: 1 rates)"
+    assert repr(equations) == "Equations('pendulum' by energy: 1 velocities)"
 
 
 # --- the command line, in real processes ---
@@ -531,7 +531,7 @@ def test_the_command_writes_latex_and_json(tmp_path):
     assert told.returncode == 0, told.stderr
     data = json.loads(told.stdout)
     assert data["A"] == [["l**2*m/3"]]
-    assert data["rates"] == ["phi'"]
+    assert data["velocities"] == ["phi'"]
     assert data["operations"]["trigonometric"] == 1
     assert "out.tex" in told.stderr
     assert (tmp_path / "out.tex").read_text(encoding="utf-8").startswith(r"\documentclass")

@@ -18,11 +18,11 @@ from sympy.parsing.sympy_parser import (
 from momentree.symbols.names import LETTERS, Name, number_text, plain
 from momentree.symbols.operations import count
 from momentree.symbols.scalars import exact
-from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, RATE, Latex, Text
+from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, VELOCITY, Latex, Text
 
 m, g, l, k, x, y = sp.symbols("m g l k x y", real=True)
 theta5, u, du = (sp.Symbol(name, real=True) for name in ("theta5", "theta5'", "theta5''"))
-RANKS = {m: (INERTIAL, 0), g: (GRAVITY, 0), l: (OTHER, 0), k: (OTHER, 1), u: (RATE, 0), du: (ACCELERATION, 0)}
+RANKS = {m: (INERTIAL, 0), g: (GRAVITY, 0), l: (OTHER, 0), k: (OTHER, 1), u: (VELOCITY, 0), du: (ACCELERATION, 0)}
 RANKS |= {x: (COORDINATE, 0), y: (COORDINATE, 1)}
 
 

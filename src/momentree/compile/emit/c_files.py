@@ -15,14 +15,14 @@ from momentree.structure.mechanism import Mechanism
 
 Traced = dict[str, tuple[Tape, Arguments]]
 
-# by the unit of a rate: that of its derivative, and that of what acts along it
+# by the unit of a velocity: that of its derivative, and that of what acts along it
 _UNITS = {"m/s": ("m/s2", "N"), "rad/s": ("rad/s2", "N m")}
 _MEANINGS = {
     "mass_matrix": "M(q), NV x NV, row by row: kg, kg m, kg m2, by the units of its row and column.",
-    "bias": "What must act along the rates for vdot = 0: inertial terms, gravity and every force of the model.",
-    "inverse_dynamics": "What must act along the rates, besides the forces of the model, for the rates to change with "
+    "bias": "What must act along the velocities for vdot = 0: inertial terms, gravity and every force of the model.",
+    "inverse_dynamics": "What must act along the velocities, besides the forces of the model, for the velocities to change with "
     "vdot.",
-    "forward_dynamics": "vdot: how the rates change under the forces of the model and tau along the rates.",
+    "forward_dynamics": "vdot: how the velocities change under the forces of the model and tau along the velocities.",
 }
 _SIZES = {"mass_matrix": "NV * NV"}
 
@@ -72,7 +72,7 @@ def header(mechanism: Mechanism, prefix: str, traced: Traced) -> str:
 
 
 def _introduction(mechanism: Mechanism, upper: str) -> list[str]:
-    joints = [body.connection.joint for body in mechanism.bodies if body.laws is None]
+    joints = [body.joint.type for body in mechanism.bodies if body.laws is None]
     velocity_units = [f"{unit}/s" for joint in joints for unit in joint.velocity_units]
     lines = [
         f"Dynamics of '{mechanism.name}'. Written by Momentree.",
@@ -80,8 +80,8 @@ def _introduction(mechanism: Mechanism, upper: str) -> list[str]:
         f"q: {upper}_NQ coordinates. Quaternions (qx, qy, qz, qw) are of unit length; no function checks it.",
         *_entries("q", mechanism.coordinates, [unit for joint in joints for unit in joint.units]),
         "",
-        f"v: {upper}_NV rates; their derivatives vdot, and tau, what acts along them, have the same order.",
-        *_entries("v", mechanism.rates, [f"{u}; vdot {_UNITS[u][0]}; tau {_UNITS[u][1]}" for u in velocity_units]),
+        f"v: {upper}_NV velocities; their derivatives vdot, and tau, what acts along them, have the same order.",
+        *_entries("v", mechanism.velocities, [f"{u}; vdot {_UNITS[u][0]}; tau {_UNITS[u][1]}" for u in velocity_units]),
         "",
         "t: time (s), for what moves or acts by a law of time.",
     ]

@@ -54,8 +54,8 @@ class Quaternion(NamedTuple):
 def quaternions(mechanism: Mechanism) -> tuple[Quaternion, ...]:
     """Those among the coordinates; four numbers (x, y, z, w) each."""
     moving = [body for body in mechanism.bodies if body.laws is None]
-    curved = [body for body in moving if len(body.connection.joint.coordinates) != len(body.connection.joint.rates)]
-    return tuple(Quaternion(body.connection.name, body.q.stop - 4) for body in curved)
+    curved = [body for body in moving if len(body.joint.type.coordinates) != len(body.joint.type.velocities)]
+    return tuple(Quaternion(body.joint.name, body.q.stop - 4) for body in curved)
 
 
 def check_units(q: Array, among: Sequence[Quaternion]) -> None:

@@ -240,10 +240,10 @@ class Quantity:
         check_units(rows[0][0], self._quaternions)
 
     def _explain_results(self, rows: Sequence[tuple[Array, int]], results: Array) -> None:
-        """Says which row, and which rate, has no finite result, and what may be the cause."""
+        """Says which row, and which velocity, has no finite result, and what may be the cause."""
         row, place = np.argwhere(~np.isfinite(results))[0]
-        rates = self._mechanism.rates
-        message = f"the result for {rates[place % len(rates)]} is not a finite number"
+        velocities = self._mechanism.velocities
+        message = f"the result for {velocities[place % len(velocities)]} is not a finite number"
         if len(results) > 1:
             message += f" in row {row}"
         idle = self._without_inertia([array if stride == 0 else array[row] for array, stride in rows])
@@ -254,13 +254,13 @@ class Quantity:
         raise MomentreeError(f"{self.__name__}: {message}: {cause}")
 
     def _without_inertia(self, values: Sequence[Array]) -> list[str]:
-        """Rates that the mass matrix has nothing for."""
+        """Velocities that the mass matrix has nothing for."""
         mechanism, found = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
         if mechanism.free:
             instead = dict(zip(mechanism.free, found["parameters"].tolist(), strict=True))
             mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
         diagonal = np.diag(mass_matrix(mechanism, found["q"].tolist(), float(found["t"][0])))
-        return [str(name) for name, inertia in zip(mechanism.rates, diagonal, strict=True) if not inertia > 0]
+        return [str(name) for name, inertia in zip(mechanism.velocities, diagonal, strict=True) if not inertia > 0]
 
     def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:
         for name, (array, _) in zip(self._names, rows, strict=True):

@@ -91,7 +91,7 @@ declare double @llvm.fabs.f64(double)
 
 TESTS = _NUMBERS + _QUATERNIONS  # of one row: @finite and @unit
 
-# rows that follow each other without a gap are one long row; so is the row that serves all
+# rows that follow each other without a closure error are one long row; so is the row that serves all
 _ROWS = """
 define i32 @rows_fit(ptr %starts, ptr %strides, ptr %columns, i64 %arguments, ptr %places, i64 %quaternions,
                      i64 %begin, i64 %end) nounwind {

@@ -144,8 +144,8 @@ def jacobian(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> J
     [[0, 3], [0, 0]]
     """
     edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
-    ways = [_by_columns(tape, edges, columns), _by_rows(tape, edges, columns)]
-    entries = min(ways, key=lambda found: _operations(tape, [*edges, *map(tape.edge, found.values())]))
+    paths = [_by_columns(tape, edges, columns), _by_rows(tape, edges, columns)]
+    entries = min(paths, key=lambda found: _operations(tape, [*edges, *map(tape.edge, found.values())]))
     places = sorted(entries)
     return Jacobian(
         rows=tuple(row for row, _ in places),
@@ -246,14 +246,14 @@ def _links(node: Node) -> list[tuple[Rule, int]]:
 
 def _between(nodes: Sequence[Node], edges: Iterable[int], by: Iterable[int]) -> list[int]:
     """The nodes that depend on `by` and that the edges depend on, arguments before results."""
-    links = [[abs(edge) for _, edge in _links(node)] for node in nodes]
+    springs = [[abs(edge) for _, edge in _links(node)] for node in nodes]
     reached, needed = set(by), {abs(edge) for edge in edges}
-    for index, arguments in enumerate(links):
+    for index, arguments in enumerate(springs):
         if not reached.isdisjoint(arguments):
             reached.add(index)
     for index in range(len(nodes) - 1, -1, -1):
         if index in needed:
-            needed.update(links[index])
+            needed.update(springs[index])
     return sorted(reached & needed)
 
 

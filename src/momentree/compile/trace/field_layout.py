@@ -13,15 +13,26 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from momentree.compile.trace.tape import Variable
-from momentree.equations.loops.elimination import Bundle
+from momentree.equations.loops.elimination import OpenConstraints
 from momentree.equations.newton_euler import Spin
-from momentree.model.joint_type import Joint
-from momentree.spatial import IDENTITY, ZERO, Axes, Force, Motion, Path, RigidInertia, Rotation, Scalar, Transform
+from momentree.model.joint_type import JointType
+from momentree.spatial import (
+    IDENTITY,
+    ZERO,
+    ChainTransform,
+    Force,
+    Motion,
+    MotionSubspace,
+    RigidInertia,
+    Rotation,
+    Scalar,
+    Transform,
+)
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.moments import MassMoments
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import Vector
-from momentree.structure.elimination import Arranged
+from momentree.structure.elimination import ConstraintSlots
 from momentree.structure.mechanism import Reversed
 from momentree.structure.reach import Reach
 
@@ -78,7 +89,7 @@ def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
         numbers += (thing.x, thing.y, thing.z)
         return _VECTOR
     special = thing is ZERO or thing is IDENTITY
-    if (special and not generally) or thing is None or isinstance(thing, (bool, str, Arranged)):
+    if (special and not generally) or thing is None or isinstance(thing, (bool, str, ConstraintSlots)):
         return "is", thing
     make, parts = _parts(thing, generally)
     if parts is None:
@@ -105,12 +116,12 @@ class _Tuple:
 class _JointLike:
     """Makes a joint like the first of its kind, with other numbers."""
 
-    kind: type[Joint]
+    kind: type[JointType]
     coordinates: tuple[str, ...]
     names: tuple[str, ...]
-    example: Joint = dataclasses.field(compare=False)
+    example: JointType = dataclasses.field(compare=False)
 
-    def __call__(self, *parts: Any) -> Joint:
+    def __call__(self, *parts: Any) -> JointType:
         return self.example.with_fields(**dict(zip(self.names, parts, strict=True)))
 
 
@@ -136,7 +147,7 @@ def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tupl
         return kind, tuple([getattr(thing, name) for name in _FIELDS[kind]])
     if isinstance(thing, Rotation):
         return Rotation, thing.rows
-    if isinstance(thing, Joint):
+    if isinstance(thing, JointType):
         names = [field.name for field in dataclasses.fields(thing) if field.name not in _NOT_SWEPT]
         names += ["offset"] * hasattr(thing, "offset")
         parts = tuple(getattr(thing, name) for name in names)
@@ -152,13 +163,13 @@ _FIELDS: dict[type, tuple[str, ...]] = {
     Motion: ("linear", "angular"),
     Force: ("linear", "angular"),
     Transform: ("rotation", "offset"),
-    Path: ("mount", "joint"),
+    ChainTransform: ("mount", "joint"),
     RigidInertia: ("mass", "h", "J"),
     MassMoments: ("mass", "h", "pseudo"),
     ArticulatedInertia: ("K", "H", "J"),
-    Bundle: ("F", "b", "Phi", "scale"),
+    OpenConstraints: ("F", "b", "Phi", "scale"),
     Reach: ("f", "m", "d"),
-    Axes: ("columns",),
+    MotionSubspace: ("columns",),
     Spin: ("rows",),
-    Reversed: ("joint",),
+    Reversed: ("joint_type",),
 }

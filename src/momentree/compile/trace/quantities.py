@@ -5,7 +5,7 @@
 | mass_matrix      | q, t           | composite inertias, on base parameters; all nv x nv entries, row by row          |
 | bias             | q, v, t        | classical accelerations, on base parameters, at vdot = 0                         |
 | inverse_dynamics | q, v, vdot, t  | the same, at vdot                                                                |
-| forward_dynamics | q, v, tau, t   | articulated inertias in O(n), which close loops too; of trees up to FEW rates    |
+| forward_dynamics | q, v, tau, t   | articulated inertias in O(n), which close loops too; of trees up to FEW velocities    |
 |                  |                | also A vdot = tau - d by U D U'                                                 |
 
 Of several ways all are traced, and the tape with the fewest live operations is kept: for an arm of six hinges the solve
@@ -34,7 +34,7 @@ from momentree.spatial.symmetric import solve
 from momentree.structure.mechanism import Mechanism
 
 Arguments = tuple[tuple[str, tuple[str, ...]], ...]  # names, and the inputs of the tape that stand in each
-FEW = 16  # rates: above, solving takes more operations also for a chain of hinges, and is not tried
+FEW = 16  # velocities: above, solving takes more operations also for a chain of hinges, and is not tried
 
 _TAKES = {
     "mass_matrix": ("q", "t"),
@@ -53,15 +53,15 @@ def trace(mechanism: Mechanism, what: str, varied: bool = False) -> tuple[Tape, 
     _check(mechanism, what)
     arguments = _arguments(mechanism, what)
     few = mechanism.nv <= FEW and not mechanism.loops
-    ways = [way for way in _WAYS[what] if way is not _by_solving or few]
-    return min((_traced(mechanism, way, arguments, varied) for way in ways), key=_cost), arguments
+    paths = [way for way in _WAYS[what] if way is not _by_solving or few]
+    return min((_traced(mechanism, way, arguments, varied) for way in paths), key=_cost), arguments
 
 
 def _check(mechanism: Mechanism, what: str) -> None:
     if what not in QUANTITIES:
         raise MomentreeError(f"there is no quantity '{what}' to trace.{suggestion(what, QUANTITIES)}")
-    if what == "forward_dynamics" and mechanism.closures:
-        names = ", ".join(f"'{closure.name}'" for closure in mechanism.closures)
+    if what == "forward_dynamics" and mechanism.constraints:
+        names = ", ".join(f"'{constraint.name}'" for constraint in mechanism.constraints)
         message = f"forward_dynamics: motion under the constraints {names} is not computed yet. Use joints instead"
         raise MomentreeError(f"{message}, or ask for the other quantities only: {', '.join(QUANTITIES[:3])}.")
 
@@ -154,7 +154,7 @@ def _inverse_in_frames(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
 
 
 def _inertia_product(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
-    """A times what is given as rates."""
+    """A times what is given as velocities."""
     at = given.q, given.v, given.t, given.parameters
     return aggregative.inertia_product(in_joint_frames(mechanism), *at, given.run)
 

@@ -1,6 +1,6 @@
 """How a state changes, as code for columns of lanes: what integrators call.
 
-The state y is the coordinates q, then the momenta or rates of a formulation, then accounts of work, one column each;
+The state y is the coordinates q, then the momenta or velocities of a formulation, then accounts of work, one column each;
 other arguments are t and the free parameters. The mechanism is told in joint frames: the state does not notice.
 """
 
@@ -19,14 +19,14 @@ from momentree.compile.trace.quantities import Arguments
 from momentree.compile.trace.tape import Tape
 from momentree.equations import hamiltonian
 from momentree.equations.articulated import reacting_bodies
-from momentree.equations.forces import Names, along_rates, names_of
+from momentree.equations.forces import Names, generalized, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.kinematics import coordinate_rates, move, moved_coordinates
-from momentree.equations.lie_group import forces_on_group, rates_of_group
+from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
+from momentree.equations.lie_group import forces_on_group, velocities_on_group
 from momentree.equations.loops.constraints import forces_of_loops, openings
 from momentree.equations.sweeps import Records, Runner
-from momentree.equations.work_terms import meters, motion_powers, movers, powers
+from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import Scalar
 from momentree.structure.maximal_coordinates import Angle
@@ -55,10 +55,10 @@ def accounts_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
     What prescribed motions do takes the accelerations too, which are not traced for systems of many bodies.
     """
-    return (*meters(mechanism), *(movers(mechanism) if len(mechanism.bodies) <= MANY else ()))
+    return (*work_terms(mechanism), *(movers(mechanism) if len(mechanism.bodies) <= MANY else ()))
 
 
-def rates_code(
+def right_hand_side_code(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, accounts: bool = True,
     differentiated: bool = False, held: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
 ) -> Traced:  # fmt: skip
@@ -69,16 +69,16 @@ def rates_code(
     """
     count = len(accounts_of(mechanism)) if accounts else 0
 
-    def rates(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+    def rhs(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
         moving = formulation.bodies(told, q, p, t, parameters, run, **(held or {}))
-        found = [*coordinate_rates(told, moving), *along_rates(told, moving, formulation.change)]
+        found = [*coordinate_derivatives(told, moving), *generalized(told, moving, formulation.change)]
         alpha = (held or {}).get("alpha", 0)
         found += _powers(told, moving, q, t, parameters, alpha) if count else []
         return found + (formulation.anew.counting(told, moving, counted) if formulation.anew and counted else [])
 
     straight = Differentiated if differentiated else StraightLine
-    return _code(mechanism, rates, arguments_of(mechanism, count + len(counted)), code, straight)
+    return _code(mechanism, rhs, arguments_of(mechanism, count + len(counted)), code, straight)
 
 
 def _powers(
@@ -92,9 +92,9 @@ def _powers(
     feels = felt or told
     found = powers(feels, moving, names_of(feels, moving, t, parameters))
     if len(found) < len(accounts_of(told)):
-        u = along_rates(told, moving, "u")
+        u = generalized(told, moving, "u")
         reacting = reacting_bodies(told, q, u, [0] * told.nv, t, parameters, alpha=alpha)
-        du, reactions = along_rates(told, reacting, "du"), forces_of_loops(told, reacting)
+        du, reactions = generalized(told, reacting, "du"), forces_of_loops(told, reacting)
         found += motion_powers(told, q, u, du, t, parameters, reactions)
     return found
 
@@ -114,17 +114,17 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
     def positions(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         moving = hamiltonian.closing_step(told, y[: told.nq], t, parameters, run)
         moved = moved_coordinates(told, moving)
-        return [*moved, *(gap for loop in moving.loops[1:] for gap in loop.gap)]
+        return [*moved, *(closure_error for loop in moving.loops[1:] for closure_error in loop.closure_error)]
 
     return _code(mechanism, positions, arguments_of(mechanism), code)
 
 
 def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
-    """Rates from coordinates and momenta, as a function of arrays: y, t and parameters."""
+    """Velocities from coordinates and momenta, as a function of arrays: y, t and parameters."""
 
     def velocities(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
-        return list(along_rates(told, moving, "u"))
+        return list(generalized(told, moving, "u"))
 
     target = Target.host()
     return Kernel(_code(mechanism, velocities, arguments_of(mechanism), code), target.lanes(0), target)
@@ -143,7 +143,7 @@ def holding_kernel(mechanism: Mechanism, formulation: Formulation, code: str | N
 
 
 def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
-    """Momenta from coordinates and rates, as a function of arrays: (q, v), t and parameters."""
+    """Momenta from coordinates and velocities, as a function of arrays: (q, v), t and parameters."""
 
     def found(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         return list(hamiltonian.momenta(told, y[: told.nq], y[told.nq :], t, parameters, run))
@@ -167,14 +167,14 @@ def kernel_of_configuration(mechanism: Mechanism, formula: _OfState) -> Kernel |
 
 
 def drift(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """The rates on the group, loops not closed: one for each momentum."""
+    """The velocities on the group, loops not closed: one for each momentum."""
     moving = hamiltonian.moving_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
     moving.locally(move)
-    return _rates_on_group(told, moving)
+    return _velocities_on_group(told, moving)
 
 
 def kick(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """The rates on the group, then the forces that change the momenta, loops not closed."""
+    """The velocities on the group, then the forces that change the momenta, loops not closed."""
     return _kick(told, y, t, parameters, run)[0]
 
 
@@ -193,14 +193,14 @@ def _kick(
     told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner
 ) -> tuple[list[Scalar], Records]:
     moving = hamiltonian.changing_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
-    rates = _rates_on_group(told, moving)
+    rhs = _velocities_on_group(told, moving)
     moving.locally(forces_on_group)
-    return [*rates, *along_rates(told, moving, "F")], moving
+    return [*rhs, *generalized(told, moving, "F")], moving
 
 
-def _rates_on_group(told: Mechanism, moving: Records) -> list[Scalar]:
-    moving.locally(rates_of_group)
-    return list(along_rates(told, moving, "r"))
+def _velocities_on_group(told: Mechanism, moving: Records) -> list[Scalar]:
+    moving.locally(velocities_on_group)
+    return list(generalized(told, moving, "r"))
 
 
 def _tree(mechanism: Mechanism) -> Mechanism:
@@ -208,16 +208,18 @@ def _tree(mechanism: Mechanism) -> Mechanism:
     return dataclasses.replace(mechanism, loops=()) if mechanism.loops else mechanism
 
 
-def gaps(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """The gap of each row of all loops, and zeros up to ROWS of each."""
-    return _filled(told, hamiltonian.gaps(told, y[: told.nq], t, parameters, run))
+def closure_errors(
+    told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records
+) -> list[Scalar]:
+    """The closure error of each row of all loops, and zeros up to ROWS of each."""
+    return _filled(told, hamiltonian.closure_errors(told, y[: told.nq], t, parameters, run))
 
 
 def shove(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
-    """Rates on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
+    """Velocities on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
     moving = hamiltonian.opening_step(told, y[: told.nq], y[told.nq :], t, parameters, run)
-    rates, opened = _rates_on_group(told, moving), _filled(told, openings(moving))
-    return [*rates, *hamiltonian.loop_impulses(told, moving), *opened]
+    rhs, opened = _velocities_on_group(told, moving), _filled(told, openings(moving))
+    return [*rhs, *hamiltonian.loop_impulses(told, moving), *opened]
 
 
 def _filled(told: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
@@ -231,27 +233,34 @@ def hold(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run
 
 
 def loop_codes(mechanism: Mechanism, code: str | None = None) -> dict[str, Traced]:
-    """The codes of `gaps`, `shove` and `hold`, by name."""
+    """The codes of `closure errors`, `shove` and `hold`, by name."""
     rows = _arguments(mechanism, ("q", mechanism.nq), ("g", ROWS * len(mechanism.loops)))
-    formulas = ((gaps, _arguments(mechanism, ("q", mechanism.nq))), (shove, rows), (hold, arguments_of(mechanism)))
+    formulas = (
+        (closure_errors, _arguments(mechanism, ("q", mechanism.nq))),
+        (shove, rows),
+        (hold, arguments_of(mechanism)),
+    )
     return {formula.__name__: _code(mechanism, formula, arguments, code) for formula, arguments in formulas}
 
 
-def physical_rates_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> Traced:
+def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> Traced:
     """The code of the derivatives of q, of p itself (not of p*), by the reactions of loops, and of accounts."""
     count = len(accounts_of(mechanism)) if accounts else 0
 
-    def rates(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+    def rhs(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
         moving = hamiltonian.changing_bodies(_tree(told), q, p, t, parameters, run)
-        found, u = [*coordinate_rates(told, moving), *along_rates(told, moving, "dp")], along_rates(told, moving, "u")
+        found, u = (
+            [*coordinate_derivatives(told, moving), *generalized(told, moving, "dp")],
+            generalized(told, moving, "u"),
+        )
         if told.loops:
             held = reacting_bodies(told, q, u, [0] * told.nv, t, parameters)
             for i, force in enumerate(hamiltonian.loop_impulses(told, held), told.nq):
                 found[i] = found[i] + force
         return found + (_powers(told, moving, q, t, parameters, felt=_tree(told)) if count else [])
 
-    return _code(mechanism, rates, arguments_of(mechanism, count), code)
+    return _code(mechanism, rhs, arguments_of(mechanism, count), code)
 
 
 def traced_code(mechanism: Mechanism, formula: _OfState, code: str | None = None) -> Traced:

@@ -10,8 +10,8 @@ the bodies on their way inward is told in open_rows.py, all of it in docs/theory
 | on_first        | the rows as forces on the first body, at its frame; `on_second` those on the second       |
 | known           | the part of the opening of each row that is known beforehand                              |
 | misfit          | the square of the closure error, of the loop's length: 0 where the loop is closed          |
-| q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the rates           |
-| pulls           | what a unit of force along each rate does to the second body, in axes of the first, at O  |
+| q, u            | of its joint: the coordinates that fit best, angles in (-pi, pi], and the velocities           |
+| pulls           | what a unit of force along each velocity does to the second body, in axes of the first, at O  |
 | push_first, ... | a wrench on the first body and its opposite on the second, each at its own frame          |
 """
 
@@ -21,13 +21,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.joint_type import Coordinates, Joint
+from momentree.model.joint_type import Coordinates, JointType
 from momentree.model.joint_types import Fixed, Screw, Spherical, Universal
 from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import select
 from momentree.spatial.symmetric import inverse
-from momentree.structure.elimination import Plan, closing_plan
-from momentree.structure.loop_constraints import closing_rows
+from momentree.structure.elimination import EliminationPlan, elimination_plan
+from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.mechanism import Loop, Mechanism
 from momentree.structure.reach import Bound, loop_lengths, reaches
 
@@ -45,7 +45,7 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, still: b
     bodies = bodies + [_node(number) for number in range(len(bodies), len(plan.places))]
     _anchor(bodies)
     for record, place in zip(bodies[1:], plan.places[1:], strict=True):
-        record.parent, record.arranged = place.parent, place.arranged
+        record.parent, record.slots = place.parent, place.slots
     found = run(bodies, plan.order)
     loops = zip(mechanism.loops, rows, lengths, strict=True)
     found.loops = run([Record(number=0), *(_loop(*each) for each in loops)])
@@ -64,7 +64,7 @@ class _Planned(NamedTuple):
 
     rows: list[tuple[Force, ...]]
     lengths: list[Scalar]
-    plan: Plan
+    plan: EliminationPlan
     reaches: list[tuple[Bound, ...]]
 
 
@@ -72,8 +72,8 @@ def _planned(mechanism: Mechanism, still: bool) -> _Planned:
     """The rows of each loop and the plan by which they close: a mechanism keeps what is found of it."""
     known: dict[bool, _Planned] = vars(mechanism).setdefault("_planned", {})
     if still not in known:
-        rows, lengths = [closing_rows(mechanism, loop) for loop in mechanism.loops], loop_lengths(mechanism)
-        plan = closing_plan(mechanism, [len(each) for each in rows], still)
+        rows, lengths = [loop_constraints(mechanism, loop) for loop in mechanism.loops], loop_lengths(mechanism)
+        plan = elimination_plan(mechanism, [len(each) for each in rows], still)
         known[still] = _Planned(rows, lengths, plan, reaches(mechanism, plan, rows, lengths))
     return known[still]
 
@@ -120,17 +120,17 @@ def _node(number: int) -> Record:
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
     nothing |= {"along": (), "spring": None, "rest": None, "damping": None, "stops": None}
     inertia = RigidInertia(0, ZERO, (0,) * 6)
-    return Record(number=number, parent=-1, mount=Transform(), joint=Fixed(), inertia=inertia, **nothing)
+    return Record(number=number, parent=-1, mount=Transform(), joint_type=Fixed(), inertia=inertia, **nothing)
 
 
 def _loop(loop: Loop, rows: Sequence[Force], length: Scalar) -> Record:
     R = loop.first.placement.rotation
     turned = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
     frames = {"first_frame": loop.first.placement, "second_frame": loop.second.placement}
-    joint = loop.joint.with_fields(motion=None)
-    if isinstance(joint, Universal):  # its last row is across both axes, one in each body
+    joint_type = loop.joint_type.with_fields(motion=None)
+    if isinstance(joint_type, Universal):  # its last row is across both axes, one in each body
         turned = turned[:3]
-    return Record(joint=joint, rows=turned, per_length=_reciprocal(length), **frames)
+    return Record(joint_type=joint_type, rows=turned, per_length=_reciprocal(length), **frames)
 
 
 def _reciprocal(length: Scalar) -> Scalar:
@@ -153,7 +153,7 @@ def carry_offset(body: Record, parent: Record) -> Fields:
 
 def row_count(loop: Record) -> int:
     """How many rows close a loop."""
-    return len(loop.rows) + isinstance(loop.joint, Universal)
+    return len(loop.rows) + isinstance(loop.joint_type, Universal)
 
 
 def face(loop: Record) -> Fields:
@@ -164,7 +164,7 @@ def face(loop: Record) -> Fields:
     apart = loop.apart if ground is None else ground.X_0.rotation @ loop.apart
     arm = R @ (loop.second.r - loop.first.r + apart) + E @ loop.second_frame.offset
     rows = loop.rows
-    if isinstance(loop.joint, Universal):
+    if isinstance(loop.joint_type, Universal):
         a, b = _axes_of(loop, E)
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
@@ -179,19 +179,23 @@ def _misfit(loop: Record, E: Rotation, arm: Vector) -> Scalar:
     Without the coordinates of the joint, other than `measure`: axes that should be in line are compared.
     """
     offset, turned = (arm - loop.first_frame.offset) * loop.per_length, _out_of_line(loop, E)
-    rows = loop.rows[:-1] if isinstance(loop.joint, Screw) else loop.rows
+    rows = loop.rows[:-1] if isinstance(loop.joint_type, Screw) else loop.rows
     total: Scalar = 0
     for row in rows:
         total = total + _square(offset @ row.linear) + _square(turned @ row.angular)
-    if isinstance(loop.joint, Universal):
+    if isinstance(loop.joint_type, Universal):
         a, b = _axes_of(loop, E)
-        total = total + _square(a @ b - loop.joint.first @ loop.joint.second)
+        total = total + _square(a @ b - loop.joint_type.first @ loop.joint_type.second)
     return total
 
 
 def _out_of_line(loop: Record, E: Rotation) -> Vector:
     """How far the second frame is turned against what the joint allows, if that is a turn about one axis or none."""
-    axes = [axis.angular for axis in loop.joint.axes(loop.joint.reference()).columns if axis.angular is not ZERO]
+    axes = [
+        axis.angular
+        for axis in loop.joint_type.motion_subspace(loop.joint_type.reference()).columns
+        if axis.angular is not ZERO
+    ]
     R_F, R_M = loop.first_frame.rotation, E @ loop.second_frame.rotation
     if not axes:
         return _skew_part(R_M @ R_F.T)
@@ -203,36 +207,36 @@ def _square(x: Scalar) -> Scalar:
 
 
 def measure(loop: Record) -> Fields:
-    """The gap of each row: where the first body stands beyond the second, along it."""
+    """The closure error of each row: where the first body stands beyond the second, along it."""
     R, E, X_FM = loop.first_frame.rotation, loop.E, _second_in_first(loop)
-    ball = isinstance(loop.joint, Spherical)  # which takes any rotation
-    fit = Transform(X_FM.rotation) if ball else loop.joint.placement(loop.joint.fit(X_FM))
+    ball = isinstance(loop.joint_type, Spherical)  # which takes any rotation
+    fit = Transform(X_FM.rotation) if ball else loop.joint_type.placement(loop.joint_type.fit(X_FM))
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
-    gaps = [-(Motion(offset, turned) @ row) for row in loop.rows]
-    if isinstance(loop.joint, Universal):
+    closure_errors = [-(Motion(offset, turned) @ row) for row in loop.rows]
+    if isinstance(loop.joint_type, Universal):
         a, b = _axes_of(loop, E)
-        gaps.append(a @ b - loop.joint.first @ loop.joint.second)
-    return {"gap": tuple(gaps)}
+        closure_errors.append(a @ b - loop.joint_type.first @ loop.joint_type.second)
+    return {"closure_error": tuple(closure_errors)}
 
 
 def relate(loop: Record) -> Fields:
-    """The joint's coordinates, rates, and what forces along the rates do: u = (A' A)^-1 A' v, pulls A (A' A)^-1.
+    """The joint's coordinates, velocities, and what forces along the velocities do: u = (A' A)^-1 A' v, pulls A (A' A)^-1.
 
     v is how the second body moves as seen from the first, at O. A' A is the same at all coordinates of any joint.
     """
-    q = loop.joint.fit(_second_in_first(loop))
+    q = loop.joint_type.fit(_second_in_first(loop))
     R_M, opening = loop.E @ loop.second_frame.rotation, _opening(loop)
-    pulls = tuple(Force(R_M @ force.linear, R_M @ force.angular) for force in dual_axes(loop.joint, q))
+    pulls = tuple(Force(R_M @ force.linear, R_M @ force.angular) for force in dual_motion_subspace(loop.joint_type, q))
     return {"q": tuple(q), "u": tuple(-(opening @ force) for force in pulls), "pulls": pulls}
 
 
-def dual_axes(joint: Joint, q: Coordinates) -> list[Force]:
-    """A (A' A)^-1 by columns, in axes of M: forces that tell the rates of a motion of M, u = (A' A)^-1 A' v."""
-    columns = [Force(axis.linear, axis.angular) for axis in joint.axes(q).columns]
+def dual_motion_subspace(joint: JointType, q: Coordinates) -> list[Force]:
+    """A (A' A)^-1 by columns, in axes of M: forces that tell the velocities of a motion of M, u = (A' A)^-1 A' v."""
+    columns = [Force(axis.linear, axis.angular) for axis in joint.motion_subspace(q).columns]
     if not columns:
         return []
-    at_reference = joint.axes(joint.reference()).columns
+    at_reference = joint.motion_subspace(joint.reference()).columns
     found = []
     for row in inverse([[a @ Force(b.linear, b.angular) for b in at_reference] for a in at_reference]):
         total = Force.zero()
@@ -243,7 +247,7 @@ def dual_axes(joint: Joint, q: Coordinates) -> list[Force]:
 
 
 def pull(loop: Record) -> Fields:
-    """What acts along the rates of the joint, as wrenches on both bodies."""
+    """What acts along the velocities of the joint, as wrenches on both bodies."""
     total = Force.zero()
     for force, size in zip(loop.pulls, loop.along, strict=True):
         total = total - force * size
@@ -251,8 +255,8 @@ def pull(loop: Record) -> Fields:
 
 
 def hold_velocities(gamma: Scalar) -> Callable[[Record], Fields]:
-    """A step: openings are to be -gamma times the gaps."""
-    return lambda loop: {"known": tuple(gamma * gap for gap in loop.gap)}
+    """A step: openings are to be -gamma times the closure errors."""
+    return lambda loop: {"known": tuple(gamma * closure_error for closure_error in loop.closure_error)}
 
 
 def open_as_wanted(loop: Record) -> Fields:
@@ -260,9 +264,9 @@ def open_as_wanted(loop: Record) -> Fields:
     return {"known": tuple(loop.wanted)}
 
 
-def close_gaps(loop: Record) -> Fields:
-    """Openings are to be the gaps, backwards."""
-    return {"known": tuple(loop.gap)}
+def cancel_closure_errors(loop: Record) -> Fields:
+    """Openings are to be the closure errors, backwards."""
+    return {"known": tuple(loop.closure_error)}
 
 
 def hold_accelerations(alpha: Scalar) -> Callable[[Record], Fields]:
@@ -279,7 +283,7 @@ def hold_accelerations(alpha: Scalar) -> Callable[[Record], Fields]:
             turning = _row_rate(loop, i, w, w_2).angular
             value = linear @ row.linear + turning @ opening.angular
             if alpha != 0:
-                value = value + (opening @ row) * (2 * alpha) + loop.gap[i] * (alpha * alpha)
+                value = value + (opening @ row) * (2 * alpha) + loop.closure_error[i] * (alpha * alpha)
             known.append(value)
         return {"known": tuple(known)}
 
@@ -359,7 +363,7 @@ def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[
 
 def _axes_of(loop: Record, E: Rotation) -> tuple[Vector, Vector]:
     """The two axes of a universal joint, one carried by each body, in axes of the first."""
-    return loop.first_frame.rotation @ loop.joint.first, E @ (loop.second_frame.rotation @ loop.joint.second)
+    return loop.first_frame.rotation @ loop.joint_type.first, E @ (loop.second_frame.rotation @ loop.joint_type.second)
 
 
 def _row_rate(loop: Record, i: int, w: Vector, w_2: Vector) -> Force:
@@ -387,7 +391,7 @@ def _skew_part(R: Rotation) -> Vector:
 def pushed(body: Record) -> Fields:
     """What loops apply to a body is added to what else is applied to it."""
     total = body.applied
-    for i, (_, second) in enumerate(body.arranged.ends):
+    for i, (_, second) in enumerate(body.slots.ends):
         end = getattr(body, f"end{i}")
         total = total + (end.push_second if second else end.push_first)
     return {"applied": total}

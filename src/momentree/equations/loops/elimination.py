@@ -12,7 +12,7 @@ eigenvalue a direction counts as redundant.
 
 and with v known, on the way outward, phi* = phi - F eta. The steps do not ask what moves: with momenta, velocities and
 phi they find eta, the impulses that keep loops closed; with forces, accelerations and bias forces, the reactions
-lambda; with gaps alone, the shortest way (weighed by inertia) to close them.
+lambda; with closure errors alone, the shortest way (weighed by inertia) to close them.
 
 | field    | of a body                                                              |
 |----------|------------------------------------------------------------------------|
@@ -39,7 +39,7 @@ OFF_CLOSED = 1e3  # times the squared closure error: what redundant rows seem to
 MOST_OFF_CLOSED = 1e-4  # where loops are wide open, constraints that are independent must still count
 
 
-class Bundle:
+class OpenConstraints:
     """Open rows in one body: forces F, known openings b, Phi (its lower triangle), and the scale of each row.
 
     The scale is what Phi_kk was before anything was subtracted, and how large it could be in other configurations.
@@ -57,11 +57,11 @@ class Bundle:
         self.F, self.b, self.Phi, self.scale = tuple(F), tuple(b), tuple(map(tuple, Phi)), tuple(scale)
 
     @classmethod
-    def empty(cls, rows: int) -> Bundle:
+    def empty(cls, rows: int) -> OpenConstraints:
         return cls([Force.zero()] * rows, (0,) * rows, [(0,) * (i + 1) for i in range(rows)], (0,) * rows)
 
-    def __add__(self, other: Bundle) -> Bundle:
-        return Bundle(
+    def __add__(self, other: OpenConstraints) -> OpenConstraints:
+        return OpenConstraints(
             _sums(self.F, other.F),
             _sums(self.b, other.b),
             [_sums(a, c) for a, c in zip(self.Phi, other.Phi, strict=True)],
@@ -72,33 +72,33 @@ class Bundle:
         """Phi_ij."""
         return self.Phi[i][j] if i >= j else self.Phi[j][i]
 
-    def spread(self, places: Sequence[int], rows: int) -> Bundle:
+    def spread(self, places: Sequence[int], rows: int) -> OpenConstraints:
         """The same among so many rows, each at its place; places rise."""
-        found = Bundle.empty(rows)
+        found = OpenConstraints.empty(rows)
         F, b, Phi, scale = list(found.F), list(found.b), [list(row) for row in found.Phi], list(found.scale)
         for i, place in enumerate(places):
             F[place], b[place], scale[place] = self.F[i], self.b[i], self.scale[i]
             for j in range(i + 1):
                 Phi[place][places[j]] = self.Phi[i][j]
-        return Bundle(F, b, Phi, scale)
+        return OpenConstraints(F, b, Phi, scale)
 
 
 # --- the steps ---
 
 
-def begin_rows(body: Record) -> Fields:
+def begin_constraints(body: Record) -> Fields:
     """The rows that begin here; what is known of their openings counts at their first ends."""
-    found = Bundle.empty(body.arranged.rows)
+    found = OpenConstraints.empty(body.slots.rows)
     F, b = list(found.F), list(found.b)
-    for i, (start, second) in enumerate(body.arranged.ends):
+    for i, (start, second) in enumerate(body.slots.ends):
         end = getattr(body, f"end{i}")
         for k, force in enumerate(end.on_second if second else end.on_first):
             F[start + k] = force
             b[start + k] = 0 if second else end.known[k]
-    return {"open": Bundle(F, b, found.Phi, found.scale)}
+    return {"open": OpenConstraints(F, b, found.Phi, found.scale)}
 
 
-def with_rows(step: InwardStep, phi: str, v_r: str) -> InwardStep:
+def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
     """The inward step of a formalism where loops are closed: rows that close, the step, then rows that stay open.
 
     `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `rest`, p - A' phi.
@@ -106,23 +106,23 @@ def with_rows(step: InwardStep, phi: str, v_r: str) -> InwardStep:
 
     def through(body: Record) -> tuple[Fields, Fields]:
         here, rows, made = Record(**vars(body)), body.open, Fields()
-        if body.arranged.closes:
+        if body.slots.closes:
             made, here.M_star, bias, rows = close(body, getattr(body, phi))
             setattr(here, phi, bias)
         given, up = step(here)
         vars(here).update(given)
         left = {"open": carried(here, rows, given.get("rest", ()), getattr(here, v_r))}
-        return made | given, left if body.arranged.onto_still else up | left
+        return made | given, left if body.slots.onto_still else up | left
 
     return through
 
 
-def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, Bundle]:
+def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, OpenConstraints]:
     """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
-    rows, count = body.open, body.arranged.closes
-    if body.arranged.onto_still:  # then the node does not move either, and what rows do to it does not matter
-        rows = Bundle([Force.zero()] * body.arranged.rows, rows.b, rows.Phi, rows.scale)
-    here, others = range(count), range(count, body.arranged.rows)
+    rows, count = body.open, body.slots.closes
+    if body.slots.onto_still:  # then the node does not move either, and what rows do to it does not matter
+        rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
+    here, others = range(count), range(count, body.slots.rows)
     part = REGULARISATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
     delta = [part * scale for scale in rows.scale[:count]]
     solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], delta)
@@ -140,10 +140,10 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
     for i in here:
         phi = phi + rows.F[i] * g[i]
     made = {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
-    return made, body.M_star.plus_products(rows.F[:count], G_F), phi, Bundle(F, b, Phi, rows.scale[count:])
+    return made, body.M_star.plus_products(rows.F[:count], G_F), phi, OpenConstraints(F, b, Phi, rows.scale[count:])
 
 
-def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> Bundle:
+def carried(body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Motion) -> OpenConstraints:
     """The open rows as what the body stands on sees them, among all that are open there."""
     F, b, Phi, scale = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.scale)
     if body.free:
@@ -159,9 +159,9 @@ def carried(body: Record, rows: Bundle, rest: Sequence[Scalar], v_r: Motion) -> 
             scale[k] = scale[k] + _at_most(body, body.reach[k])
     if v_r is not REST:
         b = [known + v_r @ force for known, force in zip(b, F, strict=True)]
-    still = body.arranged.onto_still
+    still = body.slots.onto_still
     F = [Force.zero() if still else body.X.force_to_parent(force) for force in F]
-    return Bundle(F, b, Phi, scale).spread(body.arranged.up, body.arranged.above)
+    return OpenConstraints(F, b, Phi, scale).spread(body.slots.up, body.slots.above)
 
 
 def _at_most(body: Record, bound: Bound) -> Scalar:
@@ -178,11 +178,11 @@ def _at_most(body: Record, bound: Bound) -> Scalar:
 
 def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
     """eta of the rows that are open in a body, of those that close in it by its velocity."""
-    open_above = [getattr(parent, f"eta{i}") for i in body.arranged.up]
-    if not body.arranged.closes:
+    open_above = [getattr(parent, f"eta{i}") for i in body.slots.up]
+    if not body.slots.closes:
         return open_above
     found = []
-    for i in range(body.arranged.closes):
+    for i in range(body.slots.closes):
         total = body.g[i] + v @ body.G_F[i]
         for column, eta in zip(body.G_o, open_above, strict=True):
             total = total + column[i] * eta

@@ -47,17 +47,17 @@ _WRITTEN = 100_000  # parts of an expression that is still written out: shared p
 
 @dataclass(frozen=True, order=True, slots=True)
 class Reference:
-    """What a name in an expression stands for: a parameter, a joint coordinate or one component of it, or a rate."""
+    """What a name in an expression stands for: a parameter, a joint coordinate or one component of it, or a velocity."""
 
     name: str
     component: str = ""
-    rate: bool = False
+    velocity: bool = False
 
     def __str__(self) -> str:
         reserved = self.name in FUNCTIONS or self.name in CONSTANTS
         name = f"`{self.name}`" if reserved else _written(self.name)
         component = f".{_written(self.component)}" if self.component else ""
-        return name + component + ("'" if self.rate else "")
+        return name + component + ("'" if self.velocity else "")
 
 
 def continues_name(character: str) -> bool:
@@ -274,7 +274,7 @@ class Expression:
         return self._computed(leaf, lambda node, parts: fold(node.op, *parts))
 
     def derivative(self, by: Reference) -> Expression:
-        """The exact partial derivative; a rate does not depend on its coordinate, nor a coordinate on time."""
+        """The exact partial derivative; a velocity does not depend on its coordinate, nor a coordinate on time."""
         from momentree.model.expressions.derivative import differential
 
         by = _as_reference(by)
@@ -318,9 +318,9 @@ def number(value: Any) -> Expression:
     return Expression("number", (value,))
 
 
-def reference(name: str, component: str = "", rate: bool = False) -> Expression:
-    """A parameter or a joint coordinate, or its rate."""
-    return Expression("reference", (Reference(name, component, rate),))
+def reference(name: str, component: str = "", velocity: bool = False) -> Expression:
+    """A parameter or a joint coordinate, or its velocity."""
+    return Expression("reference", (Reference(name, component, velocity),))
 
 
 def as_expression(value: Any) -> Expression:
@@ -400,7 +400,7 @@ def _writable(symbol: Any) -> Reference:
             f"the name '{symbol.name}' is empty or has a backquote in it, so no expression can use it"
         )
     if symbol.name == "t" and symbol != Reference("t"):
-        raise ExpressionError("t is time, which has no rate and no components")
+        raise ExpressionError("t is time, which has no velocity and no components")
     return symbol
 
 
@@ -444,7 +444,7 @@ def _needed(node: Expression, done: Mapping[int, Any]) -> tuple[Expression, ...]
 def _as_reference(key: Any) -> Reference:
     key = key.args[0] if isinstance(key, Expression) and key.op == "reference" else key
     if not isinstance(key, Reference):
-        raise ExpressionError(f"{reprlib.repr(key)} is not a Reference, such as Reference('alpha', rate=True)")
+        raise ExpressionError(f"{reprlib.repr(key)} is not a Reference, such as Reference('alpha', velocity=True)")
     return key
 
 

@@ -15,7 +15,7 @@ from momentree.model.expressions.expression import Expression, as_expression, re
 def expression_of_function(function: Callable[..., Any]) -> Expression:
     """The expression that a Python function makes of symbols named like its arguments.
 
-    `t` is time, `alpha_rate` the rate of `alpha`, any other name a parameter or a coordinate.
+    `t` is time, `alpha_rate` the velocity of `alpha`, any other name a parameter or a coordinate.
     An argument with a default keeps the default.
     """
     name = f"function '{getattr(function, '__name__', None) or reprlib.repr(function)}'"
@@ -32,7 +32,7 @@ def expression_of_function(function: Callable[..., Any]) -> Expression:
         if argument.default is not argument.empty:
             continue
         stem = argument.name.removesuffix("_rate")
-        symbol = reference(stem or argument.name, rate=bool(stem) and stem != argument.name)
+        symbol = reference(stem or argument.name, velocity=bool(stem) and stem != argument.name)
         if argument.kind is argument.KEYWORD_ONLY:
             named[argument.name] = symbol
         else:

@@ -4,8 +4,8 @@
 |---------------------------|-----------------------------------------------------------------|
 | 1  2.5  .5  1e-3  pi  deg | numbers; deg is pi/180                                          |
 | t                         | time                                                            |
-| alpha   alpha'            | a parameter or a joint coordinate, and its rate                 |
-| hull.y  hull.y'           | a component of a joint with several coordinates, and its rate   |
+| alpha   alpha'            | a parameter or a joint coordinate, and its velocity                 |
+| hull.y  hull.y'           | a component of a joint with several coordinates, and its velocity   |
 | `left hip`.x'             | names that are not identifiers stand in backquotes              |
 | + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2) |
 | sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more        |
@@ -46,7 +46,7 @@ _HINTS = {
     "=": "an equation a = b is written as a - b",
     **dict.fromkeys("<>≤≥!≠", _NO_COMPARISON),
     **dict.fromkeys('"“”', "a text in quotes has no meaning here; an unusual name stands in backquotes: `left hip`"),
-    **dict.fromkeys(APOSTROPHES, "an apostrophe stands right after a name, once, and means its rate: alpha'"),
+    **dict.fromkeys(APOSTROPHES, "an apostrophe stands right after a name, once, and means its velocity: alpha'"),
     ".": "a name has one component at most, right after it: hull.y",
     **dict.fromkeys("[]{}", "use parentheses ( )"),
     **dict.fromkeys("·×∙⋅", "write * for a product"),
@@ -123,7 +123,7 @@ def _name(text: str, start: int) -> _Token:
     if written == name:
         return _Token("name", name, start, Reference(name))
     if text[start] != "`" and name in CONSTANTS:
-        _fail(f"'{name}' is a number: it has no components and no rate", text, start)
+        _fail(f"'{name}' is a number: it has no components and no velocity", text, start)
     if text[start] != "`" and name in FUNCTIONS:
         _fail(f"'{name}' is a function: write {name}(...)", text, start)
     return _Token("reference", written, start, Reference(name, component, rate))

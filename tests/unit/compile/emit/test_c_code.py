@@ -133,7 +133,7 @@ def test_an_arm_of_six_hinges(tmp_path):
 @needs_gcc
 def test_a_loop_whose_rows_are_redundant(tmp_path):
     system = bennett().build()
-    start = system.assemble({"R1": 1.0}, rates={"R1": 0.7})
+    start = system.assemble({"R1": 1.0}, velocities={"R1": 0.7})
     compare(system, tmp_path, start.q, start.v, np.array([1.0, -2.0, 3.0]), 0.0)
 
 

@@ -40,8 +40,8 @@ def next_to_zeros(count=100_000):
     near = np.array([float(mpmath.pi / 2 * int(n)) for n in k])
     # worst: where sin or cos is smallest
     x = np.arange(1, 60_000) * (np.pi / 2)
-    gap = np.minimum(np.abs(np.sin(x)), np.abs(np.cos(x)))
-    near = np.concatenate([near, x[np.argsort(gap)[:50]]])
+    closure_error = np.minimum(np.abs(np.sin(x)), np.abs(np.cos(x)))
+    near = np.concatenate([near, x[np.argsort(closure_error)[:50]]])
     return np.concatenate([near, np.nextafter(near, 0), -np.nextafter(near, np.inf)])
 
 

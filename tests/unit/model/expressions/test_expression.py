@@ -125,7 +125,7 @@ def test_values_of_constants(text, value):
 def test_names():
     text = "`left-hip`' + `left hip`.x + φ_1 + hull.y' + t + `pi` + hull.sin + lambda"
     assert parse(text).references() == {
-        Reference("left-hip", rate=True),
+        Reference("left-hip", velocity=True),
         Reference("left hip", "x"),
         Reference("φ_1"),
         Reference("hull", "y", True),
@@ -143,7 +143,7 @@ def test_names():
     ("symbol", "text"),
     [
         (Reference("alpha"), "alpha"),
-        (Reference("alpha", rate=True), "alpha'"),
+        (Reference("alpha", velocity=True), "alpha'"),
         (Reference("hull", "y", True), "hull.y'"),
         (Reference("left-hip", "", True), "`left-hip`'"),
         (Reference("sin"), "`sin`"),
@@ -694,7 +694,9 @@ def test_a_wrong_node_is_refused(op, args):
         Expression(op, args)
 
 
-@pytest.mark.parametrize("symbol", [Reference(""), Reference("a`b"), Reference("a", "`"), Reference("t", rate=True)])
+@pytest.mark.parametrize(
+    "symbol", [Reference(""), Reference("a`b"), Reference("a", "`"), Reference("t", velocity=True)]
+)
 def test_a_name_that_cannot_be_written_is_refused(symbol):
     with pytest.raises(ExpressionError):
         Expression("reference", (symbol,))
