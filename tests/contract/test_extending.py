@@ -1,0 +1,29 @@
+"""The recipes of docs/EXTENDING.md work as they stand, touch few files, and need no test to be edited."""
+
+from __future__ import annotations
+
+import pytest
+
+from extending import recipes  # isort: skip
+
+MOST_FILES = {"A joint type": 3, "An integrator": 2, "A text backend": 2, "A formulation": 2}
+RECIPES = recipes()
+
+
+def test_every_kind_of_extension_has_a_recipe():
+    titles = [recipe.title for recipe in RECIPES]
+    assert titles == ["A joint type", "An integrator", "A formulation", "A text backend", "A force element"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+def test_a_recipe_touches_few_files_and_no_test(recipe):
+    assert len(recipe.touched) <= MOST_FILES.get(recipe.title, 12)
+    assert not [path for path in recipe.touched if not path.startswith("src/momentree/")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
+def test_a_recipe_works_as_it_stands(recipe, tmp_path):
+    recipe.carry_out(tmp_path)
+    for output in recipe.run(tmp_path):
+        assert "passed" in output or "pytest" not in output
