@@ -25,6 +25,7 @@ from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.emit.llvm_functions import sincos
 from momentree.compile.trace.tape import Tape
 from momentree.equations import articulated
+from momentree.equations.evaluation import Evaluation
 from momentree.structure import Mechanism
 
 CHAINS = 12  # independent sums: more than two units of latency 4 can keep busy, few enough for 16 registers
@@ -100,7 +101,8 @@ def batch(mechanism: Mechanism, states: States) -> Work:
     """The articulated-body algorithm on rows that stay in the cache."""
     tape = Tape()
     names = [(name, [f"{name}{i}" for i in range(array.shape[1])]) for name, array in zip("qvf", states, strict=True)]
-    tape.outputs(articulated.forward_dynamics(mechanism, *(tape.inputs(*columns) for _, columns in names)))
+    q, u, tau = (tape.inputs(*columns) for _, columns in names)
+    tape.outputs(articulated.forward_dynamics(Evaluation(mechanism, q), u, tau))
     kernel = compile_tape(tape, names)
     arrays = [np.ascontiguousarray(array[:ROWS]) for array in states]
     out = np.empty((ROWS, kernel.outputs))

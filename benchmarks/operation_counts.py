@@ -20,6 +20,7 @@ import momentree as mt
 from momentree.compile.trace.tape import Operations, Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
+from momentree.equations.evaluation import Evaluation
 from momentree.spatial.symmetric import solve
 from momentree.structure import Mechanism
 
@@ -55,33 +56,43 @@ def counted(mechanism: Mechanism, formula: Callable[..., list[Any]]) -> Operatio
 
 
 def inverse(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
-    return list(newton_euler.inverse_dynamics(mechanism, q, u, x))
+    return list(newton_euler.inverse_dynamics(Evaluation(mechanism, q), u, x))
+
+
+def by_aggregation(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
+    return list(aggregative.inverse_dynamics(Evaluation(mechanism, q), u, x))
+
+
+def by_articulation(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
+    return list(articulated.forward_dynamics(Evaluation(mechanism, q), u, x))
 
 
 def bias(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
-    return list(newton_euler.inverse_dynamics(mechanism, q, u, [0] * mechanism.nv))
+    return list(newton_euler.inverse_dynamics(Evaluation(mechanism, q), u, [0] * mechanism.nv))
 
 
 def mass_matrix(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
-    return [entry for i, row in enumerate(aggregative.mass_matrix(mechanism, q)) for entry in row[: i + 1]]
+    return [entry for i, row in enumerate(aggregative.mass_matrix(Evaluation(mechanism, q))) for entry in row[: i + 1]]
 
 
 def forward(mechanism: Mechanism, q: Any, u: Any, x: Any) -> list[Any]:
     """A u' = tau - d, with A = U D U'."""
     d = bias(mechanism, q, u, x)
-    return solve(aggregative.mass_matrix(mechanism, q), [tau - entry for tau, entry in zip(x, d, strict=True)])
+    return solve(
+        aggregative.mass_matrix(Evaluation(mechanism, q)), [tau - entry for tau, entry in zip(x, d, strict=True)]
+    )
 
 
 # what is counted: name, formula, whether on base parameters
 ROWS: tuple[tuple[str, Callable[..., list[Any]], bool], ...] = (
-    ("first form, b", lambda m, q, u, x: list(aggregative.first_form(m, q, u).b), False),
-    ("second form with accelerations (6-vectors)", lambda *a: list(aggregative.inverse_dynamics(*a)), False),
+    ("first form, b", lambda m, q, u, x: list(aggregative.first_form(Evaluation(m, q), u).b), False),
+    ("second form with accelerations (6-vectors)", by_aggregation, False),
     ("inverse dynamics, classical accelerations", inverse, False),
     ("**inverse dynamics, base parameters**", inverse, True),
     ("d (zero acceleration), base parameters", bias, True),
     ("A(q), base parameters", mass_matrix, True),
     ("**forward dynamics: A, d, U D U' solve, base parameters**", forward, True),
-    ("forward dynamics in O(n), articulated", lambda *a: articulated.forward_dynamics(*a), False),
+    ("forward dynamics in O(n), articulated", by_articulation, False),
 )
 
 ELSEWHERE = """

@@ -38,6 +38,7 @@ import momentree as mt
 from momentree.compile.trace.tape import Tape
 from momentree.equations import aggregative, newton_euler
 from momentree.equations.energy import energy_form
+from momentree.equations.evaluation import Evaluation
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial.scalar import FUNCTIONS, Scalar
 from momentree.structure import Mechanism
@@ -116,15 +117,15 @@ def lower(A: Sequence[Sequence[Scalar]]) -> list[Scalar]:
 def by_energy(mechanism: Mechanism, x: Sequence[Scalar]) -> list[Scalar]:
     """The projected theorem of kinetic energy: A, and Q - T without accelerations of the joints."""
     n = mechanism.nv
-    form = energy_form(mechanism, x[:n], x[n:], [0] * n)
+    form = energy_form(Evaluation(mechanism, x[:n]), x[n:], [0] * n)
     return [*lower(form.A), *(Q - T for Q, T in zip(form.Q, form.T, strict=True))]
 
 
 def by_sweeps(mechanism: Mechanism, x: Sequence[Scalar]) -> list[Scalar]:
     """Composite inertias for A, Newton-Euler with classical accelerations for f."""
     n = mechanism.nv
-    f = [-b for b in newton_euler.inverse_dynamics(mechanism, x[:n], x[n:], [0] * n)]
-    return [*lower(aggregative.mass_matrix(mechanism, x[:n])), *f]
+    f = [-b for b in newton_euler.inverse_dynamics(Evaluation(mechanism, x[:n]), x[n:], [0] * n)]
+    return [*lower(aggregative.mass_matrix(Evaluation(mechanism, x[:n]))), *f]
 
 
 def exact(x: float) -> sympy.Rational:

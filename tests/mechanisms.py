@@ -13,6 +13,7 @@ from momentree.assembly.assemble import integrate, reference
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales
 from momentree.assembly.state import State
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.model.joint_types import JOINTS
 from momentree.spatial import Vector
@@ -172,7 +173,7 @@ def random_loops(
     m = random_tree(random, kinds, m)
     tree = m.build()
     q = random_configuration(random, tree)
-    placed = records(tree.mechanism, q)
+    placed = records(Evaluation(tree.mechanism, q))
     names = [body.name for body in m.bodies]
     for i, kind in enumerate(closing, 1):
         a, b = random.choice(len(names) + 1, 2, replace=False)
@@ -246,7 +247,7 @@ def joint_pair(kind: str, random: np.random.Generator, scale: float = 1.0, far: 
 def _seen(tree: mt.System, q: np.ndarray, body: Any, point: np.ndarray) -> tuple[float, ...]:
     """A point of space in the axes of a body."""
     own = tree.mechanism.attach(body.at((0, 0, 0)))
-    X = records(tree.mechanism, q)[own.body].X_0 @ own.placement
+    X = records(Evaluation(tree.mechanism, q))[own.body].X_0 @ own.placement
     return tuple(X.inverse().point(Vector(*point)))
 
 

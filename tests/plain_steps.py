@@ -10,6 +10,7 @@ import numpy as np
 from momentree.assembly.configuration import Configuration
 from momentree.compile.trace.right_hand_sides import drift, kick
 from momentree.equations.aggregative import mass_matrix
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import moving_bodies
 from momentree.integrate.verlet import Parts
 
@@ -51,7 +52,9 @@ def plain_step(mechanism, y, t, h):
 
 
 def closing(mechanism, q, t):
-    return Configuration(mechanism, q, t=t).jacobian(), np.array(mass_matrix(mechanism, q.tolist(), t), dtype=float)
+    return Configuration(mechanism, q, t=t).jacobian(), np.array(
+        mass_matrix(Evaluation(mechanism, q.tolist(), t)), dtype=float
+    )
 
 
 def compliance(J, M):
@@ -61,7 +64,7 @@ def compliance(J, M):
 
 def velocities(mechanism, q, p, t):
     """u of the tree."""
-    moving = moving_bodies(dataclasses.replace(mechanism, loops=()), q.tolist(), p.tolist(), t)
+    moving = moving_bodies(Evaluation(dataclasses.replace(mechanism, loops=()), q.tolist(), t), p.tolist())
     return np.array([x for body in mechanism.bodies if not body.laws for x in moving[body.number].u], dtype=float)
 
 

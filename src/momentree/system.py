@@ -12,6 +12,7 @@ import numpy as np
 
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
@@ -216,7 +217,7 @@ class System:
 
         q, t = (q.q, q.t) if isinstance(q, State) else (q, t)
         at = self._at(parameters)
-        placed = records(at.mechanism, coordinates(self.mechanism, q), t=t, parameters=at.names)
+        placed = records(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names))
         return vector([*frame_placement(placed, at.attached(frame)).offset], q, at.batch)
 
     def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
@@ -224,7 +225,7 @@ class System:
         from momentree.equations.kinematics import frame_jacobian, records
 
         at = self._at(parameters)
-        placed = records(at.mechanism, coordinates(self.mechanism, q), t=t, parameters=at.names)
+        placed = records(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names))
         columns = frame_jacobian(at.mechanism, placed, at.attached(frame))
         return np.swapaxes(matrix([[*column] for column in columns], q, at.batch), -1, -2)
 
@@ -233,7 +234,7 @@ class System:
         from momentree.equations.balance import Energy, energy
 
         at = self._at(parameters)
-        found = energy(at.mechanism, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t, at.names)
+        found = energy(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v"))
         kinetic, potential = np.moveaxis(vector(found, q, v, at.batch), -1, 0)
         return Energy(kinetic[()], potential[()])
 
@@ -242,7 +243,9 @@ class System:
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        found = momentum(at.mechanism, coordinates(self.mechanism, q), scalars(v, self.nv, "v"), t, at.names)
+        found = momentum(
+            Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v")
+        )
         return vector([*found], q, v, at.batch)
 
     def _at(self, parameters: Parameters | None) -> _At:

@@ -12,6 +12,7 @@ from mechanisms import JOINTS, four_bar, random_body, random_frame, random_joint
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.state import State
 from momentree.equations.aggregative import inverse_dynamics
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 
 FORMULATIONS = ("hamiltonian", "lagrange")
@@ -59,7 +60,7 @@ def test_a_body_held_by_a_closing_joint_moves_as_on_that_joint(kind, formulation
     q = joint.integrate(joint.reference(), np.full(len(joint.velocities), 0.2))
     start = State(tree.mechanism, np.array(q), np.linspace(0.5, 1.0, tree.nv))
     body = tree.mechanism.bodies[0]
-    X = records(tree.mechanism, q)[1].X_0 @ body.own
+    X = records(Evaluation(tree.mechanism, q))[1].X_0 @ body.own
     given = {"K": list(q) if len(q) > 1 else q[0]}, {"K": [*start.v] if tree.nv > 1 else start.v[0]}
     at = loop.assemble(*given, guess={"free": mt.Free().fit(X)})
     runs = [s.simulate(x, 0.5, formulation=formulation, **TIGHT) for s, x in ((tree, start), (loop, at))]
@@ -136,7 +137,7 @@ def test_the_open_tree_feels_what_acts_on_a_closing_joint():
     expected = sum(along[name] * J[name] for name in J)
     expected = expected + system.jacobian(q, bare.bodies[1].at((0.5, 0, 0)), t)[:3].T @ force
     np.testing.assert_allclose(bare.build().bias(q, v, t) - system.bias(q, v, t), expected, atol=1e-10)
-    plain = inverse_dynamics(m, q.tolist(), v.tolist(), [0.0] * 3, t)
+    plain = inverse_dynamics(Evaluation(m, q.tolist(), t), v.tolist(), [0.0] * 3)
     np.testing.assert_allclose(system.bias(q, v, t), plain, atol=1e-10)
 
 

@@ -8,16 +8,17 @@ import pytest
 from agree.test_dynamics import SEEDS, loaded, near
 from momentree.assembly.assemble import integrate
 from momentree.equations import aggregative, articulated
+from momentree.equations.evaluation import Evaluation
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
     system, q, v, w, t = loaded(seed)
     m = system.mechanism
-    near(system.mass_matrix(q, t), aggregative.mass_matrix(m, q, t))
-    near(system.bias(q, v, t), aggregative.inverse_dynamics(m, q, v, np.zeros(system.nv), t))
-    near(system.inverse_dynamics(q, v, w, t), aggregative.inverse_dynamics(m, q, v, w, t))
-    near(system.forward_dynamics(q, v, w, t), articulated.forward_dynamics(m, q, v, w, t))
+    near(system.mass_matrix(q, t), aggregative.mass_matrix(Evaluation(m, q, t)))
+    near(system.bias(q, v, t), aggregative.inverse_dynamics(Evaluation(m, q, t), v, np.zeros(system.nv)))
+    near(system.inverse_dynamics(q, v, w, t), aggregative.inverse_dynamics(Evaluation(m, q, t), v, w))
+    near(system.forward_dynamics(q, v, w, t), articulated.forward_dynamics(Evaluation(m, q, t), v, w))
 
 
 @pytest.mark.parametrize("seed", SEEDS[:3])

@@ -10,6 +10,7 @@ from mechanisms import EVERY_JOINT, four_bar, random_body, random_configuration,
 from momentree.assembly.assemble import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.factors import factors
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import frame_jacobian, records
@@ -64,8 +65,8 @@ def test_forward_and_inverse_dynamics_undo_each_other(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_aggregative_forms_and_the_classical_recursion_agree(seed):
     system, q, v, a, t = loaded(seed)
-    near(newton_euler.inverse_dynamics(system.mechanism, q, v, a, t), system.inverse_dynamics(q, v, a, t))
-    near(aggregative.second_form(system.mechanism, q, v, t).b, system.bias(q, v, t))
+    near(newton_euler.inverse_dynamics(Evaluation(system.mechanism, q, t), v, a), system.inverse_dynamics(q, v, a, t))
+    near(aggregative.second_form(Evaluation(system.mechanism, q, t), v).b, system.bias(q, v, t))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -84,14 +85,14 @@ def test_base_parameters_change_no_assembled_quantity(seed):
     regrouped = base_parameters(mechanism)
     assert regrouped.bodies[-1].inertia.mass == 0
     for inverse_dynamics in (newton_euler.inverse_dynamics, aggregative.inverse_dynamics):
-        near(inverse_dynamics(regrouped, q, v, a), inverse_dynamics(mechanism, q, v, a))
-    near(aggregative.mass_matrix(regrouped, q), aggregative.mass_matrix(mechanism, q))
+        near(inverse_dynamics(Evaluation(regrouped, q), v, a), inverse_dynamics(Evaluation(mechanism, q), v, a))
+    near(aggregative.mass_matrix(Evaluation(regrouped, q)), aggregative.mass_matrix(Evaluation(mechanism, q)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_mass_matrix_is_u_d_u_transposed_and_solved_by_transvections(seed):
     system, q, _, tau, t = loaded(seed)
-    found = factors(system.mechanism, q, t)
+    found = factors(Evaluation(system.mechanism, q, t))
     U, D = np.eye(system.nv), np.zeros((system.nv, system.nv))
     for (j, k), block in found.U.items():
         U[system.mechanism.bodies[j - 1].v, system.mechanism.bodies[k - 1].v] = block
@@ -105,12 +106,12 @@ def test_the_mass_matrix_is_u_d_u_transposed_and_solved_by_transvections(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_held_frame_stays_where_it_is_held(seed):
     system, q, v, tau, t = loaded(seed)
-    placed = records(system.mechanism, q, t=t)
+    placed = records(Evaluation(system.mechanism, q, t))
     frames = [Attached(body.number, Transform(offset=Vector(0.1, 0.2, 0.3))) for body in system.mechanism.bodies]
     # one that can move in every direction
     frame = max(frames, key=lambda f: sum(c != REST for c in frame_jacobian(system.mechanism, placed, f)))
     axes = [Force(Vector(1, 0, 0), ZERO), Force(Vector(0, 0.6, 0.8), ZERO)]
-    held = held_frame(system.mechanism, q, v, tau, frame, axes, accelerations=[0.3, -0.2], t=t)
+    held = held_frame(Evaluation(system.mechanism, q, t), v, tau, frame, axes, accelerations=[0.3, -0.2])
 
     # the acceleration of the frame by differences of its velocity along the motion with du
     def velocity(h):
@@ -127,7 +128,7 @@ def test_a_held_frame_stays_where_it_is_held(seed):
 
 
 def frame_velocity(system, frame, q, v, t):
-    body = records(system.mechanism, q, v, t=t)[frame.body]
+    body = records(Evaluation(system.mechanism, q, t), v)[frame.body]
     r = frame.placement.offset
     return np.array([*(body.X_0.rotation @ (body.v.linear + body.v.angular.cross(r)))])
 
@@ -155,7 +156,7 @@ def test_articulated_recursion_needs_no_mass_matrix_for_a_long_chain():
     system = m.build()
     random = np.random.default_rng(0)
     q, v, tau = random.uniform(-0.3, 0.3, (3, 150))
-    a = articulated.forward_dynamics(system.mechanism, q, v, tau)
+    a = articulated.forward_dynamics(Evaluation(system.mechanism, q), v, tau)
     near(system.inverse_dynamics(q, v, a), tau, 1e-9)
 
 
@@ -199,9 +200,15 @@ def test_what_is_not_computed_yet_is_refused_not_left_out():
 def test_where_the_frames_stand_changes_no_motion(seed):
     system, q, v, tau, t = loaded(seed)
     told = in_joint_frames(system.mechanism)
-    near(articulated.forward_dynamics(told, q, v, tau, t), articulated.forward_dynamics(system.mechanism, q, v, tau, t))
-    near(aggregative.inverse_dynamics(told, q, v, tau, t), aggregative.inverse_dynamics(system.mechanism, q, v, tau, t))
-    near(aggregative.mass_matrix(told, q, t), aggregative.mass_matrix(system.mechanism, q, t))
+    near(
+        articulated.forward_dynamics(Evaluation(told, q, t), v, tau),
+        articulated.forward_dynamics(Evaluation(system.mechanism, q, t), v, tau),
+    )
+    near(
+        aggregative.inverse_dynamics(Evaluation(told, q, t), v, tau),
+        aggregative.inverse_dynamics(Evaluation(system.mechanism, q, t), v, tau),
+    )
+    near(aggregative.mass_matrix(Evaluation(told, q, t)), aggregative.mass_matrix(Evaluation(system.mechanism, q, t)))
 
 
 def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_about_x():
@@ -224,4 +231,7 @@ def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_ab
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_mass_matrix_times_rates_is_the_momentum_along_them(seed):
     system, q, v, _, t = loaded(seed)
-    near(aggregative.inertia_product(system.mechanism, q, v, t), aggregative.mass_matrix(system.mechanism, q, t) @ v)
+    near(
+        aggregative.inertia_product(Evaluation(system.mechanism, q, t), v),
+        aggregative.mass_matrix(Evaluation(system.mechanism, q, t)) @ v,
+    )

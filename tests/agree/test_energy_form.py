@@ -13,6 +13,7 @@ from momentree.equations.aggregative import inverse_dynamics, mass_matrix, secon
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.energy import energy_form, equations_of_motion, power
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.model.expressions.expression import Reference
 from symbolic import is_zero, lagrange, state, symbolic
@@ -61,9 +62,9 @@ def close(found, expected, tolerance=1e-12):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_projection_equals_the_aggregative_form(tree, seed):
     mechanism, q, u, du = at_random(tree(seed), seed)
-    form = energy_form(mechanism, q, u, du, t=0.3)
-    assert close(np.subtract(form.T, form.Q), inverse_dynamics(mechanism, q, u, du, 0.3))
-    assert close(form.A, mass_matrix(mechanism, q, 0.3))
+    form = energy_form(Evaluation(mechanism, q, 0.3), u, du)
+    assert close(np.subtract(form.T, form.Q), inverse_dynamics(Evaluation(mechanism, q, 0.3), u, du))
+    assert close(form.A, mass_matrix(Evaluation(mechanism, q, 0.3)))
     # and the term w x I w takes part in it
     gyroscopic = [V.angular.cross(I.turning(V.angular)) for I, V in zip(form.inertia, form.velocity, strict=True)]
     moments = zip(gyroscopic, form.partial, strict=True)
@@ -73,8 +74,8 @@ def test_projection_equals_the_aggregative_form(tree, seed):
 @pytest.mark.parametrize("tree", [every_tree, driven_tree])
 def test_velocity_is_made_of_partial_velocities_and_of_what_time_does(tree):
     mechanism, q, u, du = at_random(tree(1), 1)
-    form = energy_form(mechanism, q, u, du, t=0.3)
-    still = energy_form(mechanism, q, 0 * u, du, t=0.3).velocity
+    form = energy_form(Evaluation(mechanism, q, 0.3), u, du)
+    still = energy_form(Evaluation(mechanism, q, 0.3), 0 * u, du).velocity
     for V, by_velocity, v_t in zip(form.velocity, form.partial, still, strict=True):
         made = sum((v * rate for v, rate in zip(by_velocity, u, strict=True)), v_t)
         assert close([*V], [*made])
@@ -90,10 +91,11 @@ def test_free_parameters_in_laws_are_given_with_the_state():
     m.torque("a", "k*a")
     free, k = m.build(free=["k"]).mechanism, {Reference("k"): 5.0}
     m.parameters[0] = ("k", 5.0)
-    fixed, at = m.build().mechanism, ([0.3], [0.2], [0.1], 0.4)
-    assert equations_of_motion(free, *at, k) == pytest.approx(equations_of_motion(fixed, *at), abs=1e-14)
-    assert equations_of_motion(free, *at, k) == pytest.approx(inverse_dynamics(free, *at, k), abs=1e-14)
-    assert power(free, *at, k) == pytest.approx(power(fixed, *at), abs=1e-14)
+    fixed, u, du = Evaluation(m.build().mechanism, [0.3], 0.4), [0.2], [0.1]
+    free = fixed._replace(mechanism=free, parameters=k)
+    assert equations_of_motion(free, u, du) == pytest.approx(equations_of_motion(fixed, u, du), abs=1e-14)
+    assert equations_of_motion(free, u, du) == pytest.approx(inverse_dynamics(free, u, du), abs=1e-14)
+    assert power(free, u, du) == pytest.approx(power(fixed, u, du), abs=1e-14)
 
 
 # --- Lagrange's equations, as identities in symbols: `is_zero` divides polynomials, nothing is sampled ---
@@ -151,8 +153,8 @@ def test_lagranges_equations_are_recovered_identically(model):
     system = m.build(free=[name for name, _ in m.parameters])
     mechanism = symbolic(system.mechanism)
     q, qd, qdd, t = state(system.nv)
-    kinetic = energy(mechanism, q, qd, t).kinetic
-    form = energy_form(mechanism, q, qd, qdd, t)
+    kinetic = energy(Evaluation(mechanism, q, t), qd).kinetic
+    form = energy_form(Evaluation(mechanism, q, t), qd, qdd)
     for T, row in zip(form.T, lagrange(kinetic, q, qd, qdd, t), strict=True):
         assert is_zero(T - row)
         assert not is_zero(row)
@@ -166,8 +168,8 @@ def test_active_forces_of_gravity_are_the_slope_of_its_potential(model):
     system = m.build(free=[name for name, _ in m.parameters])
     mechanism = symbolic(system.mechanism)
     q, qd, qdd, t = state(system.nv)
-    potential = energy(mechanism, q, qd, t).potential
-    form = energy_form(mechanism, q, qd, qdd, t)
+    potential = energy(Evaluation(mechanism, q, t), qd).potential
+    form = energy_form(Evaluation(mechanism, q, t), qd, qdd)
     assert all(is_zero(Q + sympy.diff(potential, x)) for Q, x in zip(form.Q, q, strict=True))
 
 
@@ -179,12 +181,14 @@ def test_active_forces_of_gravity_are_the_slope_of_its_potential(model):
 def test_kinetic_energy_changes_by_the_power_of_active_forces_and_of_prescribed_motions(tree, seed):
     mechanism, q, u, _ = at_random(tree(seed), seed)
     t, h = 0.3, 1e-5
-    du = np.array(forward_dynamics(mechanism, q, u, [0.0] * mechanism.nv, t))
-    balance = power(mechanism, q, u, du, t)
+    du = np.array(forward_dynamics(Evaluation(mechanism, q, t), u, [0.0] * mechanism.nv))
+    balance = power(Evaluation(mechanism, q, t), u, du)
     size = abs(balance.kinetic) + abs(balance.active)
     assert abs(balance.surplus) < 1e-11 * size
     ahead, behind = (
-        energy(mechanism, integrate(mechanism, q, step * u + step**2 / 2 * du), u + step * du, t + step).kinetic
+        energy(
+            Evaluation(mechanism, integrate(mechanism, q, step * u + step**2 / 2 * du), t + step), u + step * du
+        ).kinetic
         for step in (h, -h)
     )
     assert (ahead - behind) / (2 * h) == pytest.approx(balance.kinetic, abs=1e-6 * size)
@@ -195,14 +199,14 @@ def test_kinetic_energy_changes_by_the_power_of_active_forces_and_of_prescribed_
 def test_power_of_prescribed_motions_is_that_of_the_reactions_in_their_joints(seed):
     mechanism, q, u, _ = at_random(driven_tree(seed), seed)
     t, still = 0.3, np.zeros(mechanism.nv)
-    reactions = second_form(mechanism, q, u, t).Z
-    moving = records(mechanism, q, u, t=t)
+    reactions = second_form(Evaluation(mechanism, q, t), u).Z
+    moving = records(Evaluation(mechanism, q, t), u)
     expected = 0.0
     for body, Z in zip(mechanism.bodies, reactions, strict=True):
         record = moving[body.number]
         expected += (record.A @ record.u) @ Z if body.laws else 0.0
         expected += record.X.motion(moving[0].v) @ Z if not body.parent else 0.0
-    balance = power(mechanism, q, u, still, t)
+    balance = power(Evaluation(mechanism, q, t), u, still)
     assert balance.rheonomic == pytest.approx(expected, rel=1e-11)
-    residual = equations_of_motion(mechanism, q, u, still, t)
+    residual = equations_of_motion(Evaluation(mechanism, q, t), u, still)
     assert balance.surplus == pytest.approx(np.dot(residual, u), rel=1e-10)

@@ -22,6 +22,7 @@ from mechanisms import (
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.state import State
 from momentree.equations import absolute
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
 from momentree.structure.maximal_coordinates import apart
@@ -31,7 +32,7 @@ TIGHT = {"rtol": 1e-12}
 
 def placed(system, q, t):
     """Where all bodies are, and how they are turned."""
-    found = records(system.mechanism, q.tolist(), t=t)[1:]
+    found = records(Evaluation(system.mechanism, q.tolist(), t))[1:]
     return np.array([[*record.X_0.offset, *(x for row in record.X_0.rotation.rows for x in row)] for record in found])
 
 
@@ -218,8 +219,8 @@ def test_out_is_the_inverse_of_in(seed):
     mechanism = m.build().mechanism
     u, t = random.standard_normal(mechanism.nv), 0.3
     told = absolute.told(mechanism)
-    there = absolute.entered(mechanism, told, q.tolist(), u.tolist(), t)
-    back = absolute.left(mechanism, told, there.q, there.u, t)
+    there = absolute.entered(Evaluation(mechanism, q.tolist(), t), told, u.tolist())
+    back = absolute.left(Evaluation(told, there.q, t), mechanism, there.u)
     np.testing.assert_allclose(back.q, q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(back.u, u, rtol=0, atol=1e-12)
 

@@ -15,6 +15,7 @@ import pytest
 
 import momentree as mt
 from momentree.equations import articulated, hamiltonian
+from momentree.equations.evaluation import Evaluation
 from momentree.structure.elimination import elimination_plan
 from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.reach import loop_lengths, reaches
@@ -40,9 +41,9 @@ def test_nor_in_floats_for_velocities_and_the_way_to_closed_configurations(kind)
     for seed in range(10):
         one, two = (hard.on_joints_in_line(kind, seed, n).build().mechanism for n in (1, 2))
         q, p = np.zeros(one.nq), np.linspace(0.5, 1.0, one.nv)
-        alone, held = (hamiltonian.moving_bodies(each, q, p)[1].u for each in (one, two))
+        alone, held = (hamiltonian.moving_bodies(Evaluation(each, q), p)[1].u for each in (one, two))
         np.testing.assert_allclose(np.array(held, float), np.array(alone, float), rtol=1e-9, atol=1e-12)
-        step = np.array(hamiltonian.closing_step(two, q)[1].u, float)
+        step = np.array(hamiltonian.closing_step(Evaluation(two, q))[1].u, float)
         np.testing.assert_allclose(step, 0, atol=1e-14)
 
 
@@ -116,7 +117,7 @@ def test_the_scale_of_a_constraint_does_not_vanish_where_the_constraint_does():
     found = []
     for angle in (math.pi / 2, 1.0):
         q = signs * angle
-        moving = articulated.accelerating_bodies(mechanism, q, np.zeros(3), [0] * 3)
+        moving = articulated.accelerating_bodies(Evaluation(mechanism, q), np.zeros(3), [0] * 3)
         rows = moving.loops[1].node.open
         found.append((float(rows.at(0, 0) * rows.at(1, 1) - rows.at(0, 1) ** 2), *map(float, rows.scale[:2])))
     assert found[0][0] < 1e-20 < 1e-3 < found[1][0]

@@ -11,6 +11,7 @@ from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
 from momentree.equations.aggregative import momenta_along
+from momentree.equations.evaluation import Evaluation
 from momentree.spatial import Force
 
 SECONDS = 0.3
@@ -44,10 +45,10 @@ def first_kind(system, start):
 
 def by_momenta(system, start, velocities=hamiltonian.right_hand_side):
     n, mechanism = system.nq, system.mechanism
-    p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
+    p = hamiltonian.momenta(Evaluation(mechanism, start.q.tolist()), start.v.tolist())
 
     def change(t, y):
-        return np.concatenate([*velocities(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+        return np.concatenate([*velocities(Evaluation(mechanism, y[:n].tolist(), t), y[n:].tolist())])
 
     return solve_ivp(change, (0, SECONDS), [*start.q, *p], method="DOP853", rtol=1e-10, atol=1e-11)
 
@@ -67,16 +68,16 @@ def test_energy_is_kept(name):
     system, start = started(name)
     found = by_momenta(system, start)
     q, p = found.y[: system.nq, -1].tolist(), found.y[system.nq :, -1].tolist()
-    moving = hamiltonian.changing_bodies(system.mechanism, q, p)
+    moving = hamiltonian.changing_bodies(Evaluation(system.mechanism, q), p)
     u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
     assert system.energy(q, u).total == pytest.approx(system.energy(start.q, start.v).total, abs=1e-8)
 
 
 def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
     # Ivanov 2022 (6) as printed
-    def printed(mechanism, *given):
-        moving = closed(mechanism, *given)
-        momenta_along(mechanism, moving)  # Z: the momentum of a body and of all that it carries
+    def printed(at, *given):
+        moving = closed(at, *given)
+        momenta_along(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
         for record in moving[1:]:
             record.mu_star = record.Z
         return moving
@@ -98,9 +99,9 @@ def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
 
 def test_impulses_along_the_rows_leave_the_loops_closed():
     system, start = started("Bennett")
-    p = np.array(hamiltonian.momenta(system.mechanism, start.q.tolist(), start.v.tolist()))
+    p = np.array(hamiltonian.momenta(Evaluation(system.mechanism, start.q.tolist()), start.v.tolist()))
     p += np.random.default_rng(1).standard_normal(system.nv)  # a blow from outside
-    moving = hamiltonian.changing_bodies(system.mechanism, start.q.tolist(), p.tolist())
+    moving = hamiltonian.changing_bodies(Evaluation(system.mechanism, start.q.tolist()), p.tolist())
     u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
     assert np.abs(Configuration(system.mechanism, start.q, u).constraint_velocities()).max() < 1e-12
 
@@ -121,15 +122,15 @@ def test_a_slider_crank_with_no_torque_speeds_up_and_slows_down_as_the_equation_
     system = m.build()
     start = system.assemble({"A": 0.0}, velocities={"A": 150.0})
     n, mechanism = system.nq, system.mechanism
-    p = hamiltonian.momenta(mechanism, start.q.tolist(), start.v.tolist())
+    p = hamiltonian.momenta(Evaluation(mechanism, start.q.tolist()), start.v.tolist())
 
     def change(t, y):
-        return np.concatenate([*hamiltonian.right_hand_side(mechanism, y[:n].tolist(), y[n:].tolist(), t)])
+        return np.concatenate([*hamiltonian.right_hand_side(Evaluation(mechanism, y[:n].tolist(), t), y[n:].tolist())])
 
     times = [0.01, 0.02, 0.05, 0.1]
     found = solve_ivp(change, (0, 0.1), [*start.q, *p], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=times)
     angle = found.y[[str(name) for name in mechanism.coordinates].index("A")]
     expected = [1.3033241062998660, 2.6427133922841563, 6.7630601990444770, 13.469381183029512]
     np.testing.assert_allclose(angle, expected, rtol=0, atol=1e-9)
-    moving = hamiltonian.changing_bodies(mechanism, found.y[:n, -1].tolist(), found.y[n:, -1].tolist())
+    moving = hamiltonian.changing_bodies(Evaluation(mechanism, found.y[:n, -1].tolist()), found.y[n:, -1].tolist())
     assert moving[mechanism.by_joint["A"].number].u[0] == pytest.approx(121.14899262814002, rel=1e-9)

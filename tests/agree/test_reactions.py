@@ -10,6 +10,7 @@ from mechanisms import bennett, four_bar, four_bars_in_a_row, random_loops, slid
 from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
 from momentree.equations.articulated import forward_dynamics
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 
 # bodies of the four-bar: mass, length, and where rods begin; hinges: (body, its end), (body, its end), -1 is the ground
@@ -139,8 +140,8 @@ def test_each_body_of_random_loops_changes_its_momentum_as_its_joints_push_it(se
     J = Configuration(m, q).jacobian()
     v = random.standard_normal(m.nv)
     v -= np.linalg.pinv(J) @ (J @ v)
-    a = np.array(forward_dynamics(m, q, v, [0] * m.nv), dtype=float)
-    found = {name: np.array([*wrench], dtype=float) for name, wrench in joint_reactions(m, q, v).items()}
+    a = np.array(forward_dynamics(Evaluation(m, q), v, [0] * m.nv), dtype=float)
+    found = {name: np.array([*wrench], dtype=float) for name, wrench in joint_reactions(Evaluation(m, q), v).items()}
     # weights
     total = np.zeros((len(m.bodies) + 1, 6))
     placed = Configuration(m, q).bodies

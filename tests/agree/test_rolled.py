@@ -14,6 +14,7 @@ from momentree.compile.execute.choice import kernel_of
 from momentree.compile.execute.kernel import WIDTHS
 from momentree.compile.trace.quantities import QUANTITIES, trace_rolled
 from momentree.equations import aggregative, articulated
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError
 
 SAME = 1e-13  # of the largest entry
@@ -85,10 +86,10 @@ def test_rolled_and_straight_line_code_agree_on_trees_of_everything(what, free):
 
 
 PLAIN = {
-    "mass_matrix": lambda m, q, t: np.ravel(aggregative.mass_matrix(m, q, t)),
-    "bias": lambda m, q, v, t: aggregative.second_form(m, q, v, t).b,
-    "inverse_dynamics": aggregative.inverse_dynamics,
-    "forward_dynamics": articulated.forward_dynamics,
+    "mass_matrix": lambda m, q, t: np.ravel(aggregative.mass_matrix(Evaluation(m, q, t))),
+    "bias": lambda m, q, v, t: aggregative.second_form(Evaluation(m, q, t), v).b,
+    "inverse_dynamics": lambda m, q, v, a, t: aggregative.inverse_dynamics(Evaluation(m, q, t), v, a),
+    "forward_dynamics": lambda m, q, v, tau, t=0.0: articulated.forward_dynamics(Evaluation(m, q, t), v, tau),
 }
 
 
@@ -119,19 +120,19 @@ def test_a_chain_of_any_length_is_rolled(n):
     given = state(random, system)
     arrays = [*given.values(), np.zeros(1)]
     found = kernel_of(system.mechanism, "forward_dynamics", "rolled")(arrays)
-    same(found, np.array(articulated.forward_dynamics(system.mechanism, *given.values())))
+    same(found, np.array(PLAIN["forward_dynamics"](system.mechanism, *given.values())))
 
 
 def test_a_long_chain_is_rolled_by_itself_and_right():
     system, random = chain(300)
     given = state(random, system)
     vdot = system.forward_dynamics(*given.values())
-    same(vdot, np.array(articulated.forward_dynamics(system.mechanism, *given.values())))
+    same(vdot, np.array(PLAIN["forward_dynamics"](system.mechanism, *given.values())))
     # and undone by inverse dynamics, and by the mass matrix
     same(system.inverse_dynamics(given["q"], given["v"], vdot), given["a"], 1e-8)
     M = system.mass_matrix(given["q"])
     same(M @ vdot + system.bias(given["q"], given["v"]), given["a"], 1e-8)
-    same(M @ given["v"], np.array(aggregative.inertia_product(system.mechanism, given["q"], given["v"])))
+    same(M @ given["v"], np.array(aggregative.inertia_product(Evaluation(system.mechanism, given["q"]), given["v"])))
 
 
 def test_the_text_of_rolled_code_does_not_grow_with_the_chain_but_for_its_tables():
@@ -187,7 +188,7 @@ def test_planes_of_all_directions_share_one_group():
     code = trace_rolled(system.mechanism, "forward_dynamics")
     assert len(code.passes[0].groups) <= 3
     found = kernel_of(system.mechanism, "forward_dynamics", "rolled")([*given.values(), np.zeros(1)])
-    same(found, np.array(articulated.forward_dynamics(system.mechanism, *given.values())), 1e-12)
+    same(found, np.array(PLAIN["forward_dynamics"](system.mechanism, *given.values())), 1e-12)
 
 
 def test_a_massless_carrier_has_no_inertia_of_its_own_in_rolled_code_either():

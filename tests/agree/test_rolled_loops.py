@@ -12,6 +12,7 @@ from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.right_hand_sides import positions_code, right_hand_side_code
 from momentree.equations import hamiltonian, lagrange
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.integrate.projection import projection_of
 
@@ -76,7 +77,7 @@ def kernels(system, formulation, code):
 def test_rates_and_projections_are_the_same(name, formulation):
     system, q, p, t = blown(name)
     if formulation == "lagrange":
-        p = np.array(lagrange.closed_velocities(system.mechanism, q.tolist(), p.tolist(), t))
+        p = np.array(lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), p.tolist()))
     near = q + 1e-6 * np.random.default_rng(6).standard_normal(len(q))
     tolerance = 1e-8 if name == "Bennett" else 2e-10  # off closing, redundant rows are almost independent ones
     arrays = [np.array([[*q, *p], [*near, *p]]), np.full((2, 1), t)]
@@ -90,11 +91,11 @@ def test_rates_and_projections_are_the_same(name, formulation):
 def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
     # u nearest to M^-1 p by kinetic energy among all that leave loops closed: a dense KKT system, redundant rows too
     system, q, p, t = blown(name)
-    moving = hamiltonian.moving_bodies(system.mechanism, q.tolist(), p.tolist(), t)
+    moving = hamiltonian.moving_bodies(Evaluation(system.mechanism, q.tolist(), t), p.tolist())
     u = np.concatenate([moving[b.number].u for b in system.mechanism.bodies if b.laws is None])
     still = Configuration(system.mechanism, q, np.zeros(system.nv), t)
     M, J, known = system.mass_matrix(q, t=t), still.jacobian(), still.constraint_velocities()
-    p_0 = np.array(hamiltonian.momenta(system.mechanism, q.tolist(), [0.0] * system.nv, t))
+    p_0 = np.array(hamiltonian.momenta(Evaluation(system.mechanism, q.tolist(), t), [0.0] * system.nv))
     K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
     expected = np.linalg.lstsq(K, np.concatenate([p - p_0, -known]), rcond=1e-11)[0][: system.nv]
     np.testing.assert_allclose(u, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
@@ -106,8 +107,8 @@ def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
 @pytest.mark.parametrize("name", LINKAGES)
 def test_closed_rates_stay_as_they_are(name):
     system, q, p, t = blown(name)
-    closed = lagrange.closed_velocities(system.mechanism, q.tolist(), p.tolist(), t)
-    again = lagrange.closed_velocities(system.mechanism, q.tolist(), closed, t)
+    closed = lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), p.tolist())
+    again = lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), closed)
     np.testing.assert_allclose(again, closed, rtol=0, atol=1e-11 * np.abs(closed).max())
 
 

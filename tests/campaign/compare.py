@@ -31,6 +31,7 @@ from momentree.analyse.mobility import mobility
 from momentree.assembly.state import State
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.structure.mechanism import Mechanism
 
@@ -248,7 +249,7 @@ class Examination:
         if self.answer.inconsistent > 1e-6:
             raise Unanswered("redundant constraints contradict each other at this configuration")
         q, v = self.state.q.tolist(), self.state.v.tolist()
-        found = forward_dynamics(self.mechanism, q, v, tau.tolist(), self.t)
+        found = forward_dynamics(Evaluation(self.mechanism, q, self.t), v, tau.tolist())
         self.du = np.array(found, dtype=float)
         self.compare_accelerations("acceleration", self.du)
 
@@ -271,7 +272,7 @@ class Examination:
         """In the directions that the laws of motion determine, without what tau does."""
         plain = self.answer if not self.tau else self.oracle.answer({}, self.rank)
         q, v = self.state.q.tolist(), self.state.v.tolist()
-        found = joint_reactions(self.mechanism, q, v, self.t)
+        found = joint_reactions(Evaluation(self.mechanism, q, self.t), v)
         told = {name: np.array([*wrench], dtype=float) for name, wrench in found.items()}
         self.compare_reactions("reaction", told, plain)
         if self.random.random() < 0.25:
@@ -298,7 +299,7 @@ class Examination:
     def energies(self) -> None:
         """Kinetic and potential."""
         kinetic, potential = self.oracle.energy()
-        found = energy(self.mechanism, self.state.q.tolist(), self.state.v.tolist(), self.t)
+        found = energy(Evaluation(self.mechanism, self.state.q.tolist(), self.t), self.state.v.tolist())
         heights = np.linalg.norm(self.oracle.motion.r[1:] + self.oracle._com_offsets(), axis=1)
         masses = np.array([body.mass for body in self.plain.bodies])
         high = float(np.linalg.norm(self.plain.gravity) * (masses @ heights))

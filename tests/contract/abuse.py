@@ -22,6 +22,7 @@ import momentree as mt
 from momentree.compile.execute.arrays import UNIT
 from momentree.compile.execute.callables import TAKES
 from momentree.equations import aggregative, articulated
+from momentree.equations.evaluation import Evaluation
 
 TOLERANCE = 1e-9
 
@@ -213,11 +214,11 @@ class Abuse:
         m = system.mechanism
         with np.errstate(all="ignore"):
             if what == "mass_matrix":
-                expected = aggregative.mass_matrix(m, at["q"], at["t"])
+                expected = aggregative.mass_matrix(Evaluation(m, at["q"], at["t"]))
             elif what == "forward_dynamics":
-                expected = articulated.forward_dynamics(m, at["q"], at["v"], at["tau"], at["t"])
+                expected = articulated.forward_dynamics(Evaluation(m, at["q"], at["t"]), at["v"], at["tau"])
             else:
-                expected = aggregative.inverse_dynamics(m, at["q"], at["v"], at["vdot"], at["t"])
+                expected = aggregative.inverse_dynamics(Evaluation(m, at["q"], at["t"]), at["v"], at["vdot"])
         expected = np.array(expected, dtype=float)
         if np.isfinite(expected).all() and np.abs(expected).max() < 1e100:
             tolerance = TOLERANCE + 50 * off  # ways differ in what they make of a quaternion that is nearly a unit

@@ -9,6 +9,7 @@ import momentree as mt
 from mechanisms import four_bar, random_body, random_configuration, random_frame
 from momentree.assembly.samples import Samples
 from momentree.compile.trace.right_hand_sides import velocity_kernel
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.integrate.explicit import Status
 from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
@@ -19,7 +20,7 @@ EACH = 97  # steps between samples: so many that they do not fall in with the mo
 
 def states(system, integrator, q, v, h, count):
     """Samples (t, q, p) of a motion, its start first."""
-    p = momenta(system._numeric, list(q), list(v))
+    p = momenta(Evaluation(system._numeric, list(q)), list(v))
     start = np.array([*q, *p], dtype=float)
     motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(start[:, None], 0.0, h)
     status, records = motion.advance(count * h, count // EACH + 2, EACH)

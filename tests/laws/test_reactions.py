@@ -10,6 +10,7 @@ from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
 from momentree.equations.balance import momentum
+from momentree.equations.evaluation import Evaluation
 
 
 def spatial_crank() -> mt.Model:
@@ -69,7 +70,7 @@ def test_the_ground_gives_what_changes_the_momentum(name):
         q, v, a = run.q[k], run.v[k], system.forward_dynamics(run.q[k], run.v[k])
 
         def slope(h, q=q, v=v, a=a):
-            ends = [momentum(m, integrate(m, q, s * v + s * s / 2 * a), v + s * a) for s in (h, -h)]
+            ends = [momentum(Evaluation(m, integrate(m, q, s * v + s * s / 2 * a)), v + s * a) for s in (h, -h)]
             return (np.array([*ends[0]]) - np.array([*ends[1]])) / (2 * h)
 
         change = (4 * slope(1e-4) - slope(2e-4)) / 3

@@ -13,6 +13,7 @@ from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
 from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
@@ -22,8 +23,8 @@ SEEDS = range(8)
 
 
 def all_powers(mechanism, q, v, t):
-    moving = records(mechanism, q, v, t=t)
-    return powers(mechanism, moving, names_of(mechanism, moving, t))
+    moving = records(Evaluation(mechanism, q, t), v)
+    return powers(mechanism, moving, names_of(Evaluation(mechanism, q, t), moving))
 
 
 def rate_of_energy(mechanism, q, v, a, t):
@@ -31,7 +32,8 @@ def rate_of_energy(mechanism, q, v, a, t):
 
     def slope(h):
         ahead, behind = (
-            energy(mechanism, integrate(mechanism, q, k * v + k * k / 2 * a), v + k * a, t + k).total for k in (h, -h)
+            energy(Evaluation(mechanism, integrate(mechanism, q, k * v + k * k / 2 * a), t + k), v + k * a).total
+            for k in (h, -h)
         )
         return (ahead - behind) / (2 * h)
 
@@ -42,8 +44,8 @@ def rate_of_energy(mechanism, q, v, a, t):
 def test_the_sum_of_all_powers_is_the_rate_of_energy(seed):
     system, q, v, tau, t = loaded(seed)
     m = system.mechanism
-    a = np.array(forward_dynamics(m, q, v, tau, t))
-    parts = [*all_powers(m, q, v, t), *motion_powers(m, q, v, a, t), tau @ v]
+    a = np.array(forward_dynamics(Evaluation(m, q, t), v, tau))
+    parts = [*all_powers(m, q, v, t), *motion_powers(Evaluation(m, q, t), v, a), tau @ v]
     assert sum(parts) == pytest.approx(rate_of_energy(m, q, v, a, t), abs=1e-7 * np.abs(parts).max())
 
 
@@ -52,8 +54,8 @@ def test_that_account_has_every_kind_of_power_in_it():
     for seed in SEEDS:
         system, q, v, tau, t = loaded(seed)
         m = system.mechanism
-        a = forward_dynamics(m, q, v, tau, t)
-        parts = [*all_powers(m, q, v, t), *motion_powers(m, q, v, a, t)]
+        a = forward_dynamics(Evaluation(m, q, t), v, tau)
+        parts = [*all_powers(m, q, v, t), *motion_powers(Evaluation(m, q, t), v, a)]
         for (_, kind), power in zip((*work_terms(m), *movers(m)), parts, strict=True):
             kinds[kind] = max(kinds.get(kind, 0.0), abs(power))
     expected = {"drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground"}
@@ -96,12 +98,14 @@ def test_a_prescribed_crank_of_a_loop_works_against_what_closes_it():
     q, v, a = random_configuration(random, system), *random.standard_normal((2, system.nv))
     loop = mechanism.loops[0]
     force = random.standard_normal(3)
-    placed = records(mechanism, q, v, t=0.3)
+    placed = records(Evaluation(mechanism, q, 0.3), v)
     reactions = [Force.zero() for _ in placed]
     for end, sign in ((loop.first, 1), (loop.second, -1)):
         f = placed[end.body].X_0.rotation.T @ Vector(*(sign * force))
         reactions[end.body] = Force(f, end.placement.offset.cross(f))
-    with_loop, without = (motion_powers(mechanism, q, v, a, 0.3, reactions=given) for given in (reactions, ()))
+    with_loop, without = (
+        motion_powers(Evaluation(mechanism, q, 0.3), v, a, reactions=given) for given in (reactions, ())
+    )
     # what the crank must bear more is the force at C on the coupler, by the part of its velocity that is the crank's
     frame, h = m.bodies[1].at((2.0, 0, 0)), 1e-6
     velocity = (system.position(q, frame, 0.3 + h) - system.position(q, frame, 0.3 - h)) / (2 * h)

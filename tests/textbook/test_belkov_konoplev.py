@@ -12,6 +12,7 @@ import sympy as sp
 
 import momentree as mt
 from momentree.equations.aggregative import first_form
+from momentree.equations.evaluation import Evaluation
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Universal
 
@@ -59,7 +60,7 @@ def system():
 
 
 def test_the_sweep_in_numbers(system):
-    form = first_form(system.mechanism, Q, RATES)
+    form = first_form(Evaluation(system.mechanism, Q), RATES)
     found = {"V3": form.V[2], "X3": form.X[2], "Y3": form.Y[2], "Z2": form.Z[1], "b": form.b}
     for name, golden in GOLDEN.items():
         assert [*found[name]] == pytest.approx(golden, abs=1e-14), name
@@ -101,8 +102,8 @@ def test_the_change_of_the_axes_matters_for_joints_of_several_freedoms(monkeypat
     body = m.body("body", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.2, 0.3, 0.4))
     m.joint("cross", mt.Universal("x", "y"), m.ground, body)
     system = m.build()
-    state = [0.4, -0.7], [1.1, 0.6]
-    right = first_form(system.mechanism, *state).b
+    at, u = Evaluation(system.mechanism, [0.4, -0.7]), [1.1, 0.6]
+    right = first_form(at, u).b
     monkeypatch.setattr(Universal, "motion_subspace_derivative", JointType.motion_subspace_derivative)
-    printed = first_form(system.mechanism, *state).b
+    printed = first_form(at, u).b
     assert abs(np.array(right) - np.array(printed)).max() > 0.01

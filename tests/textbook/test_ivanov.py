@@ -23,6 +23,7 @@ from scipy.spatial.transform import Rotation
 
 import momentree as mt
 from momentree.assembly.state import State
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import momenta, moving_bodies, right_hand_side
 from momentree.spatial.inertia import RigidInertia
@@ -289,10 +290,10 @@ def double_pendulum():
 def test_momenta_of_the_double_pendulum_and_how_they_change():
     mechanism, q, u = double_pendulum().mechanism, [1.2, -0.5], [0.3, 0.2]
     p = [1.8020660495123, 0.763274768567112]
-    near(momenta(mechanism, q, u), p)
-    near(generalized(mechanism, moving_bodies(mechanism, q, p), "u"), u)
-    near(right_hand_side(mechanism, q, p).q, u)
-    near(right_hand_side(mechanism, q, p).p, [-24.6063823784787, -6.24786168101112])
+    near(momenta(Evaluation(mechanism, q), u), p)
+    near(generalized(mechanism, moving_bodies(Evaluation(mechanism, q), p), "u"), u)
+    near(right_hand_side(Evaluation(mechanism, q), p).q, u)
+    near(right_hand_side(Evaluation(mechanism, q), p).p, [-24.6063823784787, -6.24786168101112])
 
 
 @every_way
@@ -384,14 +385,14 @@ def test_momenta_of_the_tree():
     system, _ = tree()
     q, R = here(system, Q), turned(Q)
     u = here(system, U, R)
-    near(momenta(system.mechanism, q, u, 0.4), here(system, P, R))
-    near(momenta(system.mechanism, q, u, 0.0), here(system, P_START, R))
+    near(momenta(Evaluation(system.mechanism, q, 0.4), u), here(system, P, R))
+    near(momenta(Evaluation(system.mechanism, q, 0.0), u), here(system, P_START, R))
 
 
 def test_rates_of_the_tree_from_its_momenta():
     system, _ = tree()
     q, R = here(system, Q), turned(Q)
-    found = moving_bodies(system.mechanism, q, here(system, P, R), 0.4)
+    found = moving_bodies(Evaluation(system.mechanism, q, 0.4), here(system, P, R))
     near(generalized(system.mechanism, found, "u"), here(system, U, R))
 
 
@@ -399,7 +400,7 @@ def test_how_the_momenta_of_the_tree_change():
     system, _ = tree()
     q, R = here(system, Q), turned(Q)
     p, u = here(system, P, R), here(system, U, R)
-    near(right_hand_side(system.mechanism, q, p, 0.4).p, changes(system, DP, p, u, R))
+    near(right_hand_side(Evaluation(system.mechanism, q, 0.4), p).p, changes(system, DP, p, u, R))
 
 
 @every_way

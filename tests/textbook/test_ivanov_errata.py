@@ -20,6 +20,7 @@ import momentree as mt
 from mechanisms import bennett, four_bar
 from momentree.analyse.ivanov_iteration import SplitBodies
 from momentree.equations import hamiltonian
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import frame_jacobian
 
 SECONDS = 0.3
@@ -48,7 +49,7 @@ def closed(mechanism, q, p_star):
 def printed(mechanism, q, p_star):
     """q' and p*' by (6) with mu."""
     bodies, eta = closed(mechanism, q, p_star)
-    found = hamiltonian.right_hand_side(bodies.tree, bodies.q, bodies.momenta(eta))
+    found = hamiltonian.right_hand_side(Evaluation(bodies.tree, bodies.q), bodies.momenta(eta))
     return np.array(found.q, dtype=float), np.array(found.p, dtype=float)
 
 
@@ -86,7 +87,7 @@ def motion(system, start, velocities, seconds=SECONDS):
 
 def started(name):
     system, state = linkage(*LINKAGES[name])
-    p = np.array(hamiltonian.momenta(system.mechanism, state.q.tolist(), state.v.tolist()), dtype=float)
+    p = np.array(hamiltonian.momenta(Evaluation(system.mechanism, state.q.tolist()), state.v.tolist()), dtype=float)
     return system, (state.q, p)
 
 
@@ -171,7 +172,7 @@ def test_the_hull_of_the_walking_mechanism_never_feels_the_error():
     mechanism = system.mechanism
     given = {"hull": (0.1, 0.02, 0.05), "alpha": 0.3}
     state = system.assemble(given, velocities={"hull": (0.3, -0.2, 0.7), "alpha": 2.4})
-    p = np.array(hamiltonian.momenta(mechanism, state.q.tolist(), state.v.tolist()), dtype=float)
+    p = np.array(hamiltonian.momenta(Evaluation(mechanism, state.q.tolist()), state.v.tolist()), dtype=float)
     wrong = excess(mechanism, state.q, p + np.random.default_rng(8).standard_normal(system.nv))
     assert np.abs(wrong).max() > 1e-2
     # the closed mechanism has four freedoms: three of the hull, on which both loops hang, and the crank with the legs
@@ -192,7 +193,9 @@ def test_eta_grows_while_a_linkage_hangs_at_rest():
     mechanism = system.mechanism
     hanging = system.assemble({"A": np.pi / 2}, guess={"B": -np.pi / 2, "D": np.pi / 2})
     tree = dataclasses.replace(mechanism, loops=())
-    force = np.array(hamiltonian.right_hand_side(tree, hanging.q.tolist(), [0.0] * system.nv).p, dtype=float)
+    force = np.array(
+        hamiltonian.right_hand_side(Evaluation(tree, hanging.q.tolist()), [0.0] * system.nv).p, dtype=float
+    )
     weight = float(np.linalg.norm([*mechanism.gravity]))
     for t in (1.0, 10.0, 100.0):
         bodies, eta = closed(mechanism, hanging.q, t * force)  # p*' = Q, as long as nothing moves

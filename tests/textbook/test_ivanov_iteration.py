@@ -19,6 +19,7 @@ from mechanisms import bennett, four_bar, four_bars_in_a_row, single_loop_of_hin
 from momentree.analyse.ivanov_iteration import SplitBodies, conjugate_gradients, from_differences, simple_iteration
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
+from momentree.equations.evaluation import Evaluation
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
 SEVEN = [(1.0, 0.5, 0.1), (0.8, -0.9, 0.3), (1.1, 1.1, -0.2), (0.9, 0.4, 0.2), (1.2, -0.7, 0.1), (0.7, 0.9, -0.3),
@@ -81,7 +82,7 @@ def struck(name):
     build, given, velocities, _ = LINKAGES[name]
     system = build().build()
     state = system.assemble(given, velocities=velocities)
-    p = np.array(hamiltonian.momenta(system.mechanism, state.q.tolist(), state.v.tolist()))
+    p = np.array(hamiltonian.momenta(Evaluation(system.mechanism, state.q.tolist()), state.v.tolist()))
     p += np.random.default_rng(1).standard_normal(system.nv)
     return system, SplitBodies(system.mechanism, state.q, p)
 

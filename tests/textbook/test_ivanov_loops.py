@@ -24,6 +24,7 @@ import pytest
 import momentree as mt
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
+from momentree.equations.evaluation import Evaluation
 from momentree.spatial import Force, Motion
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
@@ -35,7 +36,7 @@ class Instant:
     def __init__(self, system, bodies, q, p_star, t=0.0):
         self.system, self.mechanism, self.t = system, system.mechanism, t
         self.q, self.p_star = ordered(system, q), ordered(system, p_star)
-        self.moving = hamiltonian.changing_bodies(self.mechanism, self.q.tolist(), self.p_star.tolist(), t)
+        self.moving = hamiltonian.changing_bodies(Evaluation(self.mechanism, self.q.tolist(), t), self.p_star.tolist())
         number = {body.name: body.number for body in self.mechanism.bodies}
         self.numbers = [number[name] for name in bodies]
         self.images = {loop.second.body: loop.second.placement.offset for loop in self.mechanism.loops}
@@ -107,7 +108,7 @@ class Instant:
         u = []
         for step in (-h, h):
             q, p = self.q + step * self.u, self.p_star + step * self.dp
-            moving = hamiltonian.moving_bodies(self.mechanism, q.tolist(), p.tolist(), self.t + step)
+            moving = hamiltonian.moving_bodies(Evaluation(self.mechanism, q.tolist(), self.t + step), p.tolist())
             u.append(np.concatenate([moving[body.number].u for body in self.mechanism.bodies]))
         return (u[1] - u[0]) / (2 * h)
 
@@ -202,7 +203,7 @@ def test_how_the_four_bar_moves_with_its_momenta():
     near(found.u, ordered(found.system, FOUR_BAR["u"]))
     near(found.v, in_plane(FOUR_BAR["v"]))
     near(found.mu, in_plane(FOUR_BAR["mu"]))
-    near(hamiltonian.momenta(found.mechanism, found.q, found.u), ordered(found.system, FOUR_BAR["p"]))
+    near(hamiltonian.momenta(Evaluation(found.mechanism, found.q), found.u), ordered(found.system, FOUR_BAR["p"]))
 
 
 def test_what_the_closing_impulses_of_the_four_bar_carry():
@@ -395,7 +396,11 @@ def test_how_the_walking_mechanism_moves_with_its_momenta():
     near(found.u, ordered(found.system, WALKER_AT["u"]), WALKED)
     near(found.v, in_plane(WALKER_AT["v"]), WALKED)
     near(found.mu, in_plane(WALKER_AT["mu"]), WALKED)
-    near(hamiltonian.momenta(found.mechanism, found.q, found.u, TIME), ordered(found.system, WALKER_AT["p"]), WALKED)
+    near(
+        hamiltonian.momenta(Evaluation(found.mechanism, found.q, TIME), found.u),
+        ordered(found.system, WALKER_AT["p"]),
+        WALKED,
+    )
 
 
 def test_what_the_closing_impulses_of_the_walking_mechanism_carry():

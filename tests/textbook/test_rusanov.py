@@ -17,6 +17,7 @@ from sympy import cos, sin
 import momentree as mt
 from momentree.equations.balance import energy
 from momentree.equations.energy import energy_form, equations_of_motion, power
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from symbolic import is_zero, lagrange, state, symbolic
 
@@ -72,7 +73,7 @@ def without_gyroscopic_term(form) -> list[float]:
 )
 def test_examples_in_numbers(number, residual):
     mechanism = slider(number).build().mechanism
-    found = equations_of_motion(mechanism, q=[0.0, 0.5], u=[0.0, 1.7], du=[0.3, -0.9])
+    found = equations_of_motion(Evaluation(mechanism, [0.0, 0.5]), u=[0.0, 1.7], du=[0.3, -0.9])
     assert found == pytest.approx(residual, abs=1e-14)
 
 
@@ -81,7 +82,7 @@ def test_example_1_is_equation_10():
     M, m, l, g, c0 = map(sympy.Symbol, SLIDER)
     q, qd, qdd, _ = state(2)
     (_, phi), (_, w), (a, eps) = q, qd, qdd
-    first, second = equations_of_motion(mechanism, q, qd, qdd)
+    first, second = equations_of_motion(Evaluation(mechanism, q), qd, qdd)
     assert is_zero(first - (M * a + m * (a + l * eps * cos(phi) - l * w**2 * sin(phi))))
     assert is_zero(second - l * (m * (a * cos(phi) + l * eps) + m * g * sin(phi) - c0 * l * cos(phi)))
 
@@ -91,7 +92,7 @@ def test_example_2_is_the_last_equation_of_the_paper():
     M, m, l, g, c0 = map(sympy.Symbol, SLIDER)
     q, qd, qdd, _ = state(2)
     (_, phi), (_, w), (a, eps) = q, qd, qdd
-    first, second = equations_of_motion(mechanism, q, qd, qdd)
+    first, second = equations_of_motion(Evaluation(mechanism, q), qd, qdd)
     half = sympy.Rational(1, 2)
     assert is_zero(first - (M * a + m * (a + half * l * eps * cos(phi) - half * l * w**2 * sin(phi))))
     moments = m * g * l * sin(phi) / 2 - c0 * l**2 * cos(phi)
@@ -102,7 +103,7 @@ def test_example_2_is_the_last_equation_of_the_paper():
 def test_examples_are_lagranges_equations(number):
     mechanism = symbolic(slider(number).build(free=SLIDER).mechanism)
     q, qd, qdd, t = state(2)
-    form, (kinetic, potential) = energy_form(mechanism, q, qd, qdd), energy(mechanism, q, qd)
+    form, (kinetic, potential) = energy_form(Evaluation(mechanism, q), qd, qdd), energy(Evaluation(mechanism, q), qd)
     assert all(is_zero(T - row) for T, row in zip(form.T, lagrange(kinetic, q, qd, qdd, t), strict=True))
     assert all(is_zero(Q + sympy.diff(potential, x)) for Q, x in zip(form.Q, q, strict=True))
 
@@ -112,8 +113,8 @@ def test_accelerations_must_not_be_expanded_before_the_projection():
     mechanism = symbolic(slider(1).build(free=SLIDER).mechanism)
     _, m, l, _, _ = map(sympy.Symbol, SLIDER)
     q, qd, qdd, _ = state(2)
-    form = energy_form(mechanism, q, qd, qdd)
-    expanded = power(mechanism, q, qd, qdd).kinetic
+    form = energy_form(Evaluation(mechanism, q), qd, qdd)
+    expanded = power(Evaluation(mechanism, q), qd, qdd).kinetic
     assert is_zero(expanded - sum(T * v for T, v in zip(form.T, qd, strict=True)))
     lost = form.T[0] - expanded.subs({qd[0]: 1, qd[1]: 0}, simultaneous=True)
     assert is_zero(lost + m * l * qd[1] ** 2 * sin(q[1]))
@@ -127,8 +128,8 @@ def test_heavy_top_needs_the_gyroscopic_term_though_its_power_is_zero():
     mechanism = top().build().mechanism
     residual = [0.15964509542372926, -4.504363087194548, -0.5650067734926946]
     naive = [0.3152106426479335, -4.227435069143567, -0.5821869642359693]
-    assert equations_of_motion(mechanism, q, u, du) == pytest.approx(residual, abs=1e-14)
-    without = without_gyroscopic_term(energy_form(mechanism, q, u, du))
+    assert equations_of_motion(Evaluation(mechanism, q), u, du) == pytest.approx(residual, abs=1e-14)
+    without = without_gyroscopic_term(energy_form(Evaluation(mechanism, q), u, du))
     assert without == pytest.approx(naive, abs=1e-14)
     # three wrong equations, and the one equation from which the paper concludes does not see it
     assert np.abs(np.subtract(without, residual)).min() > 0.01
@@ -139,7 +140,7 @@ def test_partial_angular_velocities_are_no_derivatives_of_a_vector():
     # of a vector H of finite rotations, (5) of the paper, dw_s/dq_r would equal dw_r/dq_s; in body axes it is
     # dw_s/dq_r - dw_r/dq_s = w_s x w_r
     q, qd, qdd, _ = state(3)
-    by_velocity = energy_form(symbolic(top().build().mechanism), q, qd, qdd).partial[2]
+    by_velocity = energy_form(Evaluation(symbolic(top().build().mechanism), q), qd, qdd).partial[2]
     w = [v.angular for v in by_velocity]
     for s, r in ((0, 1), (0, 2), (1, 2)):
         pairs = zip(w[s], w[r], w[s].cross(w[r]), strict=True)
@@ -157,8 +158,8 @@ def test_bead_on_a_turning_rod_gains_energy_from_the_reaction():
     m.joint("r", mt.Prismatic("x"), rod, bead)
     mechanism = m.build().mechanism
     mass, Omega, r, rd, rdd = 0.5, 3.0, 0.7, 0.2, 9 * 0.7
-    assert equations_of_motion(mechanism, [r], [rd], [rdd], t=0.4) == pytest.approx([0], abs=1e-14)
-    balance = power(mechanism, [r], [rd], [rdd], t=0.4)
+    assert equations_of_motion(Evaluation(mechanism, [r], 0.4), [rd], [rdd]) == pytest.approx([0], abs=1e-14)
+    balance = power(Evaluation(mechanism, [r], 0.4), [rd], [rdd])
     assert balance.active == 0
     assert balance.rheonomic == pytest.approx(2 * mass * Omega**2 * r * rd, rel=1e-14)
     assert balance.kinetic == pytest.approx(mass * (rd * rdd + Omega**2 * r * rd), rel=1e-14)
@@ -170,8 +171,8 @@ def test_centre_of_mass_of_the_rod_moves_as_the_paper_says():
     mechanism = symbolic(slider(2).build(free=SLIDER).mechanism)
     l = sympy.Symbol("l")
     q, qd, qdd, _ = state(2)
-    form = energy_form(mechanism, q, qd, qdd)
-    R = records(mechanism, q)[2].X_0.rotation
+    form = energy_form(Evaluation(mechanism, q), qd, qdd)
+    R = records(Evaluation(mechanism, q))[2].X_0.rotation
     tau, n = sympy.Matrix([cos(q[1]), sin(q[1]), 0]), sympy.Matrix([-sin(q[1]), cos(q[1]), 0])
     i = sympy.Matrix([1, 0, 0])
     V = qd[0] * i + l * qd[1] / 2 * tau

@@ -31,6 +31,7 @@ from momentree.assembly.scaled_constraints import (
 from momentree.compile.execute.arrays import coordinate_array, coordinates, numbers, scalars
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import reacting_bodies
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
 from momentree.equations.loops.constraints import act, hold_accelerations, part_ways, recorded_loops
@@ -245,7 +246,7 @@ def _closing_scales(mechanism: Mechanism) -> Array:
 
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
     """Of each loop, how the opening of each of its rows changes."""
-    moving = records(mechanism, q, v, vdot, t, closed=True)
+    moving = records(Evaluation(mechanism, q, t), v, vdot, closed=True)
     moving.loops.locally(hold_accelerations(0))
     moving.loops.locally(part_ways)
     return [record.change for record in moving.loops[1:]]
@@ -295,7 +296,7 @@ class _Row:
 
     def solved(self, vdot: Array, chosen: Sequence[str]) -> _Solved:
         mechanism, at = self.mechanism, self.configuration
-        d = np.array(inverse_dynamics(mechanism, self.q, self.v, vdot, self.t), dtype=float)
+        d = np.array(inverse_dynamics(Evaluation(mechanism, self.q, self.t), self.v, vdot), dtype=float)
         N = self._passing(self.scales.scaled(at))
         shares = [at.velocity_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
@@ -323,7 +324,7 @@ class _Row:
         """What is nothing among the moments along the velocities; forces by the size of the mechanism."""
         bodies, g = self.mechanism.bodies, self.mechanism.gravity.norm
         weight = sum(body.inertia.mass for body in bodies) * g * self.mechanism.size
-        still = np.array(inverse_dynamics(self.mechanism, self.q, self.v, 0 * vdot, self.t), dtype=float)
+        still = np.array(inverse_dynamics(Evaluation(self.mechanism, self.q, self.t), self.v, 0 * vdot), dtype=float)
         largest = max(np.abs(x * self.scales.columns).max(initial=0.0) for x in (d, still, d - still))
         return float(CLOSED * largest + TINY * weight)
 
@@ -361,12 +362,12 @@ class _Row:
 
     def _reactions(self, vdot: Array, along: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
         """By joint: as loops react where torques act along the velocities; torques at closing joints pass there too."""
-        reacting = reacting_bodies(self.mechanism, self.q.tolist(), self.v.tolist(), along.tolist(), self.t)
+        reacting = reacting_bodies(Evaluation(self.mechanism, self.q.tolist(), self.t), self.v.tolist(), along.tolist())
         for joint, (_, record) in zip(self.configuration.joints, recorded_loops(self.mechanism, reacting), strict=True):
             wrench, R = _wrench(joint, torques), record.first_frame.rotation
             forces = act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
             vars(record).update({name: getattr(record, name) + push for name, push in forces.items()})
-        found = reactions_of(self.mechanism, reacting, self.q, self.v, vdot, self.t)
+        found = reactions_of(Evaluation(self.mechanism, self.q, self.t), reacting, self.v, vdot)
         return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}
 
 

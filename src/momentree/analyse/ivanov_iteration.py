@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import moving_bodies
 from momentree.equations.kinematics import frame_placement, seen_at
@@ -85,7 +86,7 @@ class SplitBodies:
         self.mechanism, self.t = mechanism, t
         self.tree = dataclasses.replace(mechanism, loops=())  # the secondary graph, its bodies free of each other
         self.q, self.p = [float(x) for x in q], [float(x) for x in p]
-        self.placed = moving_bodies(self.tree, self.q, self.p, t)
+        self.placed = moving_bodies(Evaluation(self.tree, self.q, t), self.p)
 
     # --- one evaluation: NPF and QV of the paper ---
 
@@ -99,7 +100,7 @@ class SplitBodies:
 
     def moving(self, eta: Array) -> Records:
         """The bodies as they move with p = p* + J' eta."""
-        return moving_bodies(self.tree, self.q, self.momenta(eta), self.t)
+        return moving_bodies(Evaluation(self.tree, self.q, self.t), self.momenta(eta))
 
     def momenta(self, eta: Array) -> list[float]:
         """p = p* + J' eta, nv."""
@@ -156,7 +157,7 @@ class SplitBodies:
         rest = [0.0] * self.mechanism.nv
         columns = []
         for struck in (rest, *(self._struck(rest, unit) for unit in np.eye(self.size))):
-            columns.append(self._opening(moving_bodies(self.tree, self.q, struck, self.t)))
+            columns.append(self._opening(moving_bodies(Evaluation(self.tree, self.q, self.t), struck)))
         Phi = np.array(columns[1:]).reshape(self.size, self.size) - columns[0]  # less what is prescribed
         return np.asarray((Phi + Phi.T) / 2)
 

@@ -21,6 +21,7 @@ from momentree.assembly.nearby import nearby
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
 from momentree.equations.aggregative import mass_matrix
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.mechanism import Mechanism
 
@@ -255,7 +256,7 @@ def _mass_matrices(mechanism: Mechanism, q: Array, t: Array) -> Array:
     """k x nv x nv."""
     nv = mechanism.nv
     M = np.zeros((len(t), nv, nv))
-    for i, row in enumerate(mass_matrix(mechanism, np.ascontiguousarray(q.T), t)):
+    for i, row in enumerate(mass_matrix(Evaluation(mechanism, np.ascontiguousarray(q.T), t))):
         for j, entry in enumerate(row):
             M[:, i, j] = entry
     return M

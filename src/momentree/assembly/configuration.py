@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.constraints import _opening, _second_in_first, joints_of_loops
 from momentree.equations.sweeps import Record, Records
@@ -53,7 +54,7 @@ class Configuration:
     @cached_property
     def bodies(self) -> Records:
         """The ground and the bodies, placed and, where velocities are given, moving."""
-        return records(self.mechanism, self.q, self.u, t=self.t, parameters=self.parameters)
+        return records(Evaluation(self.mechanism, self.q, self.t, self.parameters), self.u)
 
     @cached_property
     def moving(self) -> Configuration:

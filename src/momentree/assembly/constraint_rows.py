@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from momentree.assembly.configuration import ClosingJoint, Configuration
-from momentree.equations.forces import Names
+from momentree.equations.evaluation import Names
 from momentree.spatial import Motion, Scalar
 from momentree.spatial.scalar import sqrt
 from momentree.structure.mechanism import Mechanism

@@ -13,6 +13,7 @@ import numpy as np
 from momentree.assembly.configuration import Array
 from momentree.equations.balance import Energy, energy_of
 from momentree.equations.contact import press
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.constraints import _opening, _second_in_first, joints_of_loops
@@ -35,7 +36,7 @@ class Samples:
     @cached_property
     def bodies(self) -> Records:
         """The ground and the bodies, placed and moving; each number of theirs is a batch."""
-        return records(self.mechanism, self.q, self.v, t=self.t, parameters=self.parameters)
+        return records(Evaluation(self.mechanism, self.q, self.t, self.parameters), self.v)
 
     @cached_property
     def joints(self) -> list[ClosingJoints]:
@@ -49,7 +50,7 @@ class Samples:
 
     def reactions(self, joint: str) -> Array:
         """k x 6: force (N) and moment (N m) of a joint (equations/joint_reactions.py)."""
-        return self.table(joint_reactions(self.mechanism, self.q, self.v, self.t)[joint])
+        return self.table(joint_reactions(Evaluation(self.mechanism, self.q, self.t), self.v)[joint])
 
     def contact_force(self, contact: Contact) -> Array:
         """k x 3: the force on the first body of a contact (N), in inertial axes."""

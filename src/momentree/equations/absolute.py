@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import laws_of
 from momentree.equations.kinematics import records
 from momentree.equations.lagrange import changing_bodies, closed_velocities
@@ -64,14 +65,14 @@ def counting(found: Mechanism, moving: Records, angles: Sequence[Angle]) -> list
     return [moving.loops[angle.loop + 1].turning[angle.place] for angle in angles]
 
 
-def entered(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates, t: Scalar) -> Moves:
+def entered(at: Evaluation, found: Mechanism, u: Coordinates) -> Moves:
     """Coordinates and velocities of the bodies apart, from those of the tree."""
-    moving, state = records(mechanism, q, u, t=t), Moves([], [])
-    for body, new in zip(mechanism.bodies, found.bodies, strict=True):
+    moving, state = records(at, u), Moves([], [])
+    for body, new in zip(at.mechanism.bodies, found.bodies, strict=True):
         if new.laws:
             continue
         if stays(body, new):
-            part = Moves(list(q[body.q]), list(u[body.v]))
+            part = Moves(list(at.q[body.q]), list(u[body.v]))
         else:
             part = _between(new.joint.type, moving, Attached(0, new.mount), Attached(new.number, Transform()))
         state.q.extend(part.q)
@@ -79,13 +80,13 @@ def entered(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinat
     return state
 
 
-def left(mechanism: Mechanism, found: Mechanism, q: Coordinates, u: Coordinates, t: Scalar) -> Moves:
+def left(at: Evaluation, mechanism: Mechanism, u: Coordinates) -> Moves:
     """Coordinates and velocities of the tree, from those of the bodies apart; angles are in (-pi, pi]."""
-    moving, state = records(found, q, u, t=t), Moves([], [])
+    found, moving, state = at.mechanism, records(at, u), Moves([], [])
     loops = iter(found.loops)
     for body, new in zip(mechanism.bodies, found.bodies, strict=True):
         if stays(body, new):
-            part = Moves([], []) if body.laws else Moves(list(q[new.q]), list(u[new.v]))
+            part = Moves([], []) if body.laws else Moves(list(at.q[new.q]), list(u[new.v]))
         else:
             loop = next(loops)
             part = _between(loop.joint_type, moving, loop.first, loop.second)

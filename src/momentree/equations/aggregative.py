@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from momentree.equations.forces import Names, generalized, loaded
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import generalized, loaded
 from momentree.equations.kinematics import carry_velocity, records
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Motion, Scalar
 from momentree.structure.mechanism import Mechanism
@@ -55,72 +56,57 @@ class Form:
     b: tuple[Scalar, ...]
 
 
-def first_form(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> Form:
+def first_form(at: Evaluation, u: Coordinates) -> Form:
     """Inertia alone: A u' + b = all generalised forces."""
-    moving = records(mechanism, q, u, [0] * mechanism.nv, t, parameters)
+    mechanism = at.mechanism
+    moving = records(at, u, [0] * mechanism.nv)
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
         record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
     return _form(mechanism, _gathered(moving))
 
 
-def second_form(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> Form:
+def second_form(at: Evaluation, u: Coordinates) -> Form:
     """Inertia, gravity and every force of the model: A u' + d = what else acts along the velocities."""
-    return _form(mechanism, _gathered(loaded(mechanism, q, u, [0] * mechanism.nv, t, parameters)))
+    return _form(at.mechanism, _gathered(loaded(at, u, [0] * at.mechanism.nv)))
 
 
-def inverse_dynamics(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-) -> tuple[Scalar, ...]:
+def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
-    moving = _gathered(loaded(mechanism, q, u, du, t, parameters))
-    return generalized(mechanism, moving, "b")
+    moving = _gathered(loaded(at, u, du))
+    return generalized(at.mechanism, moving, "b")
 
 
-def mass_matrix(
-    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> list[list[Scalar]]:
+def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
     """A(q) in O(n^2): along each way to the ground, the momentum of what is carried (CRBA)."""
-    placed = records(mechanism, q, t=t, parameters=parameters)
+    mechanism = at.mechanism
+    placed = records(at)
     for record in placed[1:]:
         record.composite = record.inertia
     placed.inward(compose)
     A: list[list[Scalar]] = [[0] * mechanism.nv for _ in range(mechanism.nv)]
     for body in mechanism.bodies:
         for i, axis in zip(range(body.v.start, body.v.stop), placed[body.number].A.columns, strict=False):
-            F, at = placed[body.number].composite @ axis, body
+            F, ancestor = placed[body.number].composite @ axis, body
             while True:
-                for j, other in zip(range(at.v.start, at.v.stop), placed[at.number].A.columns, strict=False):
+                for j, other in zip(
+                    range(ancestor.v.start, ancestor.v.stop), placed[ancestor.number].A.columns, strict=False
+                ):
                     A[i][j] = A[j][i] = other @ F
-                if not at.parent:
+                if not ancestor.parent:
                     break
-                F, at = placed[at.number].X.force_to_parent(F), mechanism.bodies[at.parent - 1]
+                F = placed[ancestor.number].X.force_to_parent(F)
+                ancestor = mechanism.bodies[ancestor.parent - 1]
     return A
 
 
-def inertia_product(
-    mechanism: Mechanism,
-    q: Coordinates,
-    x: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> tuple[Scalar, ...]:
+def inertia_product(at: Evaluation, x: Coordinates) -> tuple[Scalar, ...]:
     """A(q) x in O(n): the momenta along the velocities when nothing moves but the velocities, with x."""
-    moving = records(mechanism, q, t=t, parameters=parameters, run=run)
+    moving = records(at)
     moving[0].v = REST
-    for record, body in zip(moving[1:], mechanism.bodies, strict=True):
+    for record, body in zip(moving[1:], at.mechanism.bodies, strict=True):
         record.u = (0,) * len(body.joint.type.velocities) if body.laws else tuple(x[body.v])
     moving.outward(carry_velocity)
-    return momenta_along(mechanism, moving)
+    return momenta_along(at.mechanism, moving)
 
 
 def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
@@ -132,21 +118,13 @@ def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     return generalized(mechanism, moving, "b")
 
 
-def carried_forces(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    reactions: Sequence[Force] = (),
-) -> Records:
+def carried_forces(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> Records:
     """The bodies with Z, the wrench that each takes from its joint to move as it does, at its own frame.
 
     All of it: what holds it, what drives it, what springs and dampers of the joint do. `reactions` are what else acts
     on the ground and on each body, at its own frame, as where loops are closed.
     """
-    moving = loaded(mechanism, q, u, du, t, parameters)
+    moving = loaded(at, u, du)
     for record, reaction in zip(moving, reactions, strict=False):
         record.applied = record.applied + reaction
     return _gathered(moving)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.equations.forces import Names, generalized, loaded
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import generalized, loaded
 from momentree.equations.loops.constraints import hold_accelerations, measure, react
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
-from momentree.structure.mechanism import Mechanism
 
 
 def begin(body: Record) -> Fields:
@@ -68,34 +68,18 @@ def accelerate(body: Record, parent: Record) -> Fields:
     return {"du": du, "dv": a + body.A @ du}
 
 
-def forward_dynamics(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    tau: Sequence[Scalar],
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> tuple[Scalar, ...]:
+def forward_dynamics(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """The derivatives of the velocities of the tree under the forces of the model and tau along the velocities, loops closed."""
-    return generalized(mechanism, accelerating_bodies(mechanism, q, u, tau, t, parameters, run), "du")
+    return generalized(at.mechanism, accelerating_bodies(at, u, tau), "du")
 
 
-def accelerating_bodies(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    tau: Sequence[Scalar],
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-    alpha: Scalar = 0,
-) -> Records:
+def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
     """The bodies with the derivatives du of their velocities and dv of their velocities, as felt.
 
     Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
-    moving = loaded(mechanism, q, u, None, t, parameters, run, closed=bool(mechanism.loops))
+    mechanism = at.mechanism
+    moving = loaded(at, u, None, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
@@ -114,17 +98,9 @@ def accelerating_bodies(
     return moving
 
 
-def reacting_bodies(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    tau: Sequence[Scalar],
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    alpha: Scalar = 0,
-) -> Records:
+def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
     """The same, and what the loops do to their two bodies (`push_first`, `push_second` of their records)."""
-    moving = accelerating_bodies(mechanism, q, u, tau, t, parameters, alpha=alpha)
-    if mechanism.loops:
+    moving = accelerating_bodies(at, u, tau, alpha=alpha)
+    if at.mechanism.loops:
         moving.loops.locally(react)
     return moving

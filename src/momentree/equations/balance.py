@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from momentree.equations.forces import Names, potential_energy
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import potential_energy
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Record
 from momentree.model.joint_type import Coordinates
@@ -25,11 +26,9 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-def energy(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> Energy:
+def energy(at: Evaluation, u: Coordinates) -> Energy:
     """T = sum v' M v / 2, and the potential of gravity, springs, stops and contacts."""
-    return energy_of(mechanism, records(mechanism, q, u, t=t, parameters=parameters))
+    return energy_of(at.mechanism, records(at, u))
 
 
 def energy_of(mechanism: Mechanism, moving: Sequence[Record]) -> Energy:
@@ -40,11 +39,9 @@ def energy_of(mechanism: Mechanism, moving: Sequence[Record]) -> Energy:
     return Energy(kinetic, potential_energy(mechanism, moving))
 
 
-def momentum(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> Force:
+def momentum(at: Evaluation, u: Coordinates) -> Force:
     """Of the whole mechanism, in inertial axes: linear (kg m/s), and angular about the inertial origin (kg m2/s)."""
-    moving = records(mechanism, q, u, t=t, parameters=parameters)
+    moving = records(at, u)
     total = Force.zero()
     for record in moving[1:]:
         total = total + record.X_0.force_to_parent(record.inertia @ record.v)

@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from momentree.equations.forces import Names, act, generalized
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import act, generalized
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
-from momentree.structure.mechanism import Mechanism
 
 
 def carry_partial(body: Record, parent: Record) -> Fields:
@@ -119,24 +119,11 @@ class EnergyForm:
         return tuple(map(tuple, A))
 
 
-def energy_form(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-) -> EnergyForm:
-    """Partial velocities, velocities, accelerations and active forces of the bodies, and their projections.
-
-    | argument   | shape      | meaning                                                              |
-    |------------|------------|----------------------------------------------------------------------|
-    | q, u, du   | nq, nv, nv | coordinates of the tree, velocities, and their derivatives (NOTATION.md)   |
-    | t          |            | time (s), for prescribed joints, a moving ground and laws             |
-    | parameters |            | values of the free parameters in laws                                |
-    """
-    moving = records(mechanism, q, u, du, t, parameters)
-    act(mechanism, moving, t, parameters)
+def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
+    """Partial velocities, velocities, accelerations and active forces of the bodies, and their projections."""
+    mechanism = at.mechanism
+    moving = records(at, u, du)
+    act(at, moving)
     moving[0].partial = {}
     for body in mechanism.bodies:
         fields = {"velocities": range(body.v.start, body.v.stop), "gravity": mechanism.gravity}
@@ -154,16 +141,9 @@ def energy_form(
     )
 
 
-def equations_of_motion(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-) -> tuple[Scalar, ...]:
+def equations_of_motion(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """T_s - Q_s of each velocity: zero where the tree accelerates under the forces of the model alone."""
-    form = energy_form(mechanism, q, u, du, t, parameters)
+    form = energy_form(at, u, du)
     return tuple(T - Q for T, Q in zip(form.T, form.Q, strict=True))
 
 
@@ -187,21 +167,14 @@ class Power(NamedTuple):
         return self.kinetic - self.active - self.rheonomic
 
 
-def power(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-) -> Power:
+def power(at: Evaluation, u: Coordinates, du: Coordinates) -> Power:
     """The balance of power where the tree moves with u and accelerates with du.
 
     A prescribed motion works: a bead on a rod that is turned at a given velocity gains energy though no active force acts.
     """
-    form = energy_form(mechanism, q, u, du, t, parameters)
+    form = energy_form(at, u, du)
     # v_t, w_t: how the bodies move when every velocity is zero
-    carried = records(mechanism, q, [0] * mechanism.nv, t=t, parameters=parameters)
+    carried = records(at, [0] * at.mechanism.nv)
     carried.locally(find_centre)
     v_t = [body.centre.motion(body.v) for body in carried[1:]]
     needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from momentree.equations.forces import Names
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
-from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
@@ -67,9 +66,10 @@ class Factors:
         return y
 
 
-def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None) -> Factors:
+def factors(at: Evaluation) -> Factors:
     """U and D of A(q) = U D U', by one sweep inward and a walk to the ground from each body."""
-    placed = records(mechanism, q, t=t, parameters=parameters)
+    mechanism = at.mechanism
+    placed = records(at)
     for body in mechanism.bodies:
         placed[body.number].free = body.v.stop > body.v.start
     placed.locally(begin)
@@ -77,12 +77,13 @@ def factors(mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: N
     U: dict[tuple[int, int], Block] = {}
     moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
     for body in moving:
-        forces, at = placed[body.number].K, body
-        while at.parent:
-            forces = [placed[at.number].X.force_to_parent(force) for force in forces]
-            at = mechanism.bodies[at.parent - 1]
-            if at.v.stop > at.v.start:
-                U[at.number, body.number] = [[axis @ force for force in forces] for axis in placed[at.number].A.columns]
+        forces, node = placed[body.number].K, body
+        while node.parent:
+            forces = [placed[node.number].X.force_to_parent(force) for force in forces]
+            node = mechanism.bodies[node.parent - 1]
+            if node.v.stop > node.v.start:
+                axes = placed[node.number].A.columns
+                U[node.number, body.number] = [[axis @ force for force in forces] for axis in axes]
     D, D_inverse = ({b.number: getattr(placed[b.number], name) for b in moving} for name in ("D", "D_inverse"))
     return Factors(mechanism, U, D, D_inverse)
 

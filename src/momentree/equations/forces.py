@@ -6,26 +6,25 @@ angles lie in (-pi, pi]. What acts along its velocities is a wrench on each of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from momentree.equations.contact import contact_forces, elastic_energy, meet
+from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.constraints import joints_of_loops, pull, pushed, pushes_of, relate
 from momentree.equations.stops import stop_energy, stop_force, stops_of
-from momentree.equations.sweeps import Fields, Record, Records, Runner
-from momentree.model.expressions.expression import Expression, Reference
+from momentree.equations.sweeps import Fields, Record, Records
+from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
-from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.scalar import maximum, select, sqrt
 from momentree.structure.mechanism import Attached, Loop, Mechanism, PointForce, Spring
 
-Names = Mapping[Reference, Scalar]
 
-
-def names_of(mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None) -> Names:
+def names_of(at: Evaluation, moving: Records) -> Names:
     """What laws may call: time, free parameters, coordinates and velocities of every joint, as far as they are called."""
-    names: dict[Reference, Scalar] = {TIME: t, **(parameters or {})}
+    mechanism = at.mechanism
+    names = at.names
     moved = [(body.joint, moving[body.number]) for body in mechanism.bodies]
     named = _named(mechanism)
     for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
@@ -77,27 +76,17 @@ def laws_of(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
         yield from (("a force", law) for law in (*force.force, *force.moment))
 
 
-def loaded(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates | None,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-    closed: bool = False,
-) -> Records:
+def loaded(at: Evaluation, u: Coordinates, du: Coordinates | None, closed: bool = False) -> Records:
     """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its velocities."""
-    moving = records(mechanism, q, u, du, t, parameters, weighed=True, run=run, closed=closed)
-    act(mechanism, moving, t, parameters, closed)
+    moving = records(at, u, du, weighed=True, closed=closed)
+    act(at, moving, closed)
     return moving
 
 
-def act(
-    mechanism: Mechanism, moving: Records, t: Scalar, parameters: Names | None = None, closed: bool = False
-) -> None:
+def act(at: Evaluation, moving: Records, closed: bool = False) -> None:
     """Give bodies that move what is `applied` to each and acts `along` its velocities, by all forces of the model."""
-    names = names_of(mechanism, moving, t, parameters)
+    mechanism = at.mechanism
+    names = names_of(at, moving)
     torque(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force

@@ -1,13 +1,14 @@
 """The formalisms that can be integrated, by name: a new one is one file and one line here.
 
-A state is the coordinates q of the tree and, for each velocity, a momentum or the velocity itself. What a formulation offers:
+A state is the coordinates q of the tree and, for each velocity, a momentum or the velocity itself. What a formulation offers,
+`at` being an `Evaluation`:
 
 | field    | meaning                                                                                                  |
 |----------|----------------------------------------------------------------------------------------------------------|
-| bodies   | (mechanism, q, p, t, parameters, run) -> records that hold dq, u, v and the derivative of p               |
+| bodies   | (at, p) -> records that hold dq, u, v and the derivative of p               |
 | change   | the field that holds it                                                                                  |
-| momenta  | (mechanism, q, u, t, parameters, run) -> p from velocities; None where p is the velocities themselves              |
-| closed   | (mechanism, q, p, t, parameters, run) -> p with which loops do not open                                  |
+| momenta  | (at, u) -> p from velocities; None where p is the velocities themselves              |
+| closed   | (at, p) -> p with which loops do not open                                  |
 | holds    | closure -> what `bodies` takes to keep loops closed so, from a gain (1/s)                                |
 | anew     | how the mechanism is told anew, None where it is taken as it is                                          |
 
@@ -16,8 +17,8 @@ A formulation that tells the mechanism anew has a state of other coordinates; it
 | field    | meaning                                                                                                  |
 |----------|----------------------------------------------------------------------------------------------------------|
 | told     | mechanism -> the mechanism whose coordinates and velocities are the state                                     |
-| entered  | (mechanism, told, q, u, t) -> coordinates and velocities of the told one                                      |
-| left     | (mechanism, told, q, u, t) -> coordinates and velocities of the tree, angles in (-pi, pi]                      |
+| entered  | (at, told, u) -> coordinates and velocities of the told one                                      |
+| left     | (at, mechanism, u), at the told one -> those of the tree, angles in (-pi, pi]                      |
 | counted  | (mechanism, told) -> angles of closing joints whose turns are counted behind the state                    |
 | counting | (told, records, angles) -> how these change                                                              |
 """

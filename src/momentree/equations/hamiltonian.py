@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.aggregative import gather, momenta_along
-from momentree.equations.forces import Names, act, generalized
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import act, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
 from momentree.equations.loops.constraints import (
     cancel_closure_errors,
@@ -31,7 +32,7 @@ from momentree.equations.loops.constraints import (
     row_count,
 )
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
@@ -126,20 +127,13 @@ def begin_with_pushes(body: Record) -> Fields:
 # --- the passes ---
 
 
-def moving_bodies(
-    mechanism: Mechanism,
-    q: Coordinates,
-    p: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-    gamma: Scalar = 0,
-) -> Records:
+def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
     """The bodies with their velocities u, velocities v and momenta mu*, from the momenta p* along the velocities.
 
     Loops are closed: they do not open, or with closure errors that vanish as exp(-gamma t).
     """
-    moving = records(mechanism, q, t=t, parameters=parameters, run=run, closed=bool(mechanism.loops))
+    mechanism = at.mechanism
+    moving = records(at, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
         record = moving[body.number]
         record.free, record.p = body.v.stop > body.v.start, tuple(p[body.v])
@@ -163,30 +157,21 @@ def find_closed(moving: Records) -> None:
     moving.outward(find_impulses)
 
 
-def closing_step(
-    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
-) -> Records:
+def closing_step(at: Evaluation) -> Records:
     """The bodies with velocities u that take them in unit time to where loops are closed, the shortest way by inertia.
 
     u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `closure error` of loops is g.
     """
-    resting = _resting(mechanism, q, t, parameters, run)
+    resting = _resting(at)
     resting.loops.locally(measure)
     resting.loops.locally(cancel_closure_errors)
     _begin_to_move(resting)
     return resting
 
 
-def opening_step(
-    mechanism: Mechanism,
-    q: Coordinates,
-    openings: Sequence[Scalar],
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> Records:
+def opening_step(at: Evaluation, openings: Sequence[Scalar]) -> Records:
     """The bodies with velocities u = M^-1 J' lam by which loops open with minus `openings`, one a row."""
-    resting, start = _resting(mechanism, q, t, parameters, run), 0
+    resting, start = _resting(at), 0
     for loop in resting.loops[1:]:
         count = row_count(loop)
         loop.wanted, start = tuple(openings[start : start + count]), start + count
@@ -195,9 +180,10 @@ def opening_step(
     return resting
 
 
-def _resting(mechanism: Mechanism, q: Coordinates, t: Scalar, parameters: Names | None, run: Runner) -> Records:
+def _resting(at: Evaluation) -> Records:
     """The bodies without momenta, prescribed joints and the ground at rest too."""
-    resting = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
+    mechanism = at.mechanism
+    resting = records(at, closed=True)
     resting[0].v = REST
     for body in mechanism.bodies:
         record = resting[body.number]
@@ -225,32 +211,22 @@ def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     return generalized(mechanism, moving, "b")
 
 
-def closure_errors(
-    mechanism: Mechanism, q: Coordinates, t: Scalar = 0.0, parameters: Names | None = None, run: Runner = Records
-) -> list[Scalar]:
+def closure_errors(at: Evaluation) -> list[Scalar]:
     """g(q, t): the closure error of each row of each loop."""
-    placed = records(mechanism, q, t=t, parameters=parameters, run=run, closed=True)
+    placed = records(at, closed=True)
     placed.loops.locally(measure)
     return [closure_error for loop in placed.loops[1:] for closure_error in loop.closure_error]
 
 
-def changing_bodies(
-    mechanism: Mechanism,
-    q: Coordinates,
-    p: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-    gamma: Scalar = 0,
-    kappa: Scalar = 0,
-) -> Records:
+def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Scalar = 0) -> Records:
     """The moving bodies with the derivatives dq of their coordinates and dp of their momenta.
 
     `gamma` (1/s) lets closure errors of loops vanish, `kappa` (1/s) lets eta leak away, which changes no motion.
     """
-    moving = moving_bodies(mechanism, q, p, t, parameters, run, gamma)
+    mechanism = at.mechanism
+    moving = moving_bodies(at, p, gamma)
     moving.locally(move)
-    act(mechanism, moving, t, parameters, closed=bool(mechanism.loops))
+    act(at, moving, closed=bool(mechanism.loops))
     if mechanism.loops:
         moving.loops.locally(press(kappa))
         moving.locally(pushed)
@@ -261,44 +237,21 @@ def changing_bodies(
     return moving
 
 
-def right_hand_side(
-    mechanism: Mechanism,
-    q: Coordinates,
-    p: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-    gamma: Scalar = 0,
-    kappa: Scalar = 0,
-) -> Derivatives:
+def right_hand_side(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Scalar = 0) -> Derivatives:
     """The derivatives of q and p under the forces of the model."""
-    moving = changing_bodies(mechanism, q, p, t, parameters, run, gamma, kappa)
-    return Derivatives(coordinate_derivatives(mechanism, moving), generalized(mechanism, moving, "dp"))
+    moving = changing_bodies(at, p, gamma, kappa)
+    return Derivatives(coordinate_derivatives(at.mechanism, moving), generalized(at.mechanism, moving, "dp"))
 
 
-def momenta(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> tuple[Scalar, ...]:
+def momenta(at: Evaluation, u: Coordinates) -> tuple[Scalar, ...]:
     """p at given velocities, prescribed joints and the ground moving too."""
-    moving = records(mechanism, q, u, t=t, parameters=parameters, run=run)
-    return momenta_along(mechanism, moving)
+    moving = records(at, u)
+    return momenta_along(at.mechanism, moving)
 
 
-def closed_momenta(
-    mechanism: Mechanism,
-    q: Coordinates,
-    p: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> tuple[Scalar, ...]:
+def closed_momenta(at: Evaluation, p: Coordinates) -> tuple[Scalar, ...]:
     """p from p*: the same motion, with no impulse eta left over."""
-    return momenta_along(mechanism, moving_bodies(mechanism, q, p, t, parameters, run))
+    return momenta_along(at.mechanism, moving_bodies(at, p))
 
 
 def _less(a: Coordinates, b: Coordinates) -> list[Scalar]:

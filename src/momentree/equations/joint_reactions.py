@@ -12,36 +12,28 @@ from __future__ import annotations
 
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
-from momentree.equations.forces import Names, generalized
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import generalized
 from momentree.equations.loops.constraints import forces_of_loops, recorded_loops
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import Force, Rotation, Scalar, Vector
-from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.spatial import Force, Rotation, Vector
+from momentree.structure.mechanism import TreeBody
 
 
-def joint_reactions(
-    mechanism: Mechanism, q: Coordinates, u: Coordinates, t: Scalar = 0.0, parameters: Names | None = None
-) -> dict[str, Force]:
+def joint_reactions(at: Evaluation, u: Coordinates) -> dict[str, Force]:
     """By joint, while the mechanism moves freely under the forces of the model.
 
     Where rows of loops are redundant the laws of motion leave some of it open: lambda of each loop is the shortest.
     """
-    moving = reacting_bodies(mechanism, q, u, [0] * mechanism.nv, t, parameters)
-    return reactions_of(mechanism, moving, q, u, generalized(mechanism, moving, "du"), t, parameters)
+    moving = reacting_bodies(at, u, [0] * at.mechanism.nv)
+    return reactions_of(at, moving, u, generalized(at.mechanism, moving, "du"))
 
 
-def reactions_of(
-    mechanism: Mechanism,
-    reacting: Records,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-) -> dict[str, Force]:
+def reactions_of(at: Evaluation, reacting: Records, u: Coordinates, du: Coordinates) -> dict[str, Force]:
     """By joint, while the velocities change with du and loops act on their bodies as their records say."""
-    carried = carried_forces(mechanism, q, u, du, t, parameters, forces_of_loops(mechanism, reacting))
+    mechanism = at.mechanism
+    carried = carried_forces(at, u, du, forces_of_loops(mechanism, reacting))
     found = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
     for number, (loop, record) in enumerate(recorded_loops(mechanism, reacting), 1):
         if loop.joint is not None:

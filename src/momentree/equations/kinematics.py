@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.loops.constraints import carry_offset, face, with_loops
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates, Prescribed
 from momentree.model.joint_types import Free
-from momentree.model.values import TIME
 from momentree.spatial import REST, ZERO, ChainTransform, Motion, Scalar, Transform, Vector
 from momentree.structure.mechanism import Attached, Laws, Mechanism
 
@@ -65,39 +65,33 @@ def moved_coordinates(mechanism: Mechanism, moving: Records) -> list[Scalar]:
 
 
 def records(
-    mechanism: Mechanism,
-    q: Coordinates,
+    at: Evaluation,
     u: Coordinates | None = None,
     du: Coordinates | None = None,
-    t: Scalar = 0.0,
-    parameters: Mapping[Reference, Scalar] | None = None,
     weighed: bool = False,
-    run: Runner = Records,
     closed: bool = False,
 ) -> Records:
     """One record for the ground and each body: placed (`X_0`), moving (`v`) if u is given, accelerating if du is.
 
-    | argument   | shape      | meaning                                                                    |
-    |------------|------------|----------------------------------------------------------------------------|
-    | q, u, du   | nq, nv, nv | coordinates of the tree, velocities, and their derivatives (NOTATION.md)         |
-    | t          |            | time (s), for prescribed joints and a moving ground                        |
-    | parameters |            | values of the free parameters in motion laws                               |
-    | weighed    |            | accelerations as felt: less gravity, as if the ground were hurled upwards  |
-    | run        |            | who runs the steps (sweeps.py)                                             |
-    | closed     |            | with nodes where loops close, and the loops faced (loops.py)               |
+    | argument | shape  | meaning                                                                    |
+    |----------|--------|----------------------------------------------------------------------------|
+    | u, du    | nv, nv | velocities and their derivatives (NOTATION.md)                             |
+    | weighed  |        | accelerations as felt: less gravity, as if the ground were hurled upwards  |
+    | closed   |        | with nodes where loops close, and the loops faced (loops/)                 |
     """
-    now = {TIME: t, **(parameters or {})}
+    mechanism = at.mechanism
+    now = at.names
     bodies = [_ground(mechanism, now, weighed)]
     for body in mechanism.bodies:
         if body.laws is None:
-            given = {"q": q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
+            given = {"q": at.q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
             moves = {name: tuple(entries) for name, entries in given.items() if entries is not None}
         else:
             moves = body.joint.type.prescribed(*_at(body.laws, now))._asdict()
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint_type": body.joint_type}
         bodies.append(Record(**fixed, inertia=body.inertia, **moves))
     still = mechanism.ground is None and not weighed
-    found = with_loops(mechanism, bodies, run, still) if closed else run(bodies)
+    found = with_loops(mechanism, bodies, at.run, still) if closed else at.run(bodies)
     found.outward(place)
     if closed:
         found.outward(carry_offset)

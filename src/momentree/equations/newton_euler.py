@@ -12,11 +12,11 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 from __future__ import annotations
 
 from momentree.equations.aggregative import gather
-from momentree.equations.forces import Names, generalized, loaded
-from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import generalized, loaded
+from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
-from momentree.structure.mechanism import Mechanism
 
 
 class Spin:
@@ -82,17 +82,9 @@ def weigh(body: Record) -> Fields:
     return {"Z": Force(f, body.U.moment(M.pseudo) + M.h.cross(body.a)) - body.applied}
 
 
-def inverse_dynamics(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    run: Runner = Records,
-) -> tuple[Scalar, ...]:
+def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du."""
-    moving = loaded(mechanism, q, u, du, t, parameters, run)
+    moving = loaded(at, u, du)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
@@ -100,4 +92,4 @@ def inverse_dynamics(
     moving.outward(accelerate)
     moving.locally(weigh)
     moving.inward(gather)
-    return generalized(mechanism, moving, "b")
+    return generalized(at.mechanism, moving, "b")

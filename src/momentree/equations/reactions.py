@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from momentree.equations.aggregative import second_form
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.factors import factors
 from momentree.equations.kinematics import frame_jacobian, records
 from momentree.equations.sweeps import Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Motion, Scalar
 from momentree.spatial.symmetric import solve
-from momentree.structure.mechanism import Attached, Mechanism
+from momentree.structure.mechanism import Attached
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,12 @@ class Held:
 
 
 def held_frame(
-    mechanism: Mechanism,
-    q: Coordinates,
+    at: Evaluation,
     u: Coordinates,
     tau: Sequence[Scalar],
     frame: Attached,
     axes: Sequence[Force],
     accelerations: Sequence[Scalar] | None = None,
-    t: Scalar = 0.0,
 ) -> Held:
     """Forward dynamics with a frame held along axes fixed in inertial space.
 
@@ -43,12 +42,12 @@ def held_frame(
     u' = 0, a the prescribed accelerations along them (zero by default); R = (S_R' A^-1 S_R)^-1 (a - gamma - S_R' A^-1
     (tau - d)). The axes are forces at the frame's origin in inertial axes, and must be independent.
     """
-    moving = records(mechanism, q, u, [0] * mechanism.nv, t)
-    columns = frame_jacobian(mechanism, moving, frame)
+    moving = records(at, u, [0] * at.mechanism.nv)
+    columns = frame_jacobian(at.mechanism, moving, frame)
     S_R = [[column @ axis for column in columns] for axis in axes]
     gamma = [_acceleration(moving, frame) @ axis for axis in axes]
-    d = second_form(mechanism, q, u, t).b
-    A = factors(mechanism, q, t)
+    d = second_form(at, u).b
+    A = factors(at)
     free = A.solve([a - b for a, b in zip(tau, d, strict=True)])
     responses = [A.solve(column) for column in S_R]
     wanted = accelerations or [0] * len(axes)

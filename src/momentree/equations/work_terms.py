@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.contact import elastic_force, press
+from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.forces import (
-    Names,
     elastic_tension,
     point_force,
     related,
@@ -68,22 +68,14 @@ def movers(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     return (*joints, *([("motion of the ground", "ground")] if mechanism.ground else []))
 
 
-def motion_powers(
-    mechanism: Mechanism,
-    q: Coordinates,
-    u: Coordinates,
-    du: Coordinates,
-    t: Scalar = 0.0,
-    parameters: Names | None = None,
-    reactions: Sequence[Force] = (),
-) -> list[Scalar]:
+def motion_powers(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> list[Scalar]:
     """The power (W) of each of the `movers` while the velocities change with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
 
     `reactions` are what loops do to the ground and to each body, at its own frame.
     """
-    moving = carried_forces(mechanism, q, u, du, t, parameters, reactions)
-    found = [_along(moving[body.number].b, moving[body.number].u) for body in mechanism.bodies if body.laws]
-    if mechanism.ground:
+    moving = carried_forces(at, u, du, reactions)
+    found = [_along(moving[body.number].b, moving[body.number].u) for body in at.mechanism.bodies if body.laws]
+    if at.mechanism.ground:
         carried = -moving[0].applied
         for record in moving[1:]:
             carried = carried if record.parent else carried + record.X.force_to_parent(record.Z)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from momentree.compile.trace.right_hand_sides import traced_code
 from momentree.equations import hamiltonian
-from momentree.equations.forces import Names, generalized
+from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.forces import generalized
 from momentree.equations.formulations import Formulation
 from momentree.equations.sweeps import Runner
 from momentree.integrate.explicit import Group, Measure
@@ -37,8 +38,8 @@ def measure_of(
     def velocities(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         still, q, p = at_rest(told), y[: told.nq], y[told.nq : told.nq + told.nv]
         if not formulation.momenta:
-            return list(formulation.closed(still, q, p, t, parameters, run))
-        return list(generalized(still, hamiltonian.moving_bodies(still, q, p, t, parameters, run), "u"))
+            return list(formulation.closed(Evaluation(still, q, t, parameters, run), p))
+        return list(generalized(still, hamiltonian.moving_bodies(Evaluation(still, q, t, parameters, run), p), "u"))
 
     groups = tuple(group for body in mechanism.bodies if not body.laws for group in _groups(body))
     return Measure(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)

@@ -11,6 +11,7 @@ import numpy as np
 from momentree.assembly.samples import Samples
 from momentree.compile.execute.kernel import kept
 from momentree.compile.trace.right_hand_sides import accounts_of, closing_kernel, holding_kernel, velocity_kernel
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import AnyStepper, error_floor, new_stepper
@@ -103,9 +104,9 @@ class Phase:
         turns = [at[place] for place in self._turning]
         self._refuse_turns(np.array([t]), np.round(np.array([turns]) / (2 * np.pi)))
         if self._formulation.anew:
-            at, velocities = self._formulation.anew.entered(self.mechanism, self.told, at, velocities, t)
+            at, velocities = self._formulation.anew.entered(Evaluation(self.mechanism, at, t), self.told, velocities)
         if self._formulation.momenta:
-            velocities = self._formulation.momenta(self.told, at, velocities, t)
+            velocities = self._formulation.momenta(Evaluation(self.told, at, t), velocities)
         y = np.concatenate([at, velocities, np.zeros(len(self.accounts)), turns])
         tolerances = self._settings.tolerances
         return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
@@ -135,7 +136,7 @@ class Phase:
         """Coordinates and velocities of the tree, angles with the turns that were counted."""
         assert self._formulation.anew is not None
         with np.errstate(all="ignore"):
-            found = self._formulation.anew.left(self.mechanism, self.told, [*q.T], [*u.T], t)
+            found = self._formulation.anew.left(Evaluation(self.told, [*q.T], t), self.mechanism, [*u.T])
         at, velocities = (
             np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in found
         )

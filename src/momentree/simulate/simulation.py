@@ -19,6 +19,7 @@ from momentree.assembly.unreachable import beyond_reach
 from momentree.compile.execute.arrays import coordinates, scalars
 from momentree.compile.trace.right_hand_sides import accounts_of
 from momentree.equations.articulated import forward_dynamics
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import laws_of, names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
@@ -338,7 +339,7 @@ class Simulation:
         The blow acts along the locked velocities alone, so the momenta along all others stay as they are.
         """
         old, q = self._phase, block.q[-1].copy()
-        p = np.array(momenta(old.mechanism, q[old.q].tolist(), block.v[-1][old.v].tolist(), t), dtype=float)
+        p = np.array(momenta(Evaluation(old.mechanism, q[old.q].tolist(), t), block.v[-1][old.v].tolist()), dtype=float)
         bodies = [self.system.mechanism.bodies[event.latch - 1] for event in events]
         p = p[~np.isin(old.v, [i for body in bodies for i in range(body.v.start, body.v.stop)])]
         for body, event in zip(bodies, events, strict=True):
@@ -490,7 +491,7 @@ def _check_limits(name: str, joint: JointType, columns: Array) -> None:
 def broken_laws(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:
     """Laws of motion, torque and force that have no finite value a little ahead, as the user knows them."""
     if ahead:
-        a = np.array(forward_dynamics(mechanism, q.tolist(), v.tolist(), [0.0] * len(v), t), dtype=float)
+        a = np.array(forward_dynamics(Evaluation(mechanism, q.tolist(), t), v.tolist(), [0.0] * len(v)), dtype=float)
         q, v = integrate(mechanism, q, ahead * v), v + ahead * a
     values = _law_values(mechanism, q, v, t + ahead)
     return [f"{what} has no finite value" for what, value in values.items() if not math.isfinite(value)]
@@ -530,7 +531,8 @@ def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str,
             found[f"{what}, {each[0]}, or a derivative of it"] = max(values, key=_size)
     if not all(map(math.isfinite, found.values())):
         return found  # then nothing else has a value
-    names = names_of(mechanism, records(mechanism, q.tolist(), v.tolist(), t=t), t)
+    at = Evaluation(mechanism, q.tolist(), t)
+    names = names_of(at, records(at, v.tolist()))
     return found | {f"{what}, {law},": _value(law, names) for what, law in laws_of(mechanism)}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import ModelError, MomentreeError, suggestion
 from momentree.files.atomic_write import write_file
 from momentree.model import Model
@@ -189,7 +190,7 @@ def by_energy(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the theorem of kinetic energy, projected (Rusanov 2014)."""
     from momentree.equations.energy import energy_form
 
-    form = energy_form(s.mechanism, s.q, s.u, [sp.Integer(0)] * len(s.u), s.t)
+    form = energy_form(Evaluation(s.mechanism, s.q, s.t), s.u, [sp.Integer(0)] * len(s.u))
     return [*form.A, form.T, form.Q]
 
 
@@ -197,8 +198,9 @@ def by_aggregation(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the aggregative forms (Belkov and Konoplev 1997)."""
     from momentree.equations.aggregative import first_form, mass_matrix, second_form
 
-    b, d = (form(s.mechanism, s.q, s.u, s.t).b for form in (first_form, second_form))
-    return [*mass_matrix(s.mechanism, s.q, s.t), b, [x - y for x, y in zip(b, d, strict=True)]]
+    at = Evaluation(s.mechanism, s.q, s.t)
+    b, d = (form(at, s.u).b for form in (first_form, second_form))
+    return [*mass_matrix(at), b, [x - y for x, y in zip(b, d, strict=True)]]
 
 
 FORMALISMS: dict[str, Callable[[Symbolic], list[Sequence[Any]]]] = {

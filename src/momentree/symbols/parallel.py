@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.spatial import Vector
 from momentree.structure.mechanism import Mechanism, TreeBody
@@ -40,7 +41,7 @@ def carriers(mechanism: Mechanism, s: Symbolic) -> dict[sp.Symbol, Turn]:
 def _axes(mechanism: Mechanism) -> Iterator[tuple[TreeBody, list[Direction]]]:
     """Each body, and the axes that its joint turns it about, in inertial space; zero for a slide."""
     random = np.random.default_rng(1)
-    placed = [records(mechanism, random.uniform(0.3, 1.3, mechanism.nq).tolist(), t=0.7) for _ in range(2)]
+    placed = [records(Evaluation(mechanism, random.uniform(0.3, 1.3, mechanism.nq).tolist(), 0.7)) for _ in range(2)]
     for body in mechanism.bodies:
         joint = body.joint.type
         if body.laws or len(joint.coordinates) != len(joint.velocities):

@@ -8,6 +8,7 @@ import pytest
 import momentree as mt
 from mechanisms import MOVING, bennett, bennett_off, closed_state, four_bar, joint_pair, random_loops, slider_crank
 from momentree.assembly.configuration import Configuration
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.errors import MomentreeError
 
@@ -230,7 +231,7 @@ def assert_free_reactions(system, state):
     """Actuation without torques, of the motion that the mechanism makes by itself, against what passes then."""
     vdot = system.forward_dynamics(state.q, state.v)
     found = system.actuation(state.q, state.v, vdot, joints=[])
-    free = joint_reactions(system.mechanism, state.q.tolist(), state.v.tolist())
+    free = joint_reactions(Evaluation(system.mechanism, state.q.tolist()), state.v.tolist())
     size = max(np.abs([*wrench]).max() for wrench in free.values())
     for joint, wrench in free.items():
         np.testing.assert_allclose(found.reactions[joint], [*wrench], rtol=0, atol=1e-9 * size)

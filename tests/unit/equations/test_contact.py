@@ -16,6 +16,7 @@ from momentree.assembly.assemble import integrate
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
 from momentree.equations.contact import contact_forces, elastic_energy, elastic_force, meet, normal_force, press
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 
 SHAPES = {
@@ -74,7 +75,7 @@ def test_the_linear_law_in_numbers_of_a_walker():
         (3e-3, 0.2, 0.02, 0.2, 0.2),  # leaves faster than the spring pushes: no adhesion
         (-1e-3, -0.05, 0.02, 0.2, 0.2),
     ]:
-        moving = records(mechanism, [0.7, 1.5 - pen, angle], [v_y, v_z, turning])
+        moving = records(Evaluation(mechanism, [0.7, 1.5 - pen, angle]), [v_y, v_z, turning])
         N = max(0.0, 4e4 * pen - 1500 * v_z * min(1.0, pen / 1e-3)) if pen > 0 else 0.0
         found = press(mechanism.contacts[0], moving)
         assert found.meeting.depth == pytest.approx(pen, rel=1e-9)
@@ -119,7 +120,7 @@ def test_friction_opposes_the_sliding_and_is_smooth_at_rest(x, y):
     m.joint("block", mt.Free(), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
     m.contact("block", stiffness=100.0, friction=0.4, slip=0.02)
     mechanism = m.build().mechanism
-    found = press(mechanism.contacts[0], records(mechanism, [0, 0, -0.5, 0, 0, 0, 1], [x, y, 0, 0, 0, 0]))
+    found = press(mechanism.contacts[0], records(Evaluation(mechanism, [0, 0, -0.5, 0, 0, 0, 1]), [x, y, 0, 0, 0, 0]))
     speed = math.hypot(x, y)
     strength = 0.4 * 50.0 * math.tanh(speed / 0.02)
     expected = (-strength * (x / speed), -strength * (y / speed)) if speed > 1e-100 else (0, 0)
@@ -138,7 +139,7 @@ def test_depth_of_every_shape_against_distances():
         touch = system.mechanism.contacts[0]
         for seed in range(4):
             q, v = state(system, seed, 1.0)
-            placed = records(system.mechanism, q, v)
+            placed = records(Evaluation(system.mechanism, q), v)
             X, A = (placed[end.body].X_0 @ end.placement for end in (touch.frame, touch.against))
             centre = np.array([*X.offset]) - np.array([*A.offset])
             axes = np.array([[*row] for row in A.rotation.rows]).T  # of `against`, as rows
@@ -165,9 +166,11 @@ def test_the_approach_is_the_rate_of_the_depth(shape):
     m = system.mechanism
     for seed in range(5):
         q, v = state(system, seed)
-        ahead, behind = (meet(m.contacts[0], records(m, integrate(m, q, h * v))).depth for h in (1e-6, -1e-6))
+        ahead, behind = (
+            meet(m.contacts[0], records(Evaluation(m, integrate(m, q, h * v)))).depth for h in (1e-6, -1e-6)
+        )
         rate = (ahead - behind) / 2e-6
-        assert press(m.contacts[0], records(m, q, v)).approach == pytest.approx(rate, abs=1e-7)
+        assert press(m.contacts[0], records(Evaluation(m, q), v)).approach == pytest.approx(rate, abs=1e-7)
 
 
 def test_what_has_no_direction_gives_numbers():
@@ -177,9 +180,9 @@ def test_what_has_no_direction_gives_numbers():
     m.contact("disc", radius=0.3, disc="z", stiffness=100.0, friction=0.5)
     m.contact("disc", radius=0.3, ball=0.2, stiffness=100.0, friction=0.5)
     mechanism = m.build().mechanism
-    moving = records(mechanism, [0, 0, -0.1, 0, 0, 0, 1], np.zeros(6))
+    moving = records(Evaluation(mechanism, [0, 0, -0.1, 0, 0, 0, 1]), np.zeros(6))
     assert math.isclose(press(mechanism.contacts[0], moving).N, 10.0)
-    moving = records(mechanism, [0, 0, 0, 0, 0, 0, 1], np.zeros(6))
+    moving = records(Evaluation(mechanism, [0, 0, 0, 0, 0, 0, 1]), np.zeros(6))
     for touch in mechanism.contacts:
         assert np.isfinite([*contact_forces(touch, moving)[0]]).all()
 
@@ -193,7 +196,7 @@ def test_action_is_reaction(shape, law):
     system = two_bodies(**shape, **law)
     for seed in range(5):
         q, v = state(system, seed)
-        moving = records(system.mechanism, q, v)
+        moving = records(Evaluation(system.mechanism, q), v)
         first, second = contact_forces(system.mechanism.contacts[0], moving)
         ends = [moving[i].X_0.force_to_parent(f) for i, f in ((1, first), (2, second))]
         scale = np.abs([*ends[0]]).max()
@@ -230,7 +233,9 @@ def test_it_does_not_matter_who_sees_it(shape):
     for i in (0, 7):
         moved[i : i + 3] = turn.apply(q[i : i + 3]) + np.array([1.0, 2.0, 3.0])
         moved[i + 3 : i + 7] = (turn * Rotation.from_quat(q[i + 3 : i + 7])).as_quat()
-    one, other = (records(system.mechanism, at, v) for at in (q, moved))  # velocities are in axes of the bodies
+    one, other = (
+        records(Evaluation(system.mechanism, at), v) for at in (q, moved)
+    )  # velocities are in axes of the bodies
     for a, b in zip(*(contact_forces(system.mechanism.contacts[0], seen) for seen in (one, other)), strict=True):
         np.testing.assert_allclose([*a], [*b], rtol=1e-10, atol=1e-9)
 
@@ -245,7 +250,9 @@ def test_machine_code_and_batches_are_what_floats_are(shape, law):
     mechanism = system.mechanism
 
     def forces(q, v):
-        return [x for force in contact_forces(mechanism.contacts[0], records(mechanism, q, v)) for x in force]
+        return [
+            x for force in contact_forces(mechanism.contacts[0], records(Evaluation(mechanism, q), v)) for x in force
+        ]
 
     tape = Tape()
     names = {"q": tuple(f"q{i}" for i in range(system.nq)), "v": tuple(f"v{i}" for i in range(system.nv))}

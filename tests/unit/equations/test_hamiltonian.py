@@ -11,6 +11,7 @@ from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.assembly.assemble import integrate
 from momentree.equations.articulated import accelerating_bodies, forward_dynamics
 from momentree.equations.balance import energy
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import momenta, moving_bodies, right_hand_side
 from momentree.equations.kinematics import records
@@ -24,7 +25,7 @@ on_random_trees = pytest.mark.parametrize("seed", SEEDS)
 
 
 def rates_from(mechanism, q, p, t=0.0):
-    return np.array(generalized(mechanism, moving_bodies(mechanism, q, p, t), "u"), dtype=float)
+    return np.array(generalized(mechanism, moving_bodies(Evaluation(mechanism, q, t), p), "u"), dtype=float)
 
 
 def slope(f, h=1e-4):
@@ -52,8 +53,8 @@ def lively(seed):
 @on_random_trees
 def test_momenta_are_the_mass_matrix_times_rates_and_what_prescribed_motions_give(seed):
     system, q, u, _, t = loaded(seed)
-    given = np.array(momenta(system.mechanism, q, np.zeros(system.nv), t))
-    near(momenta(system.mechanism, q, u, t), system.mass_matrix(q, t) @ u + given)
+    given = np.array(momenta(Evaluation(system.mechanism, q, t), np.zeros(system.nv)))
+    near(momenta(Evaluation(system.mechanism, q, t), u), system.mass_matrix(q, t) @ u + given)
     assert np.abs(given).max() > 0.1
 
 
@@ -62,23 +63,27 @@ def test_nothing_prescribed_gives_no_momenta_of_its_own(seed):
     random = np.random.default_rng(seed)
     system = random_tree(random, list(EVERY_JOINT)).build()
     q, u = random_configuration(random, system), random.standard_normal(system.nv)
-    near(momenta(system.mechanism, q, u), system.mass_matrix(q) @ u)
+    near(momenta(Evaluation(system.mechanism, q), u), system.mass_matrix(q) @ u)
 
 
 @on_random_trees
 def test_momenta_are_the_derivatives_of_kinetic_energy_by_the_rates(seed):
     # it is a polynomial of second order in them, so that differences over any length are exact
     system, q, u, _, t = loaded(seed)
-    kinetic = [[energy(system.mechanism, q, u + h * e, t).kinetic for e in np.eye(system.nv)] for h in (1, -1)]
-    near(momenta(system.mechanism, q, u, t), np.subtract(*kinetic) / 2)
+    kinetic = [
+        [energy(Evaluation(system.mechanism, q, t), u + h * e).kinetic for e in np.eye(system.nv)] for h in (1, -1)
+    ]
+    near(momenta(Evaluation(system.mechanism, q, t), u), np.subtract(*kinetic) / 2)
 
 
 @on_random_trees
 def test_rates_from_momenta_undo_momenta_from_rates(seed):
     system, q, u, _, t = loaded(seed)
-    p = momenta(system.mechanism, q, u, t)
+    p = momenta(Evaluation(system.mechanism, q, t), u)
     near(rates_from(system.mechanism, q, p, t), u, 1e-11)
-    near(momenta(system.mechanism, q, rates_from(system.mechanism, q, u, t), t), u, 1e-11)  # any numbers are momenta
+    near(
+        momenta(Evaluation(system.mechanism, q, t), rates_from(system.mechanism, q, u, t)), u, 1e-11
+    )  # any numbers are momenta
 
 
 @on_random_trees
@@ -86,8 +91,8 @@ def test_bodies_move_by_the_momenta_as_they_do_by_the_rates(seed):
     # v of (1), and mu of (5): the momentum of a body and of all that it carries
     system, q, u, _, t = loaded(seed)
     mechanism = system.mechanism
-    moving = moving_bodies(mechanism, q, momenta(mechanism, q, u, t), t)
-    by_velocities = records(mechanism, q, u, t=t)
+    moving = moving_bodies(Evaluation(mechanism, q, t), momenta(Evaluation(mechanism, q, t), u))
+    by_velocities = records(Evaluation(mechanism, q, t), u)
     mu = [body.inertia @ body.v for body in by_velocities[1:]]
     for body in reversed(mechanism.bodies):
         if body.parent:
@@ -103,8 +108,8 @@ def test_bodies_move_by_the_momenta_as_they_do_by_the_rates(seed):
 def test_articulated_inertias_are_those_of_forward_dynamics(seed):
     # M*, W = M* A and D = (A' M* A)^-1 are quantities of the configuration alone
     system, q, u, p, t = loaded(seed)
-    ours = moving_bodies(system.mechanism, q, p, t)
-    theirs = accelerating_bodies(system.mechanism, q, u, np.zeros(system.nv), t)
+    ours = moving_bodies(Evaluation(system.mechanism, q, t), p)
+    theirs = accelerating_bodies(Evaluation(system.mechanism, q, t), u, np.zeros(system.nv))
     for body in system.mechanism.bodies:
         a, b = ours[body.number], theirs[body.number]
         near(columns(a.M_star), columns(b.M_star))
@@ -126,35 +131,39 @@ def columns(M):
 def test_momenta_change_as_they_do_along_the_motion(seed):
     system, q, u, _, t = loaded(seed)
     m = system.mechanism
-    a = np.array(forward_dynamics(m, q, u, np.zeros(system.nv), t))
+    a = np.array(forward_dynamics(Evaluation(m, q, t), u, np.zeros(system.nv)))
 
     def later(h):
-        return momenta(m, integrate(m, q, h * u + h * h / 2 * a), u + h * a, t + h)
+        return momenta(Evaluation(m, integrate(m, q, h * u + h * h / 2 * a), t + h), u + h * a)
 
-    near(right_hand_side(m, q, momenta(m, q, u, t), t).p, slope(later), 1e-8)
+    near(right_hand_side(Evaluation(m, q, t), momenta(Evaluation(m, q, t), u)).p, slope(later), 1e-8)
 
 
 @on_random_trees
 def test_coordinates_change_as_the_joints_say(seed):
     system, q, u, _, t = loaded(seed)
     m = system.mechanism
-    near(right_hand_side(m, q, momenta(m, q, u, t), t).q, slope(lambda h: integrate(m, q, h * u)), 1e-9)
+    near(
+        right_hand_side(Evaluation(m, q, t), momenta(Evaluation(m, q, t), u)).q,
+        slope(lambda h: integrate(m, q, h * u)),
+        1e-9,
+    )
 
 
 @on_random_trees
 def test_hamiltons_equations(seed):
     # H = p u - T + V, also where joints and the ground have prescribed motions: q' = dH/dp, p' = -dH/dq
     m, q, u, t = lively(seed)
-    p = np.array(momenta(m, q, u, t))
+    p = np.array(momenta(Evaluation(m, q, t), u))
 
     def H(q, p):
         u = rates_from(m, q, p, t)
-        found = energy(m, q, u, t)
+        found = energy(Evaluation(m, q, t), u)
         return p @ u - found.kinetic + found.potential
 
     along = np.eye(len(p))
-    near(right_hand_side(m, q, p, t).q, [slope(lambda h, e=e: H(q, p + h * e)) for e in along], 1e-8)
-    near(right_hand_side(m, q, p, t).p, [-slope(lambda h, e=e: H(q + h * e, p)) for e in along], 1e-8)
+    near(right_hand_side(Evaluation(m, q, t), p).q, [slope(lambda h, e=e: H(q, p + h * e)) for e in along], 1e-8)
+    near(right_hand_side(Evaluation(m, q, t), p).p, [-slope(lambda h, e=e: H(q + h * e, p)) for e in along], 1e-8)
 
 
 @on_random_trees
@@ -164,14 +173,14 @@ def test_the_hamiltonian_is_the_energy_where_nothing_is_prescribed(seed):
     m.spring(m.bodies[2].at((0.1, 0, 0)), m.bodies[5].at((0, 0.2, 0)), 20.0, rest=0.1)
     system = m.build()
     q, u = random_configuration(random, system), random.standard_normal(system.nv)
-    p, found = np.array(momenta(system.mechanism, q, u)), energy(system.mechanism, q, u)
+    p, found = np.array(momenta(Evaluation(system.mechanism, q), u)), energy(Evaluation(system.mechanism, q), u)
     near(p @ u - found.kinetic + found.potential, found.total)
     # and so it is kept: H' = dT/dt + dV/dt = 0 along the motion
-    a = np.array(forward_dynamics(system.mechanism, q, u, np.zeros(system.nv)))
+    a = np.array(forward_dynamics(Evaluation(system.mechanism, q), u, np.zeros(system.nv)))
 
     def later(h):
         moved = integrate(system.mechanism, q, h * u + h * h / 2 * a)
-        return energy(system.mechanism, moved, u + h * a).total
+        return energy(Evaluation(system.mechanism, moved), u + h * a).total
 
     assert abs(slope(later)) < 1e-8 * abs(found.total)
 
@@ -184,5 +193,5 @@ def test_a_body_alone_is_eulers_equations():
     q = integrate(mechanism, [0, 0, 0, 0, 0, 0, 1], [0.1, 0.2, 0.3, -0.4, 0.5, 0.6])
     v, w = np.array([0.3, -0.2, 0.1]), np.array([0.6, 0.1, 1.0])
     p = np.concatenate([2 * v, (1, 2, 3) * w])
-    near(momenta(mechanism, q, [*v, *w]), p)
-    near(right_hand_side(mechanism, q, p).p, [*np.cross(2 * v, w), *np.cross((1, 2, 3) * w, w)])
+    near(momenta(Evaluation(mechanism, q), [*v, *w]), p)
+    near(right_hand_side(Evaluation(mechanism, q), p).p, [*np.cross(2 * v, w), *np.cross((1, 2, 3) * w, w)])

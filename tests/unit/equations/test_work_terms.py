@@ -7,6 +7,7 @@ import math
 import pytest
 
 import momentree as mt
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
 from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
@@ -14,8 +15,8 @@ from momentree.equations.work_terms import motion_powers, movers, powers, work_t
 
 def account(system, q, v, t=0.0):
     m = system.mechanism
-    moving = records(m, q, v, t=t)
-    found = powers(m, moving, names_of(m, moving, t))
+    moving = records(Evaluation(m, q, t), v)
+    found = powers(m, moving, names_of(Evaluation(m, q, t), moving))
     return dict(zip(work_terms(m), found, strict=True))
 
 
@@ -93,7 +94,7 @@ def test_a_prescribed_slider_and_a_ground_that_moves_lift_a_weight():
     mechanism = m.build().mechanism
     assert movers(mechanism) == (("motion of lift", "motion"), ("motion of the ground", "ground"))
     # the force is m (g + 2), the joint moves with 2 t and the ground with 3
-    assert motion_powers(mechanism, [], [], [], 1.5) == pytest.approx([24.0 * 3.0, 24.0 * 3.0])
+    assert motion_powers(Evaluation(mechanism, [], 1.5), [], []) == pytest.approx([24.0 * 3.0, 24.0 * 3.0])
     assert work_terms(mechanism) == ()
 
 
@@ -104,7 +105,7 @@ def test_a_ground_that_moves_stretches_what_hangs_on_it():
     m.force(m.ground, (7.0, 0, 0))
     system = m.build()
     a = system.forward_dynamics([0.5], [0.0])
-    (ground,) = motion_powers(system.mechanism, [0.5], [0.0], a)
+    (ground,) = motion_powers(Evaluation(system.mechanism, [0.5]), [0.0], a)
     # whoever moves the ground holds it against the spring, which draws it along x with 100 N, and against the push
     assert ground == pytest.approx((-100.0 - 7.0) * 2.0)
     assert account(system, [0.5], [0.0]) == {("force 1 on ground", "force"): pytest.approx(14.0)}

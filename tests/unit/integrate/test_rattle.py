@@ -9,6 +9,7 @@ import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row
 from momentree.assembly.configuration import Configuration
 from momentree.compile.trace.right_hand_sides import accounts_of
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.errors import MomentreeError
 from momentree.integrate.explicit import Status
@@ -79,7 +80,7 @@ def started(name):
 
 
 def state_of(system, start):
-    p = momenta(system._numeric, start.q.tolist(), start.v.tolist(), start.t)
+    p = momenta(Evaluation(system._numeric, start.q.tolist(), start.t), start.v.tolist())
     return np.array([*start.q, *p], dtype=float)
 
 

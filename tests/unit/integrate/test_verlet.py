@@ -10,6 +10,7 @@ import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.assembly.assemble import integrate
 from momentree.compile.trace.right_hand_sides import accounts_of, velocity_kernel
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta, right_hand_side
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import within
@@ -30,7 +31,7 @@ def tree(kinds, seed=3, **more):
 def state(system, random, t=0.0):
     """A random state y = (q, p)."""
     q = random_configuration(random, system)
-    p = momenta(system._numeric, q.tolist(), random.standard_normal(system.nv).tolist(), t)
+    p = momenta(Evaluation(system._numeric, q.tolist(), t), random.standard_normal(system.nv).tolist())
     return np.array([*q, *p], dtype=float)
 
 
@@ -77,7 +78,7 @@ def exact(system, y, t_end):
     nq = system.nq
 
     def f(t, y):
-        found = right_hand_side(system._numeric, y[:nq].tolist(), y[nq:].tolist(), t)
+        found = right_hand_side(Evaluation(system._numeric, y[:nq].tolist(), t), y[nq:].tolist())
         return [float(x) for part in found for x in part]
 
     return solve_ivp(f, (0, t_end), y, method="DOP853", rtol=3e-14, atol=1e-14).y[:, -1]

@@ -7,6 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 
 
@@ -139,7 +140,7 @@ def test_the_inertia_in_the_joint_frame_has_the_same_kinetic_energy():
     m = random_tree(random, ["Revolute", "Free", "Spherical"])
     system = m.build()
     q, u = random_configuration(random, system), random.standard_normal(system.nv)
-    moving = records(system.mechanism, q, u)
+    moving = records(Evaluation(system.mechanism, q), u)
     for body in system.mechanism.bodies:
         v = moving[body.number].v
         joint_frame = v @ (body.inertia @ v)

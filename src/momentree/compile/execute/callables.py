@@ -28,6 +28,7 @@ from momentree.compile.execute.arrays import Array, check_finite, check_units, c
 from momentree.compile.execute.input_checks import rows_fit
 from momentree.compile.execute.kernel import Kernel
 from momentree.equations.aggregative import mass_matrix
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
@@ -259,7 +260,7 @@ class Quantity:
         if mechanism.free:
             instead = dict(zip(mechanism.free, found["parameters"].tolist(), strict=True))
             mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
-        diagonal = np.diag(mass_matrix(mechanism, found["q"].tolist(), float(found["t"][0])))
+        diagonal = np.diag(mass_matrix(Evaluation(mechanism, found["q"].tolist(), float(found["t"][0]))))
         return [str(name) for name, inertia in zip(mechanism.velocities, diagonal, strict=True) if not inertia > 0]
 
     def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:

@@ -24,7 +24,7 @@ from momentree.compile.emit.rolled_llvm import Rolled
 from momentree.compile.trace.tape import Tape
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
-from momentree.equations.forces import Names
+from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.sweeps import Records, Runner
 from momentree.errors import MomentreeError, suggestion
@@ -129,12 +129,12 @@ def _mass_matrix(mechanism: Mechanism, given: _Given) -> list[Scalar]:
 
 
 def _rows(mechanism: Mechanism, given: _Given) -> list[list[Scalar]]:
-    return aggregative.mass_matrix(base_parameters(mechanism), given.q, given.t, given.parameters)
+    return aggregative.mass_matrix(Evaluation(base_parameters(mechanism), given.q, given.t, given.parameters))
 
 
 def _inverse(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
-    at = given.q, given.v, given.vdot, given.t, given.parameters
-    return newton_euler.inverse_dynamics(base_parameters(mechanism), *at)
+    at = Evaluation(base_parameters(mechanism), given.q, given.t, given.parameters)
+    return newton_euler.inverse_dynamics(at, given.v, given.vdot)
 
 
 def _by_solving(mechanism: Mechanism, given: _Given) -> list[Scalar]:
@@ -144,19 +144,19 @@ def _by_solving(mechanism: Mechanism, given: _Given) -> list[Scalar]:
 
 
 def _articulated(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
-    at = given.q, given.v, given.tau, given.t, given.parameters
-    return articulated.forward_dynamics(in_joint_frames(mechanism), *at, given.run)
+    at = Evaluation(in_joint_frames(mechanism), given.q, given.t, given.parameters, given.run)
+    return articulated.forward_dynamics(at, given.v, given.tau)
 
 
 def _inverse_in_frames(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
-    at = given.q, given.v, given.vdot, given.t, given.parameters
-    return newton_euler.inverse_dynamics(in_joint_frames(mechanism), *at, given.run)
+    at = Evaluation(in_joint_frames(mechanism), given.q, given.t, given.parameters, given.run)
+    return newton_euler.inverse_dynamics(at, given.v, given.vdot)
 
 
 def _inertia_product(mechanism: Mechanism, given: _Given) -> Sequence[Scalar]:
     """A times what is given as velocities."""
-    at = given.q, given.v, given.t, given.parameters
-    return aggregative.inertia_product(in_joint_frames(mechanism), *at, given.run)
+    at = Evaluation(in_joint_frames(mechanism), given.q, given.t, given.parameters, given.run)
+    return aggregative.inertia_product(at, given.v)
 
 
 _WAYS: dict[str, tuple[Callable[[Mechanism, _Given], Sequence[Scalar]], ...]] = {

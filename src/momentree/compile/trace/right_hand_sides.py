@@ -19,7 +19,8 @@ from momentree.compile.trace.quantities import Arguments
 from momentree.compile.trace.tape import Tape
 from momentree.equations import hamiltonian
 from momentree.equations.articulated import reacting_bodies
-from momentree.equations.forces import Names, generalized, names_of
+from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.forces import generalized, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
@@ -71,7 +72,7 @@ def right_hand_side_code(
 
     def rhs(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
-        moving = formulation.bodies(told, q, p, t, parameters, run, **(held or {}))
+        moving = formulation.bodies(Evaluation(told, q, t, parameters, run), p, **(held or {}))
         found = [*coordinate_derivatives(told, moving), *generalized(told, moving, formulation.change)]
         alpha = (held or {}).get("alpha", 0)
         found += _powers(told, moving, q, t, parameters, alpha) if count else []
@@ -90,12 +91,12 @@ def _powers(
     `felt` is the mechanism whose forces move the bodies, where that is without loops.
     """
     feels = felt or told
-    found = powers(feels, moving, names_of(feels, moving, t, parameters))
+    found = powers(feels, moving, names_of(Evaluation(feels, q, t, parameters), moving))
     if len(found) < len(accounts_of(told)):
         u = generalized(told, moving, "u")
-        reacting = reacting_bodies(told, q, u, [0] * told.nv, t, parameters, alpha=alpha)
+        reacting = reacting_bodies(Evaluation(told, q, t, parameters), u, [0] * told.nv, alpha=alpha)
         du, reactions = generalized(told, reacting, "du"), forces_of_loops(told, reacting)
-        found += motion_powers(told, q, u, du, t, parameters, reactions)
+        found += motion_powers(Evaluation(told, q, t, parameters), u, du, reactions)
     return found
 
 
@@ -103,7 +104,7 @@ def closed_code(mechanism: Mechanism, formulation: Formulation, code: str | None
     """Momenta or velocities with which loops do not open, from those of a state with its loops closed."""
 
     def closed(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        return list(formulation.closed(told, y[: told.nq], y[told.nq :], t, parameters, run))
+        return list(formulation.closed(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :]))
 
     return traced_code(mechanism, closed, code)
 
@@ -112,7 +113,7 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
     """Coordinates moved to where loops close, by one step of Newton's method; behind them, closure errors before it."""
 
     def positions(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        moving = hamiltonian.closing_step(told, y[: told.nq], t, parameters, run)
+        moving = hamiltonian.closing_step(Evaluation(told, y[: told.nq], t, parameters, run))
         moved = moved_coordinates(told, moving)
         return [*moved, *(closure_error for loop in moving.loops[1:] for closure_error in loop.closure_error)]
 
@@ -123,7 +124,7 @@ def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     """Velocities from coordinates and momenta, as a function of arrays: y, t and parameters."""
 
     def velocities(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+        moving = hamiltonian.moving_bodies(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :])
         return list(generalized(told, moving, "u"))
 
     target = Target.host()
@@ -146,7 +147,7 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     """Momenta from coordinates and velocities, as a function of arrays: (q, v), t and parameters."""
 
     def found(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        return list(hamiltonian.momenta(told, y[: told.nq], y[told.nq :], t, parameters, run))
+        return list(hamiltonian.momenta(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :]))
 
     target = Target.host()
     return Kernel(_code(mechanism, found, arguments_of(mechanism), code), target.lanes(0), target)
@@ -168,7 +169,7 @@ def kernel_of_configuration(mechanism: Mechanism, formula: _OfState) -> Kernel |
 
 def drift(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """The velocities on the group, loops not closed: one for each momentum."""
-    moving = hamiltonian.moving_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
+    moving = hamiltonian.moving_bodies(Evaluation(_tree(told), y[: told.nq], t, parameters, run), y[told.nq :])
     moving.locally(move)
     return _velocities_on_group(told, moving)
 
@@ -192,7 +193,7 @@ def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = T
 def _kick(
     told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner
 ) -> tuple[list[Scalar], Records]:
-    moving = hamiltonian.changing_bodies(_tree(told), y[: told.nq], y[told.nq :], t, parameters, run)
+    moving = hamiltonian.changing_bodies(Evaluation(_tree(told), y[: told.nq], t, parameters, run), y[told.nq :])
     rhs = _velocities_on_group(told, moving)
     moving.locally(forces_on_group)
     return [*rhs, *generalized(told, moving, "F")], moving
@@ -212,12 +213,12 @@ def closure_errors(
     told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records
 ) -> list[Scalar]:
     """The closure error of each row of all loops, and zeros up to ROWS of each."""
-    return _filled(told, hamiltonian.closure_errors(told, y[: told.nq], t, parameters, run))
+    return _filled(told, hamiltonian.closure_errors(Evaluation(told, y[: told.nq], t, parameters, run)))
 
 
 def shove(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """Velocities on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
-    moving = hamiltonian.opening_step(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    moving = hamiltonian.opening_step(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :])
     rhs, opened = _velocities_on_group(told, moving), _filled(told, openings(moving))
     return [*rhs, *hamiltonian.loop_impulses(told, moving), *opened]
 
@@ -228,7 +229,7 @@ def _filled(told: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
 
 def hold(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """The impulses J' mu after which loops do not open."""
-    moving = hamiltonian.moving_bodies(told, y[: told.nq], y[told.nq :], t, parameters, run)
+    moving = hamiltonian.moving_bodies(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :])
     return list(hamiltonian.loop_impulses(told, moving))
 
 
@@ -249,13 +250,13 @@ def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None,
 
     def rhs(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
         q, p = y[: told.nq], y[told.nq : told.nq + told.nv]
-        moving = hamiltonian.changing_bodies(_tree(told), q, p, t, parameters, run)
+        moving = hamiltonian.changing_bodies(Evaluation(_tree(told), q, t, parameters, run), p)
         found, u = (
             [*coordinate_derivatives(told, moving), *generalized(told, moving, "dp")],
             generalized(told, moving, "u"),
         )
         if told.loops:
-            held = reacting_bodies(told, q, u, [0] * told.nv, t, parameters)
+            held = reacting_bodies(Evaluation(told, q, t, parameters), u, [0] * told.nv)
             for i, force in enumerate(hamiltonian.loop_impulses(told, held), told.nq):
                 found[i] = found[i] + force
         return found + (_powers(told, moving, q, t, parameters, felt=_tree(told)) if count else [])

@@ -20,6 +20,7 @@ from momentree.compile.emit.c_code import c_function, c_number, c_preamble
 from momentree.compile.trace.quantities import FEW, QUANTITIES, _articulated, _by_solving, _cost, _traced, trace
 from momentree.compile.trace.tape import Tape
 from momentree.equations import newton_euler
+from momentree.equations.evaluation import Evaluation
 from momentree.spatial.scalar import FUNCTIONS
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-ffp-contract=off"]
@@ -251,7 +252,7 @@ def test_inverse_dynamics_regroups_inertias():
     mechanism = arm().build().mechanism
     plain = Tape()
     q, v, a = ([plain.input(f"{name}{i}") for i in range(6)] for name in "qva")
-    plain.outputs(newton_euler.inverse_dynamics(mechanism, q, v, a))
+    plain.outputs(newton_euler.inverse_dynamics(Evaluation(mechanism, q), v, a))
     assert _cost(trace(mechanism, "inverse_dynamics")[0]) < 0.9 * _cost(plain)
 
 

@@ -16,6 +16,7 @@ from momentree.compile.execute.kernel import WIDTHS
 from momentree.compile.execute.machine_code import WORKING_SET, Target
 from momentree.compile.trace.tape import Tape
 from momentree.equations import articulated
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError
 from momentree.spatial import scalar
 
@@ -116,11 +117,17 @@ def dynamics(request):
     random, system = np.random.default_rng(9), SYSTEMS[request.param]().build()
     mechanism, tape = system.mechanism, Tape()
     arrays = [(x, [f"{x}{i}" for i in range(n)]) for x, n in (("q", system.nq), ("u", system.nv), ("tau", system.nv))]
-    tape.outputs(articulated.forward_dynamics(mechanism, *(list(tape.inputs(*names)) for _, names in arrays)))
+    q, u, tau = (list(tape.inputs(*names)) for _, names in arrays)
+    tape.outputs(articulated.forward_dynamics(Evaluation(mechanism, q), u, tau))
     q = np.array([random_configuration(random, system) for _ in range(64)])
     given = [q, random.uniform(-1, 1, (64, system.nv)), random.uniform(-1, 1, (64, system.nv))]
     rows = zip(*(array.tolist() for array in given), strict=True)
-    return tape, arrays, given, np.array([articulated.forward_dynamics(mechanism, *row) for row in rows])
+    return (
+        tape,
+        arrays,
+        given,
+        np.array([articulated.forward_dynamics(Evaluation(mechanism, q), u, tau) for q, u, tau in rows]),
+    )
 
 
 def assert_agree(found, expected):

@@ -21,6 +21,7 @@ from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
 from momentree.compile.execute import callables, threads
 from momentree.compile.execute.callables import TAKES, Quantity
 from momentree.equations import aggregative, articulated
+from momentree.equations.evaluation import Evaluation
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,12 @@ def plain(system, what, q, v, w, t):
     """By the sweeps on floats."""
     m = system.mechanism
     if what == "mass_matrix":
-        return aggregative.mass_matrix(m, q, t)
+        return aggregative.mass_matrix(Evaluation(m, q, t))
     if what == "forward_dynamics":
-        return articulated.forward_dynamics(m, q, v, w, t)
-    return aggregative.inverse_dynamics(m, q, v, w if what == "inverse_dynamics" else np.zeros(system.nv), t)
+        return articulated.forward_dynamics(Evaluation(m, q, t), v, w)
+    return aggregative.inverse_dynamics(
+        Evaluation(m, q, t), v, w if what == "inverse_dynamics" else np.zeros(system.nv)
+    )
 
 
 def given(what, q, v, w, t):
@@ -87,7 +90,7 @@ def test_rolled_code_is_called_in_the_same_way():
     found = system.forward_dynamics(np.resize(q, (1503, system.nq)), np.resize(v, (1503, system.nv)), tau[0], 0.5)
     for i in range(7):
         single = system.forward_dynamics(q[i], v[i], tau[0], 0.5)
-        near(single, articulated.forward_dynamics(system.mechanism, q[i], v[i], tau[0], 0.5), 1e-10)
+        near(single, articulated.forward_dynamics(Evaluation(system.mechanism, q[i], 0.5), v[i], tau[0]), 1e-10)
         np.testing.assert_array_equal(found[i::7], np.broadcast_to(single, found[i::7].shape))
     with pytest.raises(mt.MomentreeError, match="joint 'j0' is not of unit length"):
         system.forward_dynamics(2 * q, v)

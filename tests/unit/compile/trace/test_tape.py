@@ -13,6 +13,7 @@ import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, random_configuration, random_tree
 from momentree.compile.trace.derivatives import gradient
 from momentree.compile.trace.tape import Operations, Tape, Variable
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Reference, parse
@@ -508,7 +509,7 @@ def trace_sweeps(mechanism, times=1):
     u, du = (tape.inputs(*(f"{letter}{i}" for i in range(mechanism.nv))) for letter in ("u", "du"))
     parameters = {Reference("a"): tape.parameter("a")}
     t = tape.input("t")
-    found = [results(records(mechanism, q, u, du, t=t, parameters=parameters)) for _ in range(times)]
+    found = [results(records(Evaluation(mechanism, q, t, parameters), u, du)) for _ in range(times)]
     tape.outputs([e for one in found for e in one])
     return tape
 
@@ -526,7 +527,7 @@ def random_mechanism(random):
 
 def sweep_floats(mechanism, q, u, du, t, a):
     q, u, du = (x.tolist() for x in (q, u, du))
-    return results(records(mechanism, q, u, du, t=float(t), parameters={Reference("a"): a}))
+    return results(records(Evaluation(mechanism, q, float(t), {Reference("a"): a}), u, du))
 
 
 def named(q, u, du, t, a):
@@ -577,7 +578,7 @@ def test_a_planar_arm_costs_what_the_hand_needs():
     m.joint("A", mt.Revolute("z"), m.ground, upper)
     m.joint("B", mt.Revolute("z"), upper.at((1.5, 0, 0)), lower)
     tape = Tape()
-    _, arm, hand = records(m.build().mechanism, tape.inputs("q1", "q2"), tape.inputs("u1", "u2"))
+    _, arm, hand = records(Evaluation(m.build().mechanism, tape.inputs("q1", "q2")), tape.inputs("u1", "u2"))
     placed = [e for body in (arm, hand) for row in body.X_0.rotation.rows for e in row]
     tape.outputs([*placed, *hand.X_0.offset, *arm.v, *hand.v])
     assert tape.operations() == Operations(4 + 2 + 3, 2 + 1, 0, 4)
