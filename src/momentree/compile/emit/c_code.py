@@ -9,19 +9,24 @@ An argument whose only input has its own name, ("t", ["t"]), is a number; any ot
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from pathlib import Path
 
+from momentree.compile.emit.arguments import Arrays, check_arguments
+from momentree.compile.emit.backends import Backend, Call
+from momentree.compile.emit.text import statements
 from momentree.compile.trace.tape import Node, Tape
-from momentree.errors import MomentreeError, suggestion
-
-Arrays = Sequence[tuple[str, Sequence[str]]]
+from momentree.errors import MomentreeError
 
 RESULT = "out"
-_LEAVES = ("number", "input", "parameter")
-_FORMS = {
+SPELLINGS = {
     "+": "{} + {}",
     "*": "{} * {}",
     "reciprocal": "1.0 / {}",
@@ -36,7 +41,7 @@ _FORMS = {
 }
 
 # what <math.h> lacks; fmin and fmax would swallow a NaN
-_HELPERS = {
+_DEFINITIONS = {
     "minimum": """static inline double momentree_minimum(double x, double y)
 {
     return isnan(x) || isnan(y) ? x + y : (y < x ? y : x);
@@ -61,7 +66,7 @@ _KEYWORDS = (
     "private protected public template this throw true try typeid typename using virtual xor"  # C++ reads the header
 )
 _MATH = "acos asin atan atan2 cos cosh exp fabs isnan log pow sin sinh sqrt tan tanh INFINITY NAN"
-_TAKEN = frozenset((*_KEYWORDS.split(), *_MATH.split(), *(f"momentree_{name}" for name in _HELPERS)))
+_TAKEN = frozenset((*_KEYWORDS.split(), *_MATH.split(), *(f"momentree_{name}" for name in _DEFINITIONS)))
 
 
 # --- what is written ---
@@ -85,17 +90,14 @@ def c_function(tape: Tape, name: str, arrays: Arrays) -> str:
         out[0] = -v6;
     }
     """
-    nodes, live, kept = tape.nodes, tape.live(), tape.kept()
-    at = _writer(nodes, live, arrays)
-    lines = [f"(void){argument};" for argument in _unused(nodes, live, arrays, bool(kept))]
-    for index in live:
-        op, *edges = nodes[index]
-        if op not in _LEAVES:
-            formula = _FORMS[op].format(*map(at, edges)).replace(" + -", " - ")
-            lines.append(f"const double v{index} = {formula};")
-    lines += [f"{RESULT}[{place}] = {at(edge)};" for place, edge in enumerate(kept)]
+    nodes, live = tape.nodes, tape.live()
+    heading = _heading(name, arrays, f"double *restrict {RESULT}")
+    text = statements(tape, SPELLINGS, _entries(nodes, live, arrays), c_number)
+    lines = [f"(void){argument};" for argument in _unused(nodes, live, arrays, bool(text.outputs))]
+    lines += [f"const double {value} = {formula};" for value, formula in text.operations]
+    lines += [f"{RESULT}[{row}] = {formula};" for row, formula in enumerate(text.outputs)]
     body = "".join(f"    {line}\n" for line in lines)
-    return f"{_heading(name, arrays, f'double *restrict {RESULT}')}\n{{\n{body}}}\n"
+    return f"{heading}\n{{\n{body}}}\n"
 
 
 def c_prototype(name: str, arrays: Arrays) -> str:
@@ -104,9 +106,9 @@ def c_prototype(name: str, arrays: Arrays) -> str:
 
 
 def c_preamble(tapes: Iterable[Tape]) -> str:
-    """What has to stand once before the functions of these tapes: the header of mathematics, and helpers they use."""
+    """What has to stand once before the functions of these tapes: <math.h>, and what they need that it lacks."""
     used = {nodes[index][0] for tape in tapes for nodes in [tape.nodes] for index in tape.live()}
-    return "\n".join(["#include <math.h>\n", *(text for op, text in _HELPERS.items() if op in used)])
+    return "\n".join(["#include <math.h>\n", *(text for op, text in _DEFINITIONS.items() if op in used)])
 
 
 def c_number(value: float) -> str:
@@ -136,12 +138,11 @@ def identifier(name: str, what: str) -> str:
 
 def _heading(name: str, arrays: Arrays, result: str) -> str:
     identifier(name, "function")
-    arguments, known = [], {RESULT}
+    arguments = []
     for argument, names in arrays:
         identifier(argument, "argument")
-        if argument in known or re.fullmatch(r"v[0-9]+", argument):
+        if argument == RESULT or re.fullmatch(r"v[0-9]+", argument):
             raise MomentreeError(f"argument '{argument}': the name is taken in this function. Choose another one.")
-        known.add(argument)
         arguments.append(f"{'double ' if _is_number(argument, names) else 'const double *'}{argument}")
     return f"void {name}({', '.join([*arguments, result])})"
 
@@ -150,32 +151,51 @@ def _is_number(argument: str, names: Sequence[str]) -> bool:
     return list(names) == [argument]
 
 
-def _writer(nodes: Sequence[Node], live: Sequence[int], arrays: Arrays) -> Callable[[int], str]:
-    """How an edge is written."""
-    entries: dict[str, str] = {}
-    for argument, names in arrays:
-        for place, name in enumerate(names):
-            if name in entries:
-                raise MomentreeError(f"input '{name}' stands twice in the arguments, at {entries[name]} too.")
-            entries[name] = argument if _is_number(argument, names) else f"{argument}[{place}]"
-    texts = {}
-    for index in live:
-        kind, *content = nodes[index]
-        if kind == "number":
-            texts[index] = c_number(content[0])
-        elif kind in _LEAVES:
-            if content[0] not in entries:
-                message = f"{kind} '{content[0]}' is needed, but no argument holds it."
-                raise MomentreeError(message + suggestion(content[0], entries))
-            texts[index] = entries[content[0]]
-
-    def at(edge: int) -> str:
-        return "-" * (edge < 0) + texts.get(abs(edge), f"v{abs(edge)}")
-
-    return at
+def _entries(nodes: Sequence[Node], live: Sequence[int], arrays: Arrays) -> dict[str, str]:
+    """How each input is written."""
+    entries = {}
+    for name, (k, column) in check_arguments(nodes, live, arrays).items():
+        argument, names = arrays[k]
+        entries[name] = argument if _is_number(argument, names) else f"{argument}[{column}]"
+    return entries
 
 
 def _unused(nodes: Sequence[Node], live: Sequence[int], arrays: Arrays, has_result: bool) -> list[str]:
     """Arguments that the function does not look at."""
     read = {nodes[index][1] for index in live if nodes[index][0] in ("input", "parameter")}
     return [a for a, names in arrays if not read & set(names)] + [RESULT] * (not has_result)
+
+
+# --- the backend (backends.py) ---
+
+
+def emit(tape: Tape, arrays: Arrays) -> str:
+    """A file of C that defines the function `outputs`."""
+    return f"{c_preamble([tape])}\n{c_function(tape, 'outputs', arrays)}"
+
+
+def load(tape: Tape, arrays: Arrays) -> Call | None:
+    """`emit` compiled by the C compiler of this machine, if there is one."""
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder, "outputs.c"), Path(folder, "outputs.so")
+        source.write_text(emit(tape, arrays), encoding="utf-8")
+        options = ("-std=c99", "-O1", "-ffp-contract=off", "-shared", "-fPIC")
+        subprocess.run([compiler, *options, source, "-o", library, "-lm"], check=True)
+        function = ctypes.CDLL(str(library)).outputs
+    function.restype, count = None, len(tape.output_edges())
+
+    def call(*values: Sequence[float]) -> list[float]:
+        out, passed = (ctypes.c_double * count)(), []
+        for (argument, names), column in zip(arrays, values, strict=True):
+            numbers = (ctypes.c_double * len(names))(*column)
+            passed.append(ctypes.c_double(numbers[0]) if _is_number(argument, names) else numbers)
+        function(*passed, out)
+        return list(out)
+
+    return call
+
+
+BACKEND = Backend("C", SPELLINGS, emit, load)

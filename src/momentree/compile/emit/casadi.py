@@ -5,23 +5,33 @@ Numbers are those of the tape, but fmin and fmax of CasADi pass over a NaN, wher
 
 from __future__ import annotations
 
-import operator
+import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from momentree.compile.emit.arguments import Arrays, check_arguments
+from momentree.compile.emit.backends import Backend, Call
 from momentree.compile.trace.tape import Tape, edges_of
-from momentree.errors import MomentreeError, suggestion
-
-Arrays = Sequence[tuple[str, Sequence[str]]]
+from momentree.errors import MomentreeError
 
 RESULT = "out"
-_ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "+": operator.add,
-    "*": operator.mul,
-    "reciprocal": lambda x: 1 / x,
-    "power": operator.pow,
+
+
+def _named(name: str) -> Callable[..., Any]:
+    return lambda casadi, *arguments: getattr(casadi, name)(*arguments)
+
+
+# of the module casadi, which is imported only where it is used, and of the arguments
+SPELLINGS: dict[str, Callable[..., Any]] = {
+    "+": lambda casadi, a, b: a + b,
+    "*": lambda casadi, a, b: a * b,
+    "reciprocal": lambda casadi, x: 1 / x,
+    "power": lambda casadi, x, y: x**y,
+    "select": lambda casadi, x, a, b: casadi.if_else(x > 0, a, b),
+    **{f: _named(f) for f in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh")},
+    **{f: _named(f) for f in ("exp", "log", "sqrt", "sign")},
+    **{f: _named(name) for f, name in (("absolute", "fabs"), ("minimum", "fmin"), ("maximum", "fmax"))},
 }
-_NAMES = {"absolute": "fabs", "minimum": "fmin", "maximum": "fmax"}  # where those of the tape are others
 
 
 def to_casadi(tape: Tape, arrays: Arrays | None = None) -> Any:
@@ -33,13 +43,18 @@ def to_casadi(tape: Tape, arrays: Arrays | None = None) -> Any:
     |          | input and parameter is an argument of its own, in the order in which they were named               |
     """
     casadi, nodes = _casadi(), tape.nodes
-    kinds = {node[1]: node[0] for node in nodes if node[0] in ("input", "parameter")}
-    grouped = [(name, [name]) for name in kinds] if arrays is None else [(name, list(rest)) for name, rest in arrays]
-    _check(casadi, grouped, kinds, {nodes[index][1] for index in tape.live() if nodes[index][0] in kinds.values()})
-    columns = {name: casadi.SX.sym(name, len(inputs)) for name, inputs in grouped}
-    values = {each: columns[name][place] for name, inputs in grouped for place, each in enumerate(inputs)}
+    if arrays is None:
+        arrays = [(node[1], [node[1]]) for node in nodes if node[0] in ("input", "parameter")]
+
+    def objection(argument: str, kinds: set[str]) -> str | None:
+        usable = casadi.Function.check_name(argument) and argument != RESULT
+        return None if usable else ": CasADi takes no such name. Use letters, digits and single _."
+
+    places = check_arguments(nodes, tape.live(), arrays, objection)
+    columns = [casadi.SX.sym(name, len(inputs)) for name, inputs in arrays]
+    values = {name: columns[k][row] for name, (k, row) in places.items()}
     results = [casadi.SX(result) for result in _replayed(casadi, tape, values)]
-    return casadi.Function("tape", list(columns.values()), [casadi.vertcat(*results)], list(columns), [RESULT])
+    return casadi.Function("tape", columns, [casadi.vertcat(*results)], [name for name, _ in arrays], [RESULT])
 
 
 def _casadi() -> Any:
@@ -50,45 +65,36 @@ def _casadi() -> Any:
     return casadi
 
 
-def _check(casadi: Any, arrays: Arrays, kinds: dict[str, str], needed: set[str]) -> None:
-    problems, seen = [], set[str]()
-    names = [name for name, _ in arrays]
-    for name in dict.fromkeys(names):
-        if not casadi.Function.check_name(name) or name == RESULT:
-            problems.append(f"argument '{name}': CasADi takes no such name. Use letters, digits and single _.")
-        if names.count(name) > 1:
-            problems.append(f"argument '{name}' stands twice. Give each a name of its own.")
-    for array, inputs in arrays:
-        for name in inputs:
-            if name not in kinds:
-                problems.append(f"argument '{array}': the tape has no input '{name}'.{suggestion(name, kinds)}")
-            elif name in seen:
-                problems.append(f"argument '{array}': '{name}' stands in two places. Leave one of them out.")
-            seen.add(name)
-    missing = [name for name in kinds if name in needed - seen]
-    problems += [f"{kinds[name]} '{name}' stands in no argument, but the outputs need it." for name in missing]
-    if problems:
-        raise MomentreeError("\n".join(problems))
-
-
 def _replayed(casadi: Any, tape: Tape, values: dict[str, Any]) -> list[Any]:
     """The outputs on symbols of CasADi."""
-    nodes, found = tape.nodes, dict[int, Any]()
+    nodes, results = tape.nodes, dict[int, Any]()
 
     def at(edge: int) -> Any:
-        return found[edge] if edge >= 0 else -found[-edge]
+        return results[edge] if edge >= 0 else -results[-edge]
 
     for index in tape.live():
-        edges = edges_of(nodes[index])
+        op, edges = nodes[index][0], edges_of(nodes[index])
         if edges:
-            found[index] = _function(casadi, nodes[index][0])(*map(at, edges))
+            results[index] = SPELLINGS[op](casadi, *map(at, edges))
         else:
-            kind, content = nodes[index]
-            found[index] = casadi.SX(content) if kind == "number" else values[content]
-    return [at(edge) for edge in tape.kept()]
+            content = nodes[index][1]
+            results[index] = casadi.SX(content) if op == "number" else values[content]
+    return [at(edge) for edge in tape.output_edges()]
 
 
-def _function(casadi: Any, op: str) -> Callable[..., Any]:
-    if op == "select":
-        return lambda x, a, b: casadi.if_else(x > 0, a, b)
-    return _ARITHMETIC.get(op) or getattr(casadi, _NAMES.get(op, op))
+# --- the backend (backends.py) ---
+
+
+def load(tape: Tape, arrays: Arrays) -> Call | None:
+    """`to_casadi` on numbers, where CasADi is installed."""
+    if importlib.util.find_spec("casadi") is None:
+        return None
+    function = to_casadi(tape, arrays)
+
+    def call(*values: Sequence[float]) -> list[float]:
+        return [float(x) for x in function(*map(list, values)).full()[:, 0]]
+
+    return call
+
+
+BACKEND = Backend("CasADi", SPELLINGS, to_casadi, load)

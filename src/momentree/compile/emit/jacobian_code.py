@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from momentree.compile.emit.llvm import Arrays, StraightLine
+from momentree.compile.emit.arguments import Arrays
+from momentree.compile.emit.llvm import StraightLine
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.derivatives import jacobian
 from momentree.compile.trace.tape import Tape
@@ -29,7 +30,7 @@ class Differentiated(StraightLine):
         assert isinstance(made, cls)
         columns = arrays[0][1]
         if len(tape.online()) * len(columns) <= LONGEST:
-            outputs = [tape.scalar(edge) for edge in tape.kept()]
+            outputs = [tape.scalar(edge) for edge in tape.output_edges()]
             found = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
             tape.outputs(found.values)
             made.jacobian = StraightLine.of(tape, arrays, target)

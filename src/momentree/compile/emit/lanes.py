@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
-from momentree.compile.emit.llvm_functions import SIMPLE, Lines, definitions
+from momentree.compile.emit.llvm_functions import SPELLINGS, Lines, definitions
 from momentree.compile.trace.tape import Node, edges_of
 
 GIVEN = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
@@ -69,17 +69,17 @@ class Writer:
         if op == "+":
             self.found[index] = self._sum(*edges)
             return
-        arguments = [self.value(edge) for edge in edges]
-        if op in SIMPLE:
-            self.found[index] = SIMPLE[op](lines, *arguments)
-        elif op in ("sin", "cos"):
-            self.functions.add(("sincos", lines.width))
-            if edges[0] not in self._pairs:
-                self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
-            self.found[index] = self._pairs[edges[0]][op == "cos"]
-        else:
-            self.functions.add((op, lines.width))
-            self.found[index] = lines.call(op, *arguments)
+        spelling, arguments = SPELLINGS[op], [self.value(edge) for edge in edges]
+        if not isinstance(spelling, str):
+            self.found[index] = spelling(lines, *arguments)
+            return
+        self.functions.add((spelling, lines.width))
+        if spelling != "sincos":
+            self.found[index] = lines.call(spelling, *arguments)
+            return
+        if edges[0] not in self._pairs:
+            self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
+        self.found[index] = self._pairs[edges[0]][op == "cos"]
 
     def _sum(self, a: int, b: int) -> str:
         """a + b, one of them a product that is written with the sum."""

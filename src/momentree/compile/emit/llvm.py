@@ -9,17 +9,18 @@ products fuse with which sums stands in the text, so that one row and many of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy
+
+from momentree.compile.emit.arguments import Arrays, check_arguments
+from momentree.compile.emit.backends import Backend, Call
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
+from momentree.compile.emit.llvm_functions import SPELLINGS
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.tape import Node, Tape, edges_of
-from momentree.errors import MomentreeError, suggestion
-
-Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
-
 
 BLOCK = 1000  # operations: LLVM takes longer, and more than so many times, for longer blocks
 
@@ -34,7 +35,7 @@ class _Recorded(NamedTuple):
 
     @classmethod
     def on(cls, tape: Tape) -> _Recorded:
-        return cls(tape.nodes, tape.live(), tape.online(), list(tape.kept()))
+        return cls(tape.nodes, tape.live(), tape.online(), list(tape.output_edges()))
 
     def each_time(self) -> _Recorded:
         """The same with nothing done once: parameters are inputs."""
@@ -42,9 +43,7 @@ class _Recorded(NamedTuple):
         return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])])
 
 
-def compile_tape(
-    tape: Tape, arrays: Sequence[tuple[str, Sequence[str]]], width: int | None = None, target: Target | None = None
-) -> Kernel:
+def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: Target | None = None) -> Kernel:
     """The outputs of a tape as a function of arrays.
 
     | argument | meaning                                                                                             |
@@ -62,11 +61,14 @@ def compile_tape(
     array([[ 6.,  1.],
            [20.,  1.]])
     """
-    grouped = tuple((name, tuple(columns)) for name, columns in arrays)
     recorded, target = _Recorded.on(tape), target or Target.host()
-    _check_arrays(recorded, grouped)
+    check_arguments(recorded.nodes, recorded.live, arrays, _objection)
     lanes = target.lanes(_most_alive(recorded)) if width is None else width
-    return Kernel(StraightLine(recorded, grouped, target.lanes(0)), lanes, target)
+    return Kernel(StraightLine(recorded, arrays, target.lanes(0)), lanes, target)
+
+
+def _objection(argument: str, kinds: set[str]) -> str | None:
+    return " mixes inputs and parameters. Give the parameters one of their own." if len(kinds) > 1 else None
 
 
 class StraightLine:
@@ -100,26 +102,6 @@ class StraightLine:
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""
         return 0
-
-
-def _check_arrays(recorded: _Recorded, arrays: Arrays) -> None:
-    nodes = recorded.nodes
-    kinds = {node[1]: node[0] for node in nodes if node[0] in ("input", "parameter")}
-    problems, seen = [], set()
-    for array, columns in arrays:
-        for name in columns:
-            if name not in kinds:
-                problems.append(f"array '{array}': the tape has no input '{name}'.{suggestion(name, kinds)}")
-            elif name in seen:
-                problems.append(f"array '{array}': '{name}' stands in two columns. Leave one of them out.")
-            seen.add(name)
-        if len({kinds.get(name) for name in columns}) > 1 and all(name in kinds for name in columns):
-            problems.append(f"array '{array}' mixes inputs and parameters. Give the parameters one of their own.")
-    for index in recorded.live:
-        if nodes[index][0] in ("input", "parameter") and nodes[index][1] not in seen:
-            problems.append(f"{nodes[index][0]} '{nodes[index][1]}' stands in no array, but the outputs need it.")
-    if problems:
-        raise MomentreeError("\n".join(problems))
 
 
 def _most_alive(recorded: _Recorded) -> int:
@@ -197,3 +179,20 @@ def _angles(recorded: _Recorded) -> tuple[list[int], set[int]]:
             before.add(index)
             waiting += [abs(edge) for edge in edges_of(nodes[index])]
     return angles, before
+
+
+# --- the backend (backends.py) ---
+
+
+def emit(tape: Tape, arrays: Arrays) -> str:
+    """The module of a single row, in the language of LLVM."""
+    return compile_tape(tape, arrays).ir(1)
+
+
+def load(tape: Tape, arrays: Arrays) -> Call:
+    """The machine code on single rows."""
+    kernel = compile_tape(tape, arrays)
+    return lambda *values: kernel([numpy.array(column, dtype=float) for column in values]).tolist()
+
+
+BACKEND = Backend("LLVM", SPELLINGS, emit, load)

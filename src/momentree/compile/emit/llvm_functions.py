@@ -12,9 +12,11 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-# functions of libm, by their names on a tape, and how many arguments they take
-LIBM = dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "exp", "log"), 1)
-LIBM |= {"atan2": 2, "power": 2}
+from momentree.compile.trace.operations import OPERATIONS, complete
+
+# functions of libm, by their names on a tape
+LIBM = {name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "exp", "log")}
+LIBM["power"] = "pow"
 LARGEST = 1e5  # argument of the own sin and cos: beyond it, libm
 
 
@@ -147,7 +149,7 @@ def _typed(kind: str, arguments: Iterable[str]) -> str:
     return ", ".join(f"{kind} {x}" for x in arguments)
 
 
-# --- the operations of a tape that are one or two instructions ---
+# --- the operations of a tape ---
 
 
 def _sign(lines: Lines, x: str) -> str:
@@ -161,17 +163,23 @@ def _select(lines: Lines, x: str, a: str, b: str) -> str:
     return lines.choose(lines.compare("ogt", x, lines.number(0.0)), a, b)
 
 
-SIMPLE: dict[str, Callable[..., str]] = {
-    "+": Lines.plus,
-    "*": Lines.times,
-    "reciprocal": Lines.reciprocal,
-    "sqrt": lambda lines, x: lines.intrinsic("sqrt", x),
-    "absolute": lambda lines, x: lines.intrinsic("fabs", x),
-    "minimum": lambda lines, a, b: lines.intrinsic("minimum", a, b),  # NaN where either is
-    "maximum": lambda lines, a, b: lines.intrinsic("maximum", a, b),
-    "sign": _sign,
-    "select": _select,
-}
+# the instructions that compute an operation, or the function of the module that is called for it (`definitions`)
+SPELLINGS: dict[str, Callable[..., str] | str] = complete(
+    "LLVM",
+    {
+        "+": Lines.plus,
+        "*": Lines.times,
+        "reciprocal": Lines.reciprocal,
+        "sqrt": lambda lines, x: lines.intrinsic("sqrt", x),
+        "absolute": lambda lines, x: lines.intrinsic("fabs", x),
+        "minimum": lambda lines, a, b: lines.intrinsic("minimum", a, b),  # NaN where either is
+        "maximum": lambda lines, a, b: lines.intrinsic("maximum", a, b),
+        "sign": _sign,
+        "select": _select,
+        **{name: name for name in (*LIBM, "tanh")},
+        **dict.fromkeys(("sin", "cos"), "sincos"),
+    },
+)
 
 
 # --- functions of a module ---
@@ -181,13 +189,14 @@ def definitions(functions: Iterable[tuple[str, int]]) -> str:
     """The functions of a module: names on a tape, and widths; sin and cos are the pair "sincos"."""
     wanted = sorted(set(functions))
     libm = sorted({part for name, _ in wanted for part in _NEEDS.get(name, (name,))})
-    texts = [f"declare double @{libm_symbol(name)}({', '.join(['double'] * LIBM[name])}) #0" for name in libm]
+    types = {name: ", ".join(["double"] * OPERATIONS[name].arity) for name in libm}
+    texts = [f"declare double @{libm_symbol(name)}({types[name]}) #0" for name in libm]
     texts += [_OWN[name](width) if name in _OWN else _from_libm(name, width) for name, width in wanted]
     return "\n\n".join([*texts, "attributes #0 = { nounwind willreturn memory(none) }"])
 
 
 def _from_libm(function: str, width: int) -> str:
-    lines, arguments = Lines(width), [f"%x{i}" for i in range(LIBM[function])]
+    lines, arguments = Lines(width), [f"%x{i}" for i in range(OPERATIONS[function].arity)]
     result = lines.lane_by_lane(function, *arguments)
     head = f"define internal fastcc {lines.type} @{function}_{width}({_typed(lines.type, arguments)}) #0"
     return f"{head} {{\n{lines}\n  ret {lines.type} {result}\n}}"

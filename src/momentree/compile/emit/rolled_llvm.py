@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy
 
+from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import GIVEN, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.trace.rolled import Group, Pass, Program, RolledRecords
@@ -22,7 +23,6 @@ from momentree.compile.trace.tape import Tape, Variable, edges_of
 from momentree.equations.sweeps import Record, Records, Runner
 from momentree.spatial import Scalar
 
-Arrays = Sequence[tuple[str, tuple[str, ...]]]  # names of the arguments, and of the inputs in their columns
 Key = tuple[int, str]  # of a sweep
 
 
@@ -366,7 +366,7 @@ class _Text:
             return self._load(lines, self._slot(lines, base, need.key(key)))
 
         nodes = group.tape.nodes
-        writer = Writer(lines, nodes, leaf, fused_products(nodes, group.tape.live(), group.tape.kept()))
+        writer = Writer(lines, nodes, leaf, fused_products(nodes, group.tape.live(), group.tape.output_edges()))
         for index in group.tape.live():
             if edges_of(nodes[index]):
                 writer.operate(index)

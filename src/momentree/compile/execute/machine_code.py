@@ -70,8 +70,7 @@ def _libm() -> dict[str, int]:
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
     if not hasattr(library, "atan2"):  # libm is not among the libraries of the interpreter
         library = ctypes.CDLL(ctypes.util.find_library("m"))
-    found = {name: getattr(library, {"power": "pow"}.get(name, name)) for name in LIBM}
-    return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in found.items()}
+    return {name: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0 for name, symbol in LIBM.items()}
 
 
 def object_code(text: str, target: Target) -> bytes:

@@ -15,51 +15,15 @@ infinite slope, as select(x, sqrt(x), 0) at x = 0; in reverse its weight 0 meets
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from momentree.compile.trace.operations import OPERATIONS, Rule
 from momentree.compile.trace.tape import Node, Tape, Variable, edges_of
 from momentree.errors import MomentreeError
-from momentree.spatial.scalar import Scalar, cos, cosh, log, select, sign, sin, sinh, sqrt
+from momentree.spatial.scalar import Scalar
 
-Rule = Callable[..., Scalar]  # of a factor w, a result and its arguments: w times one slope
 Parts = dict[int, Scalar]  # derivatives by the column, or weights by the row, that they belong to; zeros are left out
-
-
-def _log_or_zero(x: Scalar) -> Scalar:
-    """log x, but 0 at x = 0: what the exponent changes of 0**y is nothing."""
-    if isinstance(x, Variable):
-        return select(abs(x), log(x), 0)
-    return log(x) if x > 0 else 0 if x == 0 else math.nan
-
-
-# w times the slope of each operation by each of its arguments, from its result y; None where it is 0 everywhere.
-# A choice passes w on or holds it back, instead of multiplying it by 1 or 0: w may be infinite where it is held back.
-RULES: dict[str, tuple[Rule | None, ...]] = {
-    "+": (lambda w, y, a, b: w, lambda w, y, a, b: w),
-    "*": (lambda w, y, a, b: w * b, lambda w, y, a, b: w * a),
-    "reciprocal": (lambda w, y, x: -w * (y * y),),
-    "power": (lambda w, y, x, n: w * (n * x ** (n - 1)), lambda w, y, x, n: w * (y * _log_or_zero(x))),
-    "sin": (lambda w, y, x: w * cos(x),),
-    "cos": (lambda w, y, x: -w * sin(x),),
-    "tan": (lambda w, y, x: w * (1 + y * y),),
-    "asin": (lambda w, y, x: w * (1 / sqrt((1 - x) * (1 + x))),),
-    "acos": (lambda w, y, x: -w * (1 / sqrt((1 - x) * (1 + x))),),
-    "atan": (lambda w, y, x: w * (1 / (1 + x * x)),),
-    "atan2": (lambda w, y, b, a: w * (a / (a * a + b * b)), lambda w, y, b, a: -w * (b / (a * a + b * b))),
-    "sinh": (lambda w, y, x: w * cosh(x),),
-    "cosh": (lambda w, y, x: w * sinh(x),),
-    "tanh": (lambda w, y, x: w * (1 - y * y),),
-    "exp": (lambda w, y, x: w * y,),
-    "log": (lambda w, y, x: w * (1 / x),),
-    "sqrt": (lambda w, y, x: w * (0.5 / y),),
-    "absolute": (lambda w, y, x: w * sign(x),),
-    "sign": (None,),
-    "minimum": (lambda w, y, a, b: select(b - a, w, 0), lambda w, y, a, b: select(b - a, 0, w)),
-    "maximum": (lambda w, y, a, b: select(a - b, w, 0), lambda w, y, a, b: select(a - b, 0, w)),
-    "select": (None, lambda w, y, x, a, b: select(x, w, 0), lambda w, y, x, a, b: select(x, 0, w)),
-}
 
 
 # --- what is asked ---
@@ -241,7 +205,8 @@ def _units(edges: Sequence[int]) -> dict[int, Parts]:
 
 def _links(node: Node) -> list[tuple[Rule, int]]:
     """The arguments that an operation has a slope by, with the rule of each."""
-    return [(rule, edge) for rule, edge in zip(RULES.get(node[0], ()), edges_of(node), strict=True) if rule is not None]
+    rules = OPERATIONS[node[0]].rules if edges_of(node) else ()
+    return [(rule, edge) for rule, edge in zip(rules, edges_of(node), strict=True) if rule is not None]
 
 
 def _between(nodes: Sequence[Node], edges: Iterable[int], by: Iterable[int]) -> list[int]:

@@ -15,29 +15,30 @@ minus sign, so that negation costs nothing. Equal operations on equal arguments 
 | min(-a, -b), select(x, -a, -b) | -max(a, b), -select(x, a, b); min(x, -x) is -abs(x)                           |
 
 Numbers on numbers are computed while tracing, and what 0, 1 or -1 leave of an operation is not an operation. A result
-that is constant is a plain number, never a variable. The sign of a zero is not kept, nor is a NaN times 0 a NaN.
+that is constant is a plain number, never a variable. The sign of a zero is not preserved.
+
+Numbers and values of inputs may be infinite or NaN, and every backend (compile/emit) computes with them as floats do.
+Only the rules of algebra above take all numbers to be finite: 0 * x and x - x are 0 and x / x is 1, whatever x is.
 """
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy
 
+from momentree.compile.trace.operations import OPERATIONS, Operation
 from momentree.errors import MomentreeError, suggestion
-from momentree.spatial.scalar import FUNCTIONS, Scalar
+from momentree.spatial.scalar import Scalar
 
 Node = tuple[Any, ...]
 NormalForm = Callable[..., Scalar]  # of a tape and the edges that an operation is applied to
 
 _ZERO, _ONE, _TWO = 0, 1, 2  # the first three nodes of a tape are these numbers
 _HIGHEST_POWER = 64  # that is written as products
-_ODD = ("sin", "tan", "asin", "atan", "sinh", "tanh", "sign")
-_EVEN = ("cos", "cosh", "absolute")
+LEAVES = ("number", "input", "parameter")  # nodes without arguments
 
 
 class Operations(NamedTuple):
@@ -57,16 +58,6 @@ class Operations(NamedTuple):
     trigonometric: int = 0
     roots: int = 0
     other: int = 0
-
-
-_COUNTED_AS = {
-    "*": "multiplications",
-    "+": "additions",
-    "reciprocal": "divisions",
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "atan2"), "trigonometric"),
-    "sqrt": "roots",
-}
-_FORMS = {"+": "{} + {}", "*": "{} * {}", "reciprocal": "1 / {}"}
 
 
 class Tape:
@@ -131,7 +122,7 @@ class Tape:
         """The nodes that the outputs need, arguments before results."""
         nodes = self.nodes
         needed = bytearray(len(nodes))
-        for edge in self.kept():
+        for edge in self.output_edges():
             needed[abs(edge)] = True
         for index in range(len(nodes) - 1, -1, -1):
             if needed[index]:
@@ -152,7 +143,7 @@ class Tape:
         """Counts of the live operations; those on constants and parameters alone are done once and do not count."""
         nodes, counts = self.nodes, dict.fromkeys(Operations._fields, 0)
         for index in self.online():
-            counts[_COUNTED_AS.get(nodes[index][0], "other")] += 1
+            counts[OPERATIONS[nodes[index][0]].counted_as] += 1
         return Operations(**counts)
 
     def evaluate(self, values: Mapping[str, Scalar]) -> list[Scalar]:
@@ -178,7 +169,7 @@ class Tape:
                     found[index] = _replayed(op, map(at, edges))
                 elif index not in found:
                     raise MomentreeError(f"{op} '{nodes[index][1]}' has no value, but the outputs of the tape need it.")
-            return [at(edge) for edge in self.kept()]
+            return [at(edge) for edge in self.output_edges()]
 
     def listing(self) -> str:
         """The live operations as text, one on a line; those that are done once are marked."""
@@ -192,10 +183,9 @@ class Tape:
         for index in self.live():
             op, edges = nodes[index][0], edges_of(nodes[index])
             if edges:
-                form = _FORMS.get(op, f"{op}({', '.join(['{}'] * len(edges))})")
-                formula = form.format(*map(at, edges)).replace(" + -", " - ")
+                formula = OPERATIONS[op].text(*map(at, edges)).replace(" + -", " - ")
                 lines.append(f"v{index} = {formula}{'' if index in online else '  (once)'}")
-        lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self.kept())]
+        lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self.output_edges())]
         return "\n".join(lines)
 
     def to_casadi(self, arrays: Sequence[tuple[str, Sequence[str]]] | None = None) -> Any:
@@ -237,14 +227,14 @@ class Tape:
         self._names[name], self._inputs[variable.edge] = variable.edge, name
         return variable
 
-    def kept(self) -> list[int]:
+    def output_edges(self) -> list[int]:
         if self._outputs is None:
             raise MomentreeError("the tape has no outputs yet, so nothing on it is needed. Call outputs([...]) first.")
         return self._outputs
 
 
 def edges_of(node: Node) -> tuple[int, ...]:
-    return () if node[0] in ("number", "input", "parameter") else node[1:]
+    return () if node[0] in LEAVES else node[1:]
 
 
 # --- the normal form of each operation, of edges ---
@@ -346,13 +336,13 @@ def _operator(normal: NormalForm, reflected: bool = False) -> Callable[[Variable
     return method
 
 
-def _function(op: str) -> Callable[[Variable], Scalar]:
-    odd, even = op in _ODD, op in _EVEN
+def _function(operation: Operation) -> Callable[[Variable], Scalar]:
+    name, parity = operation.name, operation.parity
 
     def method(self: Variable) -> Scalar:
-        if self.edge < 0 and (odd or even):
-            return self.tape.record((op, -self.edge), -1 if odd else 1)
-        return self.tape.record((op, self.edge))
+        if self.edge < 0 and parity:
+            return self.tape.record((name, -self.edge), parity)
+        return self.tape.record((name, self.edge))
 
     return method
 
@@ -409,36 +399,29 @@ class Variable:
     __pow__, __rpow__ = _operator(_power), _operator(_power, reflected=True)
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _incomparable
 
-    sin, cos, tan = _function("sin"), _function("cos"), _function("tan")
-    asin, acos, atan, atan2 = _function("asin"), _function("acos"), _function("atan"), _of_several(_atan2)
-    sinh, cosh, tanh = _function("sinh"), _function("cosh"), _function("tanh")
-    exp, log, sqrt, sign = _function("exp"), _function("log"), _function("sqrt"), _function("sign")
-    absolute = __abs__ = _function("absolute")
-    minimum = _of_several(_extreme("minimum", "maximum"))
-    maximum = _of_several(_extreme("maximum", "minimum"))
-    select = _of_several(_select)
+    __abs__ = _function(OPERATIONS["absolute"])
+
+
+# the functions of spatial/scalar.py as methods, by which these find them
+_OF_SEVERAL: dict[str, NormalForm] = {
+    "atan2": _atan2,
+    "minimum": _extreme("minimum", "maximum"),
+    "maximum": _extreme("maximum", "minimum"),
+    "select": _select,
+}
+for _operation in OPERATIONS.values():
+    if _operation.arity == 1:
+        setattr(Variable, _operation.name, _function(_operation))
+for _name, _normal_form in _OF_SEVERAL.items():
+    setattr(Variable, _name, _of_several(_normal_form))
 
 
 # --- replay ---
 
 
-def _real_power(x: Scalar, y: Scalar) -> Scalar:
-    real = isinstance(x, (int, float)) and isinstance(y, (int, float))
-    return math.pow(x, y) if real else x**y  # Python would go complex: (-8.0)**(1/3)
-
-
-_REPLAYED: dict[str, Callable[..., Scalar]] = {
-    **{function.__name__: function for function in FUNCTIONS.values()},
-    "+": operator.add,
-    "*": operator.mul,
-    "reciprocal": lambda x: 1 / x,
-    "power": _real_power,
-}
-
-
 def _replayed(op: str, arguments: Iterable[Scalar]) -> Scalar:
-    arguments = list(arguments)
+    compute, arguments = OPERATIONS[op].compute, list(arguments)
     try:
-        return _REPLAYED[op](*arguments)
+        return compute(*arguments)
     except (ArithmeticError, ValueError):  # floats outside the domain: NumPy knows what compiled code would give
-        return _REPLAYED[op](*map(numpy.asarray, arguments))
+        return compute(*map(numpy.asarray, arguments))

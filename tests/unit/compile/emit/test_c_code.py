@@ -215,14 +215,6 @@ def test_every_operation_gives_what_the_tape_gives(tmp_path):
         np.testing.assert_allclose(found, np.array(expected, dtype=float), rtol=1e-15, atol=0, err_msg=f"{x, y, z}")
 
 
-def test_every_operation_that_a_tape_knows_was_tried():
-    tape = Tape()
-    inputs = tape.inputs("x", "y", "z")
-    tape.outputs([formula(*inputs) for formula in FORMULAS.values()])
-    tried = {tape.nodes[index][0] for index in tape.live()}
-    assert tried >= {"+", "*", "reciprocal", "power", *(f.__name__ for f in FUNCTIONS.values())}
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [(2, "2.0"), (-0.5, "-0.5"), (0.1, "0x1.999999999999ap-4"), (1e22, "1e+22"), (math.inf, "INFINITY")],
@@ -369,9 +361,9 @@ def test_names_that_are_no_identifiers_are_refused(name):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ([("a", ["x"])], "input 'y' is needed, but no argument holds it"),
-        ([("a", ["x", "y"]), ("b", ["x"])], r"input 'x' stands twice in the arguments, at a\[0\] too"),
-        ([("a", ["x"]), ("a", ["y"])], "argument 'a': the name is taken"),
+        ([("a", ["x"])], "input 'y' stands in no argument, but the outputs need it"),
+        ([("a", ["x", "y"]), ("b", ["x"])], "argument 'b': 'x' stands in two columns"),
+        ([("a", ["x"]), ("a", ["y"])], "argument 'a' stands twice"),
         ([("out", ["x"]), ("a", ["y"])], "argument 'out': the name is taken"),
         ([("v3", ["x"]), ("a", ["y"])], "argument 'v3': the name is taken"),
     ],

@@ -1,4 +1,4 @@
-"""A tape as a function of CasADi: every operation, random expressions and dynamics give the same numbers."""
+"""A tape as a function of CasADi: random expressions and dynamics give the same numbers, arguments are as asked for."""
 
 import operator
 import sys
@@ -17,18 +17,6 @@ from momentree.errors import MomentreeError
 from momentree.spatial.scalar import FUNCTIONS, select
 
 NAMES = ("x", "y", "z")
-ARITHMETIC = {
-    "sum": lambda x, y, z: x + y,
-    "difference": lambda x, y, z: -x - y,
-    "product": lambda x, y, z: -x * y,
-    "quotient": lambda x, y, z: -x / y,
-    "power": lambda x, y, z: abs(x) ** y,
-    "power of a number": lambda x, y, z: 2.5**-x,
-    "third root": lambda x, y, z: abs(x) ** (1 / 3),
-    "negative choice": lambda x, y, z: select(-x, 3, -y),
-}
-ARGUMENTS = {**dict.fromkeys(FUNCTIONS, 1), "atan2": 2, "min": 2, "max": 2, "select": 3}
-FORMULAS = ARITHMETIC | {name: lambda *x, f=FUNCTIONS[name], n=n: f(*x[:n]) for name, n in ARGUMENTS.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -40,25 +28,6 @@ def called(function, *arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return np.array(function(*arguments))[:, 0]
-
-
-def test_every_operation_gives_what_the_tape_gives():
-    tape = Tape()
-    inputs = tape.inputs(*NAMES)
-    tape.outputs([formula(*inputs) for formula in FORMULAS.values()] + [0, -2.5])
-    function = tape.to_casadi()
-    assert [function.name_in(i) for i in range(3)] == list(NAMES)
-    points = np.concatenate([np.random.default_rng(1).uniform(-1.5, 1.5, (50, 3)), np.zeros((1, 3))])
-    for point in points.tolist():
-        expected = np.array(tape.evaluate(dict(zip(NAMES, point, strict=True))), dtype=float)
-        np.testing.assert_allclose(called(function, *point), expected, rtol=1e-14, atol=1e-15)
-
-
-def test_a_branch_that_is_not_chosen_may_have_no_value():
-    tape = Tape()
-    x = tape.input("x")
-    tape.outputs([select(x, 1 / x, 7), select(x, FUNCTIONS["log"](x), -x)])
-    np.testing.assert_array_equal(called(tape.to_casadi(), 0.0), [7, 0])
 
 
 leaves = st.sampled_from(NAMES) | st.integers(-3, 3) | st.integers(-24, 24).map(lambda n: n / 8)
@@ -112,20 +81,12 @@ def test_parameters_are_arguments_like_inputs():
     assert called(tape.to_casadi([("p", ["p"]), ("many", ["unused", "x"])]), 5.0, [0.0, 3.0]) == [15]
 
 
-def test_arguments_that_do_not_fit():
+def test_names_that_casadi_does_not_take():
     tape = Tape()
-    x, y, z = tape.inputs("x", "y", "two words")
-    tape.outputs([x * y * z])
-    with pytest.raises(MomentreeError) as told:
-        tape.to_casadi([("a", ["x", "x"]), ("a b", ["yy"]), ("a", [])])
-    for part in (
-        "argument 'a b': CasADi takes no such name",
-        "argument 'a' stands twice",
-        "'x' stands in two places",
-        "no input 'yy'",
-        "input 'y' stands in no argument",
-    ):
-        assert part in str(told.value)
+    x, y = tape.inputs("x", "two words")
+    tape.outputs([x * y])
+    with pytest.raises(MomentreeError, match="argument 'a b': CasADi takes no such name"):
+        tape.to_casadi([("a b", ["x", "two words"])])
     with pytest.raises(MomentreeError, match="argument 'two words': CasADi takes no such name"):
         tape.to_casadi()
     with pytest.raises(MomentreeError, match="no outputs yet"):

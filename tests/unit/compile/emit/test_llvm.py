@@ -258,9 +258,14 @@ def test_arrays_that_do_not_fit_the_tape():
     tape.outputs([x * y + p])
     with pytest.raises(MomentreeError) as told:
         compile_tape(tape, [("a", ["x", "x"]), ("b", ["yy"])])
-    for part in ("'x' stands in two columns", "no input 'yy'", "input 'y' stands in no array", "parameter 'p' stands"):
+    for part in (
+        "'x' stands in two columns",
+        "no input 'yy'",
+        "input 'y' stands in no argument",
+        "parameter 'p' stands",
+    ):
         assert part in str(told.value)
-    with pytest.raises(MomentreeError, match="array 'a' mixes inputs and parameters"):
+    with pytest.raises(MomentreeError, match="argument 'a' mixes inputs and parameters"):
         compile_tape(tape, [("a", ["x", "y", "p"])])
     with pytest.raises(MomentreeError, match="width 3: choose one of 1, 2, 4, 8"):
         compile_tape(tape, [("a", ["x", "y"]), ("p", ["p"])], width=3)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import momentree as mt
 from mechanisms import random_body, random_frame
 from momentree.compile.emit.llvm import compile_tape
-from momentree.compile.trace import derivatives
-from momentree.compile.trace.derivatives import RULES, forward, gradient, jacobian, reverse, sparsity
+from momentree.compile.trace import derivatives, operations
+from momentree.compile.trace.derivatives import forward, gradient, jacobian, reverse, sparsity
 from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.errors import MomentreeError
@@ -95,11 +95,11 @@ def test_every_operation_has_the_slope_of_its_differences(name):
 
 
 def test_every_operation_that_a_tape_knows_has_a_rule():
-    assert set(RULES) == {"+", "*", "reciprocal", "power", *(f.__name__ for f in FUNCTIONS.values())}
+    assert set(operations.OPERATIONS) == {"+", "*", "reciprocal", "power", *(f.__name__ for f in FUNCTIONS.values())}
     tape, _, results = tape_of(lambda *x: [f(*x) for f in OPERATIONS.values()])
     tape.outputs(results)
     tried = {tape.nodes[index][0] for index in tape.live()}
-    assert tried >= set(RULES)
+    assert tried >= set(operations.OPERATIONS)
 
 
 # --- random expressions ---
@@ -369,7 +369,7 @@ def arm(random, n=4):
 def jacobian_kernel(system, what):
     """The tape of a quantity, its arguments, and the kernels of its values and of all its derivatives but by time."""
     tape, arguments = trace(system.mechanism, what)
-    results = [tape.scalar(edge) for edge in tape.kept()]
+    results = [tape.scalar(edge) for edge in tape.output_edges()]
     values = compile_tape(tape, arguments)
     places = {node[1]: index for index, node in enumerate(tape.nodes) if node[0] == "input"}
     by = [Variable(tape, places[name]) for argument, names in arguments if argument != "t" for name in names]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, random_configuration, random_tree
+from momentree.compile.trace.derivatives import gradient
 from momentree.compile.trace.tape import Operations, Tape, Variable
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
@@ -581,3 +582,28 @@ def test_a_planar_arm_costs_what_the_hand_needs():
     placed = [e for body in (arm, hand) for row in body.X_0.rotation.rows for e in row]
     tape.outputs([*placed, *hand.X_0.offset, *arm.v, *hand.v])
     assert tape.operations() == Operations(4 + 2 + 3, 2 + 1, 0, 4)
+
+
+# --- infinities ---
+
+
+def test_infinities_are_numbers_of_a_tape():
+    x = (tape := Tape()).input("x")
+    tape.outputs(
+        [math.inf, -math.inf, x + math.inf, minimum(x, math.inf), x / math.inf, x * -math.inf, abs(x) ** math.inf]
+    )
+    assert tape.evaluate({"x": 0.5}) == [math.inf, -math.inf, math.inf, 0.5, 0, -math.inf, 0]
+    assert "inf + x" in tape.listing() or "x + inf" in tape.listing()
+
+
+def test_rules_of_algebra_take_numbers_to_be_finite():
+    x = (tape := Tape()).input("x")
+    tape.outputs([0 * x, x - x, x / x, math.inf * x - math.inf * x])
+    assert tape.evaluate({"x": math.inf}) == [0, 0, 1, 0]
+
+
+def test_infinite_numbers_have_derivatives():
+    x = (tape := Tape()).input("x")
+    results = [minimum(x * x, math.inf), maximum(x, -math.inf), x + math.inf]
+    tape.outputs([slope for result in results for slope in gradient(tape, result, [x])])
+    assert tape.evaluate({"x": 3.0}) == [6, 1, 1]
