@@ -19,7 +19,7 @@ from momentree.model.joint_types import JOINTS
 from momentree.spatial import Vector
 
 EVERY_JOINT = tuple(JOINTS)
-MOVING = tuple(kind for kind in JOINTS if kind != "Fixed")
+MOVING = tuple(kind for kind in JOINTS if JOINTS[kind].velocities)
 
 
 # --- textbook ---
@@ -129,11 +129,7 @@ def delta_robot(base: float = 0.2, plate_radius: float = 0.05, arm: float = 0.3,
 
 
 def random_joint(random: np.random.Generator, kind: str) -> Any:
-    axes = [tuple(random.standard_normal(3)) for _ in range(2)]
-    cls = JOINTS[kind]
-    if kind == "Screw":
-        return cls(axes[0], pitch=float(random.uniform(0.1, 0.5)))
-    return cls(*axes[: len(cls.axis_fields)])
+    return JOINTS[kind].random(random)
 
 
 def random_frame(random: np.random.Generator, body: Any) -> Any:

@@ -13,7 +13,7 @@ kinematics of the library: rotations are SciPy's.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -63,7 +63,7 @@ class Sample(NamedTuple):
 def sample(direction: str, seed: int, without: str = "") -> Sample:
     """A tree of 5 to 12 bodies with as many kinds of joints, one left out if asked."""
     random = np.random.default_rng([seed, DIRECTIONS.index(direction)])
-    kinds = [kind for kind in EVERY_JOINT if kind != without]
+    kinds = [kind for kind in KINDS if kind != without]
     chosen = [*random.permutation(kinds), *random.choice(kinds, len(SIZES))][: SIZES[seed % len(SIZES)]]
     model = random_tree(random, chosen, mt.Model(f"{direction} {seed}", gravity=GRAVITY))
     model.joints = [_plainer(random, _pointed(c, direction)) for c in model.joints]
@@ -104,10 +104,6 @@ def axes_met(samples: Collection[Sample]) -> set[tuple[str, bool]]:
     """Which axes the joints have: kind, whether named by a letter."""
     joints = [c.type for each in samples for c in each.model.joints]
     return {(j.kind, isinstance(getattr(j, name), str)) for j in joints for name in j.axis_fields}
-
-
-EVERY_COMBINATION = {*product(EVERY_JOINT, (False, True), (False, True))}
-EVERY_AXIS = {*product([kind for kind in EVERY_JOINT if JOINTS[kind].axis_fields], (False, True))}
 
 
 def loaded(random: np.random.Generator, plain: Sample, alike: bool = False) -> Sample:
@@ -154,32 +150,31 @@ class Step(NamedTuple):
     factor: float = 1.0
 
 
+# how peers put a joint together; a type of joint that they cannot have is not here, and is not in their trees
+CHAINS: dict[str, Callable[[Any], list[tuple[str, Any]]]] = {
+    "Revolute": lambda joint: [("turn", joint.axis)],
+    "Prismatic": lambda joint: [("slide", joint.axis)],
+    "Screw": lambda joint: [("screw", joint.axis)],
+    "Cylindrical": lambda joint: [("slide", joint.axis), ("turn", joint.axis)],
+    "PinSlot": lambda joint: [("slide", joint.slot), ("turn", joint.pin)],
+    "Universal": lambda joint: [("turn", joint.first), ("turn", joint.second)],
+    "Planar": lambda joint: [*(("slide", n) for n in in_plane(joint.normal)), ("turn", joint.normal)],
+    **dict.fromkeys(("Spherical", "Free", "Fixed"), lambda joint: []),
+}
+KINDS = tuple(kind for kind in EVERY_JOINT if kind in CHAINS)
+EVERY_COMBINATION = {*product(KINDS, (False, True), (False, True))}
+EVERY_AXIS = {*product([kind for kind in KINDS if JOINTS[kind].axis_fields], (False, True))}
+
+
 def chain(body: TreeBody) -> list[Step]:
     """The joint as joints of one freedom, from the parent to the body; none for a ball, a free flight and a weld."""
     joint = body.joint.type
-    match joint.kind:
-        case "Revolute":
-            found = [("turn", joint.axis)]
-        case "Prismatic":
-            found = [("slide", joint.axis)]
-        case "Screw":
-            found = [("screw", joint.axis)]
-        case "Cylindrical":
-            found = [("slide", joint.axis), ("turn", joint.axis)]
-        case "PinSlot":
-            found = [("slide", joint.slot), ("turn", joint.pin)]
-        case "Universal":
-            found = [("turn", joint.first), ("turn", joint.second)]
-        case "Planar":
-            n1, n2 = in_plane(joint.normal)
-            found = [("slide", n1), ("slide", n2), ("turn", joint.normal)]
-        case "Spherical" | "Free" | "Fixed":
-            found = []
-        case unknown:
-            raise NotImplementedError(f"joint '{body.joint.name}': what is a {unknown} joint to a peer?")
+    if joint.kind not in CHAINS:
+        raise NotImplementedError(f"joint '{body.joint.name}': what is a {joint.kind} joint to a peer?")
+    links = CHAINS[joint.kind](joint)
     sign = -1 if body.reverse else 1
     advance = joint.pitch / (2 * np.pi) if joint.kind == "Screw" else 0.0  # the pitch is of a whole turn
-    steps = [Step(kind, sign * np.array([*axis]), i, advance) for i, (kind, axis) in enumerate(found)]
+    steps = [Step(kind, sign * np.array([*axis]), i, advance) for i, (kind, axis) in enumerate(links)]
     return steps[::-1] if body.reverse else steps
 
 

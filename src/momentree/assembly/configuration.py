@@ -19,7 +19,6 @@ from momentree.equations.loops.constraints import _opening, _second_in_first, jo
 from momentree.equations.sweeps import Record, Records
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.joint_type import ConstraintRow
-from momentree.model.joint_types import Universal
 from momentree.model.values import TIME
 from momentree.spatial import Motion, Rotation, Transform, Vector
 from momentree.spatial.rotation import rotation_vector
@@ -196,7 +195,7 @@ class ClosingJoint:
     def rows(self) -> tuple[ConstraintRow, ...]:
         return (
             self.loop.joint_type.constraint_rows(self.q)
-            if isinstance(self.loop.joint_type, Universal)
+            if self.loop.joint_type.crossed_axes is not None
             else self.loop.rows
         )
 

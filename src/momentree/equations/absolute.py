@@ -24,7 +24,7 @@ from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Motion, Scalar, Transform
-from momentree.structure.maximal_coordinates import Angle, apart, stays, taken_apart, turning, turning_angles
+from momentree.structure.maximal_coordinates import Angle, apart, stays, taken_apart, turning_angles
 from momentree.structure.mechanism import Attached, Mechanism
 
 __all__ = ["changing_bodies", "closed_velocities", "counted", "counting", "entered", "left", "told"]
@@ -41,7 +41,7 @@ def told(mechanism: Mechanism) -> Mechanism:
     """The mechanism with its bodies apart, or an error if a law depends on an angle that counts turns."""
     found = apart(mechanism)
     bodies = taken_apart(mechanism, found)
-    angles = {body.joint.coordinates[k] for body in bodies for k in turning(body.joint.type)}
+    angles = {body.joint.coordinates[k] for body in bodies for k in body.joint.type.turning}
     for what, law in laws_of(mechanism):
         for reference in angles.intersection(law.references()):
             raise MomentreeError(

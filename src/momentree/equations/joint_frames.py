@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from momentree.model.joint_type import JointType
-from momentree.model.joint_types import Cylindrical, Planar, Prismatic, Revolute, Screw
+from momentree.model.joint_types import Planar, Revolute
 from momentree.spatial import IDENTITY, ZERO, Rotation, Scalar, Transform, Vector, Z
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import normals
@@ -80,7 +80,7 @@ def _axis(joint: JointType) -> str | None:
     """The field with the axis that a joint's frames may slide along."""
     if isinstance(joint, Planar):
         return "normal"
-    return "axis" if isinstance(joint, (Revolute, Prismatic, Screw, Cylindrical)) else None
+    return "axis" if joint.coaxial else None
 
 
 def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None]) -> dict[int, float]:

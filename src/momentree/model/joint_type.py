@@ -1,8 +1,20 @@
-"""What every joint is and may carry; the joints themselves are in joints.py.
+"""JointType: what every type of joint is and may carry; the types themselves are in joint_types.py.
 
-A joint stands between a first frame F and a second frame M. Its coordinates q place M in F (`placement`), its velocities u
-move M with A u (`axes`, in the axes and at the origin of M), and what it does not let move are its `rows`, in the axes
-of F. `fit` finds the coordinates that come nearest to a given placement, for joints that close a loop.
+A joint connects a first frame F with a second frame M. Its coordinates q place M in F (`placement`). Its velocities u
+give M the twist A u, where the columns of A span the motion subspace (in axes and at the origin of M). The constraint
+wrench subspace is its complement, spanned by the `constraint_rows` in axes of F. `fit` finds the coordinates that come
+nearest to a placement, for joints that close a loop.
+
+A new type of joint defines the methods that raise NotImplementedError below, and `random` if it has parameters besides
+axes; tests/ takes all types from the table JOINTS. These are assumed of every type:
+
+| number | contract                                                                                              |
+|--------|-------------------------------------------------------------------------------------------------------|
+| 1      | at `reference()` the frames coincide                                                                  |
+| 2      | where there are more coordinates than velocities, the last four are a unit quaternion                 |
+| 3      | the constraint rows are fixed in F, but for the last one of a joint with `crossed_axes`               |
+| 4      | A' A is the same at all coordinates                                                                   |
+| 5      | `fit` is the nearest placement; a joint that is `threaded` or has `crossed_axes` comes near to it     |
 """
 
 from __future__ import annotations
@@ -12,7 +24,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from numpy.typing import NDArray
 
@@ -22,13 +34,16 @@ from momentree.spatial import REST, ZERO, Force, MotionSubspace, Rotation, Scala
 from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name
 
+if TYPE_CHECKING:
+    import numpy as np
+
 Coordinates = Sequence[Scalar] | NDArray[Any]
-# of stops: N/m or N m/rad, and N s/m or N m s/rad; a blow of 1 kg or 1 kg m2 keeps about 0.3 of its speed
+# of stops: N/m or N m/rad, and N s/m or N m s/rad; 1 kg or 1 kg m2 rebounds with about 0.3 of its speed
 STOPS = (1e4, 100.0)
 
 
 class Prescribed(NamedTuple):
-    """What a prescribed joint does at one time: its coordinates, velocities, and the derivatives of the velocities."""
+    """The motion of a prescribed joint at one time: coordinates, velocities, and the derivatives of the velocities."""
 
     q: tuple[Scalar, ...]
     u: tuple[Scalar, ...]
@@ -36,7 +51,7 @@ class Prescribed(NamedTuple):
 
 
 class ConstraintRow(NamedTuple):
-    """One direction that a joint does not let move: its name, and the force along it in the axes of F."""
+    """One scalar constraint of a joint: its name, and the wrench by which it acts, in axes of F."""
 
     name: str
     direction: Force
@@ -52,13 +67,15 @@ class JointType:
     | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
     | damping | N s/m or N m s/rad                                                                            |
     | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
-    | stops   | (stiffness, damping) of what holds it there, one pair or one for each velocity; `STOPS` unless given |
+    | stops   | (stiffness, damping) of the stops at the limits, one pair or one for each velocity; or `STOPS` |
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
-    units: ClassVar[tuple[str, ...]] = ()  # of the coordinates
+    units: ClassVar[tuple[str, ...]] = ()  # of the coordinates: "m", "rad", or "1" for those of a quaternion
     velocities: ClassVar[tuple[str, ...]] = ()  # the coordinate's name and a prime, or a name of its own
-    axis_fields: ClassVar[tuple[str, ...]] = ()
+    axis_fields: ClassVar[tuple[str, ...]] = ()  # those that are directions
+    coaxial: ClassVar[bool] = False  # M only turns about and slides along `axis`: A is the same in axes of F and of M
+    threaded: ClassVar[bool] = False  # the last row couples turning with sliding, and `fit` counts full turns by it
 
     motion: Raw = dataclasses.field(default=None, kw_only=True)
     spring: Raw = dataclasses.field(default=None, kw_only=True)
@@ -78,11 +95,11 @@ class JointType:
         raise NotImplementedError
 
     def motion_subspace(self, q: Coordinates) -> MotionSubspace:
-        """A(q): M moves with A u, in axes of M."""
+        """A(q): M moves with the twist A u, in axes of M."""
         raise NotImplementedError
 
     def motion_subspace_derivative(self, q: Coordinates, u: Coordinates) -> MotionSubspace:
-        """A' along the motion, component by component in axes of M: zero where the axes are fixed in M."""
+        """The time derivative of A, component by component in axes of M: zero where its columns are fixed in M."""
         return MotionSubspace([REST] * len(self.velocities))
 
     def fit(self, X_FM: Transform) -> tuple[Scalar, ...]:
@@ -90,8 +107,13 @@ class JointType:
         raise NotImplementedError
 
     def constraint_rows(self, q: Coordinates) -> tuple[ConstraintRow, ...]:
-        """What the joint does not let move: (6 - freedom) directions in axes of F, for the origin of M."""
+        """The constraint wrench subspace: (6 - freedom) wrenches in axes of F, at the origin of M."""
         raise NotImplementedError
+
+    @property
+    def crossed_axes(self) -> tuple[Vector, Vector] | None:
+        """An axis of F and one of M whose angle the joint keeps: its last row is the moment about their normal."""
+        return None
 
     def reference(self) -> tuple[Scalar, ...]:
         """The coordinates at which M coincides with F."""
@@ -102,7 +124,7 @@ class JointType:
         return tuple(a + b for a, b in zip(q, step, strict=True))
 
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
-        """The step that `integrate` needs from q to later."""
+        """The step that takes `integrate` from q to later."""
         return tuple(b - a for a, b in zip(q, later, strict=True))
 
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
@@ -113,7 +135,32 @@ class JointType:
         """Coordinates, velocities and their derivatives, for motion laws with these values and time derivatives."""
         return Prescribed(tuple(laws), tuple(velocities), tuple(accelerations))
 
+    # --- random joints, for tests ----------------------------------------------------------------------------------
+
+    @classmethod
+    def random(cls, generator: np.random.Generator) -> Self:
+        """A joint of this type with random general axes and parameters, as a user would write it, about 1 m large.
+
+        Every type draws the same two directions first, so that to change one joint of a random mechanism leaves the
+        others as they are. A type with parameters besides its axes has a `random` of its own.
+        """
+        own = [field.name for field in dataclasses.fields(cls) if not field.kw_only]
+        if set(own) != set(cls.axis_fields):
+            parameters = ", ".join(name for name in own if name not in cls.axis_fields)
+            raise NotImplementedError(f"joint type {cls.__name__} needs its own `random`, to choose {parameters}")
+        return cls(**cls._random_axes(generator))
+
+    @classmethod
+    def _random_axes(cls, generator: np.random.Generator) -> dict[str, Raw]:
+        directions = generator.standard_normal((max(2, len(cls.axis_fields)), 3)).tolist()
+        return {name: tuple(n) for name, n in zip(cls.axis_fields, directions, strict=False)}
+
     # --- what the user wrote ---------------------------------------------------------------------------------------
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """Which coordinates a placement tells only up to full turns: angles, but those that a thread counts."""
+        return () if self.threaded else tuple(i for i, unit in enumerate(self.units) if unit == "rad")
 
     @property
     def kind(self) -> str:
@@ -121,14 +168,14 @@ class JointType:
 
     @property
     def velocity_units(self) -> tuple[str, ...]:
-        """The units that integrated velocities have: those of the coordinates, radians for the turning of a ball."""
+        """Units of the velocities times seconds: those of the coordinates, radians for the rotation of a ball."""
         if len(self.coordinates) == len(self.velocities):
             return self.units
         return ("m",) * (len(self.velocities) - 3) + ("rad",) * 3
 
     @property
     def freedom(self) -> int:
-        """How many velocities are left to the dynamics; a prescribed joint has none."""
+        """Degrees of freedom: the number of velocities, none for a prescribed joint."""
         return 0 if self.motion is not None else len(self.velocities)
 
     def resolved(self, values: Values) -> Self:

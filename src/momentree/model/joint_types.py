@@ -1,4 +1,4 @@
-"""The joints: what each lets move, written once on any scalar (joint.py tells what the methods mean).
+"""The joint types: placement, motion subspace and constraints of each, on any scalar (joint_type.py has the contract).
 
 A screw fits a placement by its advance, a universal joint by its second axis first; the others come nearest to it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from momentree.model.joint_type import (
     ConstraintRow,
@@ -34,14 +34,18 @@ from momentree.spatial.rotation import (
 from momentree.spatial.scalar import atan2
 from momentree.spatial.vector import axis_name, normals
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 @dataclass(frozen=True)
 class Revolute(JointType):
     """A hinge: M turns about an axis of F."""
 
     coordinates, units, velocities, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    coaxial = True
     axis: Raw = "z"
-    offset: ClassVar[Scalar] = 0  # rad: of M in F where the angle is 0, if frames were chosen anew (joint_frames.py)
+    offset: ClassVar[Scalar] = 0  # rad: of M in F where the angle is 0, in frames that joint_frames.py chose
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.axis, q[0] + self.offset))
@@ -61,6 +65,7 @@ class Prismatic(JointType):
     """A slider: M moves along an axis of F without turning."""
 
     coordinates, units, velocities, axis_fields = ("slide",), ("m",), ("slide'",), ("axis",)
+    coaxial = True
     axis: Raw = "z"
 
     def placement(self, q: Coordinates) -> Transform:
@@ -81,8 +86,14 @@ class Screw(JointType):
     """A nut on a screw: M turns about an axis of F and advances by `pitch` (m) at each turn."""
 
     coordinates, units, velocities, axis_fields = ("angle",), ("rad",), ("angle'",), ("axis",)
+    coaxial = threaded = True
     axis: Raw = "z"
     pitch: Raw = None
+
+    @classmethod
+    def random(cls, generator: np.random.Generator) -> Self:
+        axes = cls._random_axes(generator)
+        return cls(**axes, pitch=float(generator.uniform(0.1, 0.5)))
 
     def resolved(self, values: Values) -> Self:
         pitch = values.scalar(self.pitch, "pitch")
@@ -116,6 +127,7 @@ class Cylindrical(JointType):
 
     coordinates, units, velocities = ("slide", "angle"), ("m", "rad"), ("slide'", "angle'")
     axis_fields = ("axis",)
+    coaxial = True
     axis: Raw = "z"
 
     def placement(self, q: Coordinates) -> Transform:
@@ -169,8 +181,18 @@ class Universal(JointType):
     def resolved(self, values: Values) -> Self:
         joint = super().resolved(values)
         if joint.first.cross(joint.second).norm < 1e-6:
-            raise Mistake("the two axes are parallel; use a Revolute joint or turn one of them.", "second")
+            raise Mistake("the two axes are parallel. Use a Revolute joint, or turn one of them.", "second")
         return joint
+
+    @classmethod
+    def random(cls, generator: np.random.Generator) -> Self:
+        joint = super().random(generator)
+        a, b = (Vector(*axis) / Vector(*axis).norm for axis in (joint.first, joint.second))
+        return joint if a.cross(b).norm > 0.2 else cls(joint.first, tuple(normals(a)[0]))  # not nearly parallel
+
+    @property
+    def crossed_axes(self) -> tuple[Vector, Vector] | None:
+        return self.first, self.second
 
     def placement(self, q: Coordinates) -> Transform:
         return Transform(turn(self.first, q[0]) @ turn(self.second, q[1]))

@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, suggestion
-from momentree.model.expressions.expression import LONGEST, Expression, Reference, parse
+from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.model.expressions.from_function import expression_of_function
+from momentree.model.expressions.grammar import MAX_LENGTH
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these
@@ -42,8 +43,8 @@ def plain(value: Any, depth: int = 0) -> Raw:
     if depth > 10:
         raise Mistake("is a list of lists of lists without end; numbers, texts and short lists are expected.")
     if isinstance(value, Expression):
-        if value.value is None and value.size > LONGEST:
-            message = f"is an expression of {value.size} parts, and a model keeps expressions as texts of {LONGEST} "
+        if value.value is None and value.size > MAX_LENGTH:
+            message = f"is an expression of {value.size} parts, and a model keeps expressions as texts of {MAX_LENGTH} "
             raise Mistake(f"{message}at most. Make parameters of the parts that it is made of.")
         return value.value if value.value is not None else str(value)
     if isinstance(value, (str, bool, int, float)) or value is None:

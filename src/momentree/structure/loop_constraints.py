@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from momentree.model.joint_type import JointType
-from momentree.model.joint_types import Fixed, PinSlot, Planar, Prismatic, Revolute, Universal
+from momentree.model.joint_types import Fixed, PinSlot, Planar, Prismatic, Revolute
 from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Loop, Mechanism
@@ -22,7 +22,7 @@ TINY = 1e-13  # of unit vectors: what round-off leaves
 def loop_constraints(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
     """The rows as forces at the origin of the second frame, in axes of the first frame, by which they are carried."""
     rows = tuple(row.direction for row in loop.joint_type.constraint_rows(loop.joint_type.reference()))
-    if isinstance(loop.joint_type, Universal):
+    if loop.joint_type.crossed_axes is not None:
         return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)
     within = None if normal is None else _within(rows, normal)

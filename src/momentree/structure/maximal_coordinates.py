@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from momentree.model.elements import Joint
 from momentree.model.frames import GROUND, Frame
-from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Free, Planar
 from momentree.spatial import Transform
 from momentree.structure.determinacy import undetermined
@@ -58,12 +57,7 @@ def stays(body: TreeBody, new: TreeBody) -> bool:
 def turning_angles(mechanism: Mechanism, told: Mechanism) -> list[Angle]:
     """The angles of joints that were in the tree, where they count turns; a screw counts them by its advance."""
     bodies = enumerate(taken_apart(mechanism, told))
-    return [Angle(i, k) for i, body in bodies for k in turning(body.joint.type)]
-
-
-def turning(joint: JointType) -> list[int]:
-    """Where coordinates stand that are known only up to full turns from where a joint is."""
-    return [k for k, unit in enumerate(joint.units) if unit == "rad" and joint.kind != "Screw"]
+    return [Angle(i, k) for i, body in bodies for k in body.joint.type.turning]
 
 
 def _stands_apart(body: TreeBody) -> bool:

@@ -112,7 +112,7 @@ def _fixed_in_body(body: TreeBody) -> bool:
     """Whether the axes of its joint are the same at all coordinates."""
     joint = body.joint.type
     if isinstance(body.joint_type, Reversed):
-        return joint.axis_fields == ("axis",)  # turning about that one axis leaves it where it is
+        return joint.coaxial
     return type(joint).motion_subspace_derivative is JointType.motion_subspace_derivative
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 
 import hypothesis.strategies as st
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -34,11 +36,10 @@ laws = st.sampled_from(["sin(2*t)", "k*t^2", "1 - exp(-t)", 0.5, 3])
 @st.composite
 def joints(draw):
     cls = JOINTS[draw(st.sampled_from(sorted(JOINTS)))]
-    fields = {name: draw(axes) for name in cls.axis_fields}
-    if cls is mt.Universal:
-        fields = {"first": "x", "second": draw(st.sampled_from(["y", "-z", (0, 1, 1)]))}
-    if cls is mt.Screw:
-        fields["pitch"] = draw(numbers)
+    joint = cls.random(np.random.default_rng(draw(st.integers(0, 2**32 - 1))))
+    fields = {}
+    if len(cls.axis_fields) == 1:
+        fields = draw(st.just({}) | st.fixed_dictionaries({cls.axis_fields[0]: axes}))
     count = len(cls.velocities)
     plain = count == len(cls.coordinates) and count > 0
 
@@ -57,7 +58,7 @@ def joints(draw):
         if draw(st.booleans()):
             pairs = st.sampled_from([(1e3, 0), ("k", 2.5), (5, "k")])
             fields["stops"] = draw(st.one_of(pairs, st.just(each(pairs))))
-    return cls(**fields)
+    return replace(joint, **fields)
 
 
 @st.composite

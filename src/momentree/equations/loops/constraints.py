@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates, JointType
-from momentree.model.joint_types import Fixed, Screw, Spherical, Universal
+from momentree.model.joint_types import Fixed, Spherical
 from momentree.spatial import ZERO, Force, Motion, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import select
 from momentree.spatial.symmetric import inverse
@@ -128,7 +128,7 @@ def _loop(loop: Loop, rows: Sequence[Force], length: Scalar) -> Record:
     turned = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
     frames = {"first_frame": loop.first.placement, "second_frame": loop.second.placement}
     joint_type = loop.joint_type.with_fields(motion=None)
-    if isinstance(joint_type, Universal):  # its last row is across both axes, one in each body
+    if joint_type.crossed_axes is not None:  # its last row is across both axes, one in each body
         turned = turned[:3]
     return Record(joint_type=joint_type, rows=turned, per_length=_reciprocal(length), **frames)
 
@@ -153,7 +153,7 @@ def carry_offset(body: Record, parent: Record) -> Fields:
 
 def row_count(loop: Record) -> int:
     """How many rows close a loop."""
-    return len(loop.rows) + isinstance(loop.joint_type, Universal)
+    return len(loop.rows) + (loop.joint_type.crossed_axes is not None)
 
 
 def face(loop: Record) -> Fields:
@@ -164,7 +164,7 @@ def face(loop: Record) -> Fields:
     apart = loop.apart if ground is None else ground.X_0.rotation @ loop.apart
     arm = R @ (loop.second.r - loop.first.r + apart) + E @ loop.second_frame.offset
     rows = loop.rows
-    if isinstance(loop.joint_type, Universal):
+    if loop.joint_type.crossed_axes is not None:
         a, b = _axes_of(loop, E)
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [_pair(row, arm, E, loop.second_frame.offset) for row in rows]
@@ -179,13 +179,13 @@ def _misfit(loop: Record, E: Rotation, arm: Vector) -> Scalar:
     Without the coordinates of the joint, other than `measure`: axes that should be in line are compared.
     """
     offset, turned = (arm - loop.first_frame.offset) * loop.per_length, _out_of_line(loop, E)
-    rows = loop.rows[:-1] if isinstance(loop.joint_type, Screw) else loop.rows
+    rows = loop.rows[:-1] if loop.joint_type.threaded else loop.rows
     total: Scalar = 0
     for row in rows:
         total = total + _square(offset @ row.linear) + _square(turned @ row.angular)
-    if isinstance(loop.joint_type, Universal):
+    if loop.joint_type.crossed_axes is not None:
         a, b = _axes_of(loop, E)
-        total = total + _square(a @ b - loop.joint_type.first @ loop.joint_type.second)
+        total = total + _square(a @ b - _cosine(loop))
     return total
 
 
@@ -214,9 +214,9 @@ def measure(loop: Record) -> Fields:
     offset = R @ (X_FM.offset - fit.offset)
     turned = R @ _skew_part(X_FM.rotation @ fit.rotation.T)
     closure_errors = [-(Motion(offset, turned) @ row) for row in loop.rows]
-    if isinstance(loop.joint_type, Universal):
+    if loop.joint_type.crossed_axes is not None:
         a, b = _axes_of(loop, E)
-        closure_errors.append(a @ b - loop.joint_type.first @ loop.joint_type.second)
+        closure_errors.append(a @ b - _cosine(loop))
     return {"closure_error": tuple(closure_errors)}
 
 
@@ -363,7 +363,14 @@ def _pair(wrench: Force, arm: Vector, E: Rotation, second_arm: Vector) -> tuple[
 
 def _axes_of(loop: Record, E: Rotation) -> tuple[Vector, Vector]:
     """The two axes of a universal joint, one carried by each body, in axes of the first."""
-    return loop.first_frame.rotation @ loop.joint_type.first, E @ (loop.second_frame.rotation @ loop.joint_type.second)
+    a, b = loop.joint_type.crossed_axes
+    return loop.first_frame.rotation @ a, E @ (loop.second_frame.rotation @ b)
+
+
+def _cosine(loop: Record) -> Scalar:
+    """Of the angle that the joint keeps between its crossed axes."""
+    a, b = loop.joint_type.crossed_axes
+    return a @ b
 
 
 def _row_rate(loop: Record, i: int, w: Vector, w_2: Vector) -> Force:

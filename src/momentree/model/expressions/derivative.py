@@ -1,4 +1,4 @@
-"""Derivatives of expressions: the rules, one for each operation."""
+"""Derivatives of expressions: one rule for each operator and function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SLOPES: dict[str, Callable[[Expression, Expression], Expression]] = {
 
 
 def differential(f: Expression, d: list[Expression]) -> Expression:
-    """The derivative of a node from those of its parts."""
+    """The derivative of a node from those of its parts (chain rule)."""
     if all(slope.value == 0 for slope in d):
         return ZERO
     if f.op in _SLOPES:
@@ -35,7 +35,10 @@ def differential(f: Expression, d: list[Expression]) -> Expression:
     if f.op == "negate":
         return -d[0]
     if f.op == "select":
-        return f.args[0].select(d[1], d[2])
+        condition: Expression = f.args[0]
+        return condition.select(d[1], d[2])
+    a: Expression
+    b: Expression
     (a, b), (da, db) = f.args, d
     match f.op:
         case "+":
@@ -57,5 +60,7 @@ def differential(f: Expression, d: list[Expression]) -> Expression:
     if db.value == 0:
         return by_base
     if a.value is not None and a.value <= 0:
-        raise ExpressionError(f"'{f._brief()}' has no derivative: the base of a changing power has to be positive")
+        raise ExpressionError(
+            f"'{f._brief()}' has no derivative: the base of a variable power must be positive"
+        )
     return by_base + f * a.log() * db

@@ -1,8 +1,8 @@
-"""Expressions of time, parameters and joint coordinates: built, computed on any scalar, differentiated, printed.
+"""Expression: an immutable tree of operations on time, parameters and joint coordinates, computed on any scalar.
 
-An expression is an immutable tree whose parts may be shared. It comes from a text (expression_text.py), from Python
-operators, or from a Python function of symbols (expression_function.py). What is constant in it is a finite number,
-always, and `parse(str(e)) == e` (for texts as short as the parser accepts).
+Its parts may be shared. It comes from a text (grammar.py), from Python operators, or from a Python function of symbols
+(from_function.py). What is constant in it is a finite number, always, and `parse(str(e)) == e` (for texts as short as
+the parser accepts).
 Every algorithm walks a list of distinct parts: no recursion, and a part that is shared is visited once.
 """
 
@@ -12,61 +12,17 @@ import math
 import operator
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 from momentree.errors import ExpressionError, suggestion
+from momentree.model.expressions.functions import ARITY, OPERATORS
+from momentree.model.expressions.references import Reference as Reference
+from momentree.model.expressions.text import digits, written
 from momentree.spatial.scalar import FUNCTIONS
 
-
-def _power(x: Any, y: Any) -> Any:
-    real = isinstance(x, (int, float)) and isinstance(y, (int, float))
-    return math.pow(x, y) if real else x**y  # Python would go complex: (-8.0)**(1/3)
-
-
-OPERATORS: dict[str, Callable[..., Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "^": _power,
-    "negate": operator.neg,
-}
-CONSTANTS = {"pi": math.pi, "deg": math.pi / 180}
-ARITY = {
-    **dict.fromkeys([*OPERATORS, *FUNCTIONS], 1),
-    **dict.fromkeys(["+", "-", "*", "/", "^", "atan2", "min", "max"], 2),
-    "select": 3,
-}
-APOSTROPHES = "'′’"
 _BRIEF = 200  # parts of an expression that a message still shows
-LONGEST = 10_000  # characters of a text that is parsed
 _WRITTEN = 100_000  # parts of an expression that is still written out: shared parts are written again and again
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Reference:
-    """What a name in an expression stands for: a parameter, a joint coordinate or one component of it, or a velocity."""
-
-    name: str
-    component: str = ""
-    velocity: bool = False
-
-    def __str__(self) -> str:
-        reserved = self.name in FUNCTIONS or self.name in CONSTANTS
-        name = f"`{self.name}`" if reserved else _written(self.name)
-        component = f".{_written(self.component)}" if self.component else ""
-        return name + component + ("'" if self.velocity else "")
-
-
-def continues_name(character: str) -> bool:
-    """Whether a character may stand inside a name that has no backquotes."""
-    return f"_{character}".isidentifier() and character not in "\u00b7\u0387"  # a reader takes these for products
-
-
-def _written(name: str) -> str:
-    return name if name[:1].isidentifier() and all(map(continues_name, name)) else f"`{name}`"
 
 
 def _function(op: str) -> Callable[..., Expression]:
@@ -76,7 +32,7 @@ def _function(op: str) -> Callable[..., Expression]:
 def _operator(op: str, reflected: bool = False) -> Callable[[Expression, Any], Expression]:
     def method(self: Expression, other: Any) -> Expression:
         if not isinstance(other, (Expression, Real)) or isinstance(other, bool):
-            return NotImplemented
+            return cast(Expression, NotImplemented)
         other = as_expression(other)
         return fold(op, other, self) if reflected else fold(op, self, other)
 
@@ -85,7 +41,7 @@ def _operator(op: str, reflected: bool = False) -> Callable[[Expression, Any], E
 
 def _incomparable(self: Expression, other: Any) -> bool:
     raise TypeError(
-        "an expression is not yet a number, so it cannot be compared or stand after 'if'. "
+        "an expression has no value yet, so it cannot be compared or stand after 'if'. "
         "Use select(x, a, b), which is a where x > 0 and b elsewhere, or minimum and maximum."
     )
 
@@ -128,8 +84,8 @@ class Expression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         order = self._parts_first()
-        place = {id(node): i for i, node in enumerate(order)}
-        flat = [(node.op, [place[id(part)] for part in node._parts] or node.args) for node in order]
+        index = {id(node): i for i, node in enumerate(order)}
+        flat = [(node.op, [index[id(part)] for part in node._parts] or node.args) for node in order]
         return _from_flat, (flat,)
 
     def __hash__(self) -> int:
@@ -176,7 +132,7 @@ class Expression:
     def __float__(self) -> float:
         if self.value is None:
             shown = self._brief()
-            raise TypeError(f"'{shown}' is not yet a number. Use momentree.sin, momentree.sqrt ..., not those of math.")
+            raise TypeError(f"'{shown}' has no value yet. Use momentree.sin, momentree.sqrt ..., not those of math.")
         return self.value
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -197,13 +153,13 @@ class Expression:
 
     def _parts_first(self) -> list[Expression]:
         """Every distinct part once, after the parts that it is made of; this expression is the last."""
-        order, known, stack = [], set(), [(self, False)]
+        order, seen, stack = [], set(), [(self, False)]
         while stack:
             node, parts_are_done = stack.pop()
             if parts_are_done:
                 order.append(node)
-            elif id(node) not in known:
-                known.add(id(node))
+            elif id(node) not in seen:
+                seen.add(id(node))
                 stack.append((node, True))
                 stack.extend((part, False) for part in reversed(node._parts))
         return order
@@ -266,12 +222,13 @@ class Expression:
 
     def substitute(self, values: Mapping[Reference, Any]) -> Expression:
         """The expression with numbers or expressions put in for some references, and what becomes constant computed."""
-        known = {_as_reference(key): as_expression(value) for key, value in values.items()}
+        replacements = {_as_reference(key): as_expression(value) for key, value in values.items()}
 
         def leaf(node: Expression) -> Expression:
-            return known.get(node.args[0], node) if node.op == "reference" else node
+            return replacements.get(node.args[0], node) if node.op == "reference" else node
 
-        return self._computed(leaf, lambda node, parts: fold(node.op, *parts))
+        result: Expression = self._computed(leaf, lambda node, parts: fold(node.op, *parts))
+        return result
 
     def derivative(self, by: Reference) -> Expression:
         """The exact partial derivative; a velocity does not depend on its coordinate, nor a coordinate on time."""
@@ -287,8 +244,6 @@ class Expression:
         return done[id(self)]
 
     def __str__(self) -> str:
-        from momentree.model.expressions.grammar import written
-
         return written(self) if self._size <= _WRITTEN else self._brief()
 
     @property
@@ -307,7 +262,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """The expression that a text means; see expression_text.py for the language."""
+    """The expression that a text means; grammar.py has the language."""
     from momentree.model.expressions.grammar import parse as parse_text
 
     return parse_text(text)
@@ -340,13 +295,15 @@ def fold(op: str, *args: Expression) -> Expression:
     if node.value is not None:
         return number(node.value)
     if op == "negate" and args[0].op == "negate":
-        return args[0].args[0]
+        return cast(Expression, args[0].args[0])
     if op == "select" and args[0].value is not None:
         return args[1] if args[0].value > 0 else args[2]
     return _shorter(node) if len(args) == 2 else node
 
 
 def _shorter(node: Expression) -> Expression:
+    a: Expression
+    b: Expression
     a, b = node.args
     match node.op, a.value, b.value:
         case ("*", 0, _) | ("*", _, 0) | ("/", 0, _):
@@ -382,7 +339,7 @@ def _arguments(count: int) -> str:
 
 def _finite(value: Any) -> float:
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise ExpressionError(f"{reprlib.repr(value)} is not a number, a text or an expression")
+        raise ExpressionError(f"{reprlib.repr(value)} is not a number, a string or an expression")
     try:
         result = float(value) + 0.0  # there is one zero only, without a sign
     except OverflowError:
@@ -422,11 +379,6 @@ def _constant(op: str, args: tuple[Any, ...]) -> float | None:
         shown = f" {op} ".join(texts) if op in OPERATORS else f"{op}({', '.join(texts)})"
         raise ExpressionError(f"{shown} is not a finite real number")
     return float(result) + 0.0
-
-
-def digits(value: float) -> str:
-    """A number as it is written: every digit, no empty fraction."""
-    return repr(value).removesuffix(".0")
 
 
 def _needed(node: Expression, done: Mapping[int, Any]) -> tuple[Expression, ...]:

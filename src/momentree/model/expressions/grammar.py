@@ -1,15 +1,15 @@
-"""Expressions as text: a small parser of our own (Pratt), so that no text is ever run as Python, and the printer.
+"""The grammar of expressions: a small Pratt parser, so that no text is ever run as Python; text.py is its inverse.
 
-| written                   | means                                                           |
-|---------------------------|-----------------------------------------------------------------|
-| 1  2.5  .5  1e-3  pi  deg | numbers; deg is pi/180                                          |
-| t                         | time                                                            |
-| alpha   alpha'            | a parameter or a joint coordinate, and its velocity                 |
-| hull.y  hull.y'           | a component of a joint with several coordinates, and its velocity   |
-| `left hip`.x'             | names that are not identifiers stand in backquotes              |
-| + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2) |
-| sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more        |
-| select(x, a, b)           | a where x > 0, b elsewhere                                      |
+| written                   | means                                                             |
+|---------------------------|-------------------------------------------------------------------|
+| 1  2.5  .5  1e-3  pi  deg | numbers; deg is pi/180                                            |
+| t                         | time                                                              |
+| alpha   alpha'            | a parameter or a joint coordinate, and its velocity               |
+| hull.y  hull.y'           | a component of a joint with several coordinates, and its velocity |
+| `left hip`.x'             | names that are not identifiers stand in backquotes                |
+| + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2)   |
+| sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more          |
+| select(x, a, b)           | a where x > 0, b elsewhere                                        |
 
 What is constant has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
 """
@@ -24,20 +24,13 @@ from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 
 from momentree.errors import ExpressionError, suggestion
-from momentree.model.expressions.expression import (
-    APOSTROPHES,
-    CONSTANTS,
-    LONGEST,
-    Expression,
-    Reference,
-    continues_name,
-    digits,
-)
+from momentree.model.expressions.expression import Expression
+from momentree.model.expressions.functions import BINDING, CONSTANTS
+from momentree.model.expressions.references import APOSTROPHES, Reference, continues_name
 from momentree.spatial.scalar import FUNCTIONS
 
-MAX_LENGTH = LONGEST
+MAX_LENGTH = 10_000  # characters
 MAX_DEPTH = 100
-_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # -x*y is (-x)*y, but -x^y is -(x^y)
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
 _STARTS_OPERAND = ("number", "name", "reference", "(")
@@ -45,7 +38,7 @@ _NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and
 _HINTS = {
     "=": "an equation a = b is written as a - b",
     **dict.fromkeys("<>≤≥!≠", _NO_COMPARISON),
-    **dict.fromkeys('"“”', "a text in quotes has no meaning here; an unusual name stands in backquotes: `left hip`"),
+    **dict.fromkeys('"“”', "quoted strings have no meaning here; unusual names stand in backquotes: `left hip`"),
     **dict.fromkeys(APOSTROPHES, "an apostrophe stands right after a name, once, and means its velocity: alpha'"),
     ".": "a name has one component at most, right after it: hull.y",
     **dict.fromkeys("[]{}", "use parentheses ( )"),
@@ -60,9 +53,9 @@ _HINTS = {
 
 
 def parse(text: str) -> Expression:
-    """The expression that a text means, or an ExpressionError with the place of the mistake."""
+    """The expression that a text means, or an ExpressionError with the position of the mistake."""
     if not isinstance(text, str):
-        raise ExpressionError(f"an expression is written as a text, not as {type(text).__name__}")
+        raise ExpressionError(f"expressions must be strings, not {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         message = f"an expression of {len(text)} characters is too long; the limit is {MAX_LENGTH}"
         raise ExpressionError(message, position=MAX_LENGTH)
@@ -97,14 +90,14 @@ def _tokens(text: str) -> Iterator[_Token]:
 def _token(text: str, at: int) -> _Token:
     if at == len(text):
         return _Token("end", "", at)
-    if found := _NUMBER.match(text, at):
-        if math.isinf(float(found[0])):
-            _fail(f"{reprlib.repr(found[0])[1:-1]} is too large: not a finite number", text, at)
-        return _Token("number", found[0], at, float(found[0]))
+    if number := _NUMBER.match(text, at):
+        if math.isinf(float(number[0])):
+            _fail(f"{reprlib.repr(number[0])[1:-1]} is too large: not a finite number", text, at)
+        return _Token("number", number[0], at, float(number[0]))
     if text[at] == "`" or text[at].isidentifier():
         return _name(text, at)
-    if found := _PUNCTUATION.match(text, at):
-        return _Token("^" if found[0] == "**" else found[0], found[0], at)
+    if sign := _PUNCTUATION.match(text, at):
+        return _Token("^" if sign[0] == "**" else sign[0], sign[0], at)
     hint = _HINTS.get(text[at])
     _fail(f"unexpected character {text[at]!r}{': ' + hint if hint else ''}", text, at)
 
@@ -112,13 +105,13 @@ def _token(text: str, at: int) -> _Token:
 def _name(text: str, start: int) -> _Token:
     """A name with its component and its apostrophe, without spaces in between."""
     name, at = _word(text, start)
-    component, rate = "", False
+    component, velocity = "", False
     if text[at : at + 1] == ".":
         if not (text[at + 1 : at + 2] == "`" or text[at + 1 : at + 2].isidentifier()):
             _fail("the name of a component is missing after '.', as in hull.y", text, at)
         component, at = _word(text, at + 1)
     if text[at : at + 1] and text[at] in APOSTROPHES:
-        rate, at = True, at + 1
+        velocity, at = True, at + 1
     written = text[start:at]
     if written == name:
         return _Token("name", name, start, Reference(name))
@@ -126,7 +119,7 @@ def _name(text: str, start: int) -> _Token:
         _fail(f"'{name}' is a number: it has no components and no velocity", text, start)
     if text[start] != "`" and name in FUNCTIONS:
         _fail(f"'{name}' is a function: write {name}(...)", text, start)
-    return _Token("reference", written, start, Reference(name, component, rate))
+    return _Token("reference", written, start, Reference(name, component, velocity))
 
 
 def _word(text: str, start: int) -> tuple[str, int]:
@@ -162,12 +155,12 @@ class _Parser:
     def expression(self, binding: int, depth: int) -> Expression:
         """An operand and all operators after it that bind more tightly than `binding`."""
         left = self.operand(depth)
-        while _BINDING.get(self.token.kind, 0) > binding:
+        while BINDING.get(self.token.kind, 0) > binding:
             sign = self.advance()
             if sign.kind == "^":  # to the right: a^b^c is a^(b^c)
-                right = self.expression(_BINDING["^"] - 1, self.deeper(depth, sign))
+                right = self.expression(BINDING["^"] - 1, self.deeper(depth, sign))
             else:
-                right = self.expression(_BINDING[sign.kind], depth)
+                right = self.expression(BINDING[sign.kind], depth)
             left = self.node(sign.kind, (left, right), sign)
         return left
 
@@ -179,21 +172,17 @@ class _Parser:
             case "name":
                 return self.call(token, depth) if self.token.kind == "(" else self.name(token)
             case "+":
-                return self.expression(_BINDING["negate"], self.deeper(depth, token))
+                return self.expression(BINDING["negate"], self.deeper(depth, token))
             case "-":
-                return self.node("negate", (self.expression(_BINDING["negate"], self.deeper(depth, token)),), token)
+                return self.node("negate", (self.expression(BINDING["negate"], self.deeper(depth, token)),), token)
             case "(":
                 inside = self.expression(0, self.deeper(depth, token))
                 self.close(token)
                 return inside
             case "end":
-                what = (
-                    "a number, a name or '(' is expected"
-                    if self.text.strip()
-                    else "there is nothing in this expression"
-                )
-                _fail(f"unexpected end: {what}", self.text, token.position)
-        _fail(f"unexpected '{token.text}': a number, a name or '(' is expected here", self.text, token.position)
+                expected = "expected a number, a name or '('" if self.text.strip() else "the expression is empty"
+                _fail(f"unexpected end: {expected}", self.text, token.position)
+        _fail(f"unexpected '{token.text}': expected a number, a name or '('", self.text, token.position)
 
     def name(self, token: _Token) -> Expression:
         if token.text in FUNCTIONS:
@@ -223,7 +212,7 @@ class _Parser:
 
     def close(self, opening: _Token) -> None:
         if self.token.kind == "end":
-            message = f"missing ')' that closes the '(' at place {opening.position}"
+            message = f"missing ')' that closes the '(' at position {opening.position}"
             _fail(message, self.text, self.token.position)
         if self.token.kind != ")":
             self.refuse(self.token)
@@ -235,7 +224,7 @@ class _Parser:
 
     def deeper(self, depth: int, token: _Token) -> int:
         if depth == MAX_DEPTH:
-            _fail(f"nested too deep: the limit is {MAX_DEPTH} levels", self.text, token.position)
+            _fail(f"nested too deeply: the limit is {MAX_DEPTH} levels", self.text, token.position)
         return depth + 1
 
     def refuse(self, token: _Token) -> NoReturn:
@@ -255,43 +244,3 @@ class _Parser:
             return Expression(op, args)
         except ExpressionError as error:
             _fail(error.message, self.text, token.position)
-
-
-# ---- printing
-
-
-def written(expression: Expression) -> str:
-    """The canonical text: parse(written(e)) == e."""
-    texts: list[str] = []
-    stack: list[str | Expression] = [expression]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            texts.append(item)
-        else:
-            stack.extend(reversed(_pieces(item)))
-    return "".join(texts)
-
-
-def _pieces(node: Expression) -> list[str | Expression]:
-    """The text of a node around its parts, with parentheses where the parser, or a reader, would go wrong."""
-    op, parts = node.op, node._parts
-    if op == "number":
-        return [digits(node.args[0])]
-    if op == "reference":
-        return [str(node.args[0])]
-    if op in FUNCTIONS:
-        commas = [piece for part in parts for piece in (", ", part)]
-        return [op, "(", *commas[1:], ")"]
-    own = _BINDING[op]
-    if op == "negate":
-        return ["-", *_held(parts[0], own + 1)]
-    left, right = (own + 1, own) if op == "^" else (own, own + 1)
-    sign = f" {op} " if op in "+-" else op
-    return [*_held(parts[0], left), sign, *_held(parts[1], right, after_sign=True)]
-
-
-def _held(part: Expression, binding: int, after_sign: bool = False) -> list[str | Expression]:
-    negative = part.op == "negate" or (part.op == "number" and part.args[0] < 0)
-    own = _BINDING["negate"] if negative else _BINDING.get(part.op, 5)  # all else is held tightest
-    return ["(", part, ")"] if own < binding or (negative and after_sign) else [part]

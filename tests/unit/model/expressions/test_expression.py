@@ -178,7 +178,7 @@ BAD = [
     ("sin(", 4, "end"),
     ("(x + 1", 6, "missing ')'"),
     ("sin(x", 5, "missing ')'"),
-    ("2*(x + (y)", 10, "place 2"),
+    ("2*(x + (y)", 10, "position 2"),
     (")", 0, "unexpected ')'"),
     ("x)", 1, "no '('"),
     ("()", 1, "unexpected ')'"),
@@ -274,7 +274,7 @@ def test_mistakes_are_placed(text, position, word):
 
 @pytest.mark.parametrize("thing", [None, 3, b"x", ["x"], x])
 def test_only_texts_are_parsed(thing):
-    with pytest.raises(ExpressionError, match="text"):
+    with pytest.raises(ExpressionError, match="must be strings"):
         parse(thing)
 
 
