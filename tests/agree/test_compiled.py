@@ -10,6 +10,7 @@ from momentree.assembly.assemble import integrate
 from momentree.equations import aggregative, articulated
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
     system, q, v, w, t = loaded(seed)
