@@ -5,22 +5,29 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long campaign lint format bench lock clean
+.PHONY: help demo test test-long coverage campaign lint format bench bench-against lock clean
+JOBS   ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
 help:  ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
 demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report into demo-report/
 	$(BIN)/momentree demo walking-mechanism
 
-test: lint  ## lint, types and all tests (under 6 minutes on 2 cores)
-	$(BIN)/python -m pytest -n 2 -m "not long"
+test: lint  ## lint, types and every test that is not long (under 6 minutes on 2 cores)
+	@echo "tests: each law, each error message and each room once; $(JOBS) processes, a dot is a test"
+	$(PYTEST) -m "not long" --durations=5 --durations-min=5
 
-test-long: $(VENV)/.tools  ## slower proofs
-	$(BIN)/python -m pytest -n 2 -m long
+test-long: $(VENV)/.tools  ## the rest of the tests: more seeds, joints, integrators, long motions (about 30 minutes)
+	@echo "long tests: repeated proofs and long motions; $(JOBS) processes, a dot is a test"
+	$(PYTEST) -m long --durations=10 --durations-min=30
+
+coverage: $(VENV)/.tools  ## the tests of 'make test' once more, measured: at least 90 % of lines and branches
+	$(PYTEST) -m "not long" --cov --cov-report=term --cov-report=html
 
 campaign: $(VENV)/.tools  ## random mechanisms against the oracle: make campaign N=1000 SEED=0 JOBS=2
-	PYTHONPATH=tests $(BIN)/python -m campaign --n $(or $(N),1000) --seed $(or $(SEED),0) --jobs $(or $(JOBS),2) --shrink
+	PYTHONPATH=tests $(BIN)/python -m campaign --n $(or $(N),1000) --seed $(or $(SEED),0) --jobs $(JOBS) --shrink
 
 lint: $(VENV)/.tools  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -42,11 +49,14 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md
 	$(BIN)/python benchmarks/damaged_files.py -n 1000
 
+bench-against: $(VENV)/.tools  ## this checkout against another, in turns: make bench-against OTHER=../before
+	$(BIN)/python benchmarks/against_commit.py --other $(OTHER)
+
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt
 
 clean:  ## remove what was made
-	rm -rf $(VENV) demo-report build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-report build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,4 +1,12 @@
-"""What all tests share: object files are kept in a folder of this run, not in the user's; Ctrl-C is heard."""
+"""What all tests share: which cases of a repeated proof are long, a cache of machine code of this run, Ctrl-C.
+
+    @pytest.mark.repeats(3)
+    @pytest.mark.parametrize("seed", range(48))
+    def test_a_law(seed): ...
+
+proves one law many times: `make test` runs three of its cases, the first, the last and one between, and
+`make test-long` the rest. `repeats(3, of="kind")` keeps three cases for each value of that argument.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +14,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections import defaultdict
 
 import pytest
 
@@ -22,3 +31,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _MINE in config.stash:
         shutil.rmtree(config.stash[_MINE], ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)  # before cases are selected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks all but a few cases of a repeated proof as long."""
+    proofs: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("repeats")) and not item.get_closest_marker("long"):
+            value = item.callspec.params[mark.kwargs["of"]] if "of" in mark.kwargs else ""  # type: ignore[attr-defined]
+            proofs[item.nodeid.partition("[")[0], str(value)].append(item)
+    for cases in proofs.values():
+        keep = cases[0].get_closest_marker("repeats").args[0]  # type: ignore[union-attr]
+        few = {round(i * (len(cases) - 1) / max(keep - 1, 1)) for i in range(keep)}
+        for i, case in enumerate(cases):
+            if i not in few:
+                case.add_marker(pytest.mark.long)

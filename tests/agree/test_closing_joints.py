@@ -52,6 +52,7 @@ def one_joint(kind, seed, closing):
     return m.build()
 
 
+@pytest.mark.repeats(2, of="formulation")
 @by_both
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_held_by_a_closing_joint_moves_as_on_that_joint(kind, formulation):
@@ -93,6 +94,7 @@ def loaded_four_bar(cut):
     return m.build()
 
 
+@pytest.mark.repeats(1)
 @by_both
 def test_where_the_loop_is_cut_changes_nothing(formulation):
     begun = four_bar().build().assemble({"A": 1.0}, velocities={"A": 1.5})

@@ -54,6 +54,7 @@ def loaded(seed):
     return system, q, random.standard_normal(system.nv), random.standard_normal(system.nv), 0.7
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_forward_and_inverse_dynamics_undo_each_other(seed):
     system, q, v, tau, t = loaded(seed)
@@ -62,6 +63,7 @@ def test_forward_and_inverse_dynamics_undo_each_other(seed):
     near(system.mass_matrix(q, t) @ a + system.bias(q, v, t), tau)
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_aggregative_forms_and_the_classical_recursion_agree(seed):
     system, q, v, a, t = loaded(seed)
@@ -133,6 +135,7 @@ def frame_velocity(system, frame, q, v, t):
     return np.array([*(body.X_0.rotation @ (body.v.linear + body.v.angular.cross(r)))])
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_batch_is_the_loop_over_its_entries(seed):
     system, q, _, tau, t = loaded(seed)

@@ -79,6 +79,7 @@ SPATIAL = {  # by what closes the loop, with a seed that lets it move
 OTHERS = ("ball", "Cardan joint", "screw")
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", ["hinge", "two loops", *(pytest.param(x, marks=pytest.mark.long) for x in OTHERS)])
 def test_spatial_loops(name):
     seed, kinds, closing = SPATIAL[name]
@@ -88,6 +89,7 @@ def test_spatial_loops(name):
     agree(system, closed_state(random, system, q))
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("joint", [mt.Spherical(), mt.Cylindrical("y"), mt.Universal("y", "x")], ids=lambda j: j.kind)
 def test_loops_of_hinges_that_another_joint_closes(joint):
     m = four_bar()

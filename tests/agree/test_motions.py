@@ -57,6 +57,7 @@ def started(system, random):
 # --- formulations and code ---
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_both_formulations_give_the_same_motion(seed):
     system, start = start_of(seed)
@@ -176,6 +177,7 @@ def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
 # --- laws ---
 
 
+@pytest.mark.repeats(1, of="formulation")
 @by_both
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5"])
 def test_a_motion_run_back_ends_where_it_began(formulation, integrator):
@@ -205,6 +207,7 @@ def elsewhere(m, R, p):
     return turned
 
 
+@pytest.mark.repeats(1, of="formulation")
 @pytest.mark.parametrize("seed", range(3))
 @by_both
 def test_no_place_and_no_direction_is_special(seed, formulation):

@@ -27,8 +27,12 @@ pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install
 
 TREES = [(direction, seed) for direction in DIRECTIONS for seed in SEEDS]
 SOME = TREES[::5]
-every_tree = pytest.mark.parametrize(("direction", "seed"), TREES)
 some_trees = pytest.mark.parametrize(("direction", "seed"), SOME)
+
+
+def every_tree(test):
+    """On all 48 trees; two of each direction, with 5 and with 12 bodies, are not long."""
+    return pytest.mark.repeats(2, of="direction")(pytest.mark.parametrize(("direction", "seed"), TREES)(test))
 
 
 @cache
@@ -110,7 +114,7 @@ def between(peer, q, link):
 
 
 def analytic_forces(mechanism, peer, q, v):
-    """Along the velocities, from springs, dampers, pushes and threads, by Pinocchio's Jacobians; and the springs' energy."""
+    """Generalized forces of springs, dampers, forces and threads, by Pinocchio's Jacobians; and the springs' energy."""
     tau, energy = np.zeros(mechanism.nv), 0.0
     for body in mechanism.bodies:
         joint = body.joint.type
@@ -158,6 +162,7 @@ def test_one_thread_is_taut_and_one_is_slack(direction, seed):
     assert np.linalg.norm(between(peer, plain.q, slack)) < slack.rest
 
 
+@pytest.mark.repeats(3)
 @some_trees
 def test_torque_laws_add_to_tau(direction, seed):
     plain, peer = both(direction, seed)
@@ -199,6 +204,7 @@ def batch_of(at, random, count):
     return q, *random.standard_normal((3, count, at.system.nv))
 
 
+@pytest.mark.repeats(1, of="forces")
 @some_trees
 @pytest.mark.parametrize("forces", ["weight alone", "every force"])
 def test_a_batch_of_7_states_is_7_states_one_at_a_time(direction, seed, forces):
@@ -217,6 +223,7 @@ def test_a_batch_of_7_states_is_7_states_one_at_a_time(direction, seed, forces):
             assert agree(values, np.array([each[name] for each in theirs])), name
 
 
+@pytest.mark.repeats(1)
 @some_trees
 def test_leading_axes_broadcast(direction, seed):
     at, _ = both(direction, seed)

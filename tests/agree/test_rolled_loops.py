@@ -72,6 +72,7 @@ def kernels(system, formulation, code):
     return [Kernel(each, target.lanes(0), target) for each in (velocities, projection.positions, projection.momenta)]
 
 
+@pytest.mark.repeats(2, of="formulation")
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 @pytest.mark.parametrize("name", LINKAGES)
 def test_rates_and_projections_are_the_same(name, formulation):

@@ -25,6 +25,7 @@ def along(system, q, v, a, h, f):
     return (ahead - behind) / (2 * h)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_mass_matrix_is_the_hessian_of_kinetic_energy(seed):
     _, system, q, v, _ = moving(seed)
@@ -41,6 +42,7 @@ def test_the_mass_matrix_is_the_hessian_of_kinetic_energy(seed):
             assert mixed == pytest.approx(M[i, j], abs=1e-12 * np.abs(M).max())
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_power_of_what_acts_is_the_rate_of_energy(seed):
     m, system, q, v, random = moving(seed, gravity=(1.0, -2.0, -9.81))
@@ -72,6 +74,7 @@ def test_damping_takes_energy_away(seed):
     assert rate == pytest.approx(-joints - 2.0 * ((length[0] - length[1]) / (2 * h)) ** 2, rel=1e-6)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_tree_that_floats_keeps_its_momentum(seed):
     random = np.random.default_rng(seed)
@@ -119,6 +122,7 @@ def test_the_jacobian_of_a_frame_is_the_derivative_of_its_position(seed):
         np.testing.assert_allclose(system.jacobian(q, frame)[:3] @ v, (moved[0] - moved[1]) / (2 * h), atol=1e-7)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_motion_can_run_backwards(seed):
     # without friction the accelerations do not know the sense of time
@@ -126,6 +130,7 @@ def test_motion_can_run_backwards(seed):
     np.testing.assert_allclose(system.forward_dynamics(q, v), system.forward_dynamics(q, -v), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_moving_ground_is_felt_as_gravity_and_inertia(seed):
     # a ground that falls freely: nothing that hangs on it feels its weight

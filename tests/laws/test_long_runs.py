@@ -66,6 +66,7 @@ def test_a_double_pendulum_neither_gains_nor_loses_energy(integrator, h, off, co
     assert stands_still(t, system.energy(q, v).total, off)
 
 
+@pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("count", LENGTHS)
 @pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 2e-3), ("verlet4", 0.02, 1e-6)])
 @pytest.mark.parametrize("rate", [0.0, 0.5])
@@ -101,6 +102,7 @@ def test_a_body_that_nothing_turns_keeps_its_angular_momentum(joint, integrator,
     assert stands_still(t, system.energy(q, v).total, off)
 
 
+@pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_tree_that_floats_keeps_its_momentum(seed, integrator):

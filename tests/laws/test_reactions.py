@@ -58,6 +58,7 @@ def weights(mechanism, q):
     return np.concatenate([mass * g, np.cross(np.sum([[*moment] for moment in first], axis=0), g)])
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_the_ground_gives_what_changes_the_momentum(name):
     # reactions that are undetermined one by one are determined in their sum
@@ -101,6 +102,7 @@ def test_at_rest_the_ground_bears_the_weight():
         assert run.reactions(name)[0, :3] @ across == pytest.approx(9.81 / 2 * across[2], abs=1e-10)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", "ABCD")
 def test_what_a_joint_does_to_one_body_it_does_backwards_to_the_other(name):
     def found(turned):

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes, exit statuses, what goes where."""
+"""The command line as a user meets it: exit statuses, what goes where."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 
 import momentree as mt
+from command_line import command
 from mechanisms import four_bar
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
 
 
 def run(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "momentree", *map(str, words)], cwd=cwd, capture_output=True, text=True
-    )
+    return command(*words, cwd=cwd)
 
 
 @pytest.fixture

@@ -1,22 +1,20 @@
-"""`momentree compare` as a user meets it: real processes, exit statuses, what goes where."""
+"""`momentree compare` as a user meets it: exit statuses, what goes where."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from command_line import command
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PENDULUM, FOUR_BAR = (EXAMPLES / name / "model.toml" for name in ("01_pendulum", "08_four_bar"))
 
 
 def compare(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "momentree", "compare", *map(str, words)], capture_output=True, text=True
-    )
+    return command("compare", *words)
 
 
 def test_the_table():

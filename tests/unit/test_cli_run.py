@@ -1,4 +1,4 @@
-"""`momentree run` as a user meets it: real processes, exit statuses, what goes where."""
+"""`momentree run` as a user meets it: exit statuses, what goes where."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from command_line import command
 
 PENDULUM = Path(__file__).parents[2] / "examples" / "01_pendulum" / "model.toml"
 START = ("--from", "phi=1", "--velocity", "phi=0.5")
@@ -22,9 +23,7 @@ OFTEN = "import sys, momentree.results.recorder as r; r.SECONDS = 0.0; from mome
 
 
 def run(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "momentree", "run", *map(str, words)], cwd=cwd, capture_output=True, text=True
-    )
+    return command("run", *words, cwd=cwd)
 
 
 def test_the_summary_and_the_file(tmp_path):
@@ -128,9 +127,9 @@ def wait_for(condition, process):
 
 
 def test_ctrl_c_keeps_what_there_is_and_says_how_to_go_on(tmp_path):
-    command = [sys.executable, "-c", OFTEN, "run", str(PENDULUM), *START, *SLOW, "-o", "run.nc"]
+    words = [sys.executable, "-c", OFTEN, "run", str(PENDULUM), *START, *SLOW, "-o", "run.nc"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, cwd=tmp_path, **pipes)
+    process = subprocess.Popen(words, cwd=tmp_path, **pipes)
     wait_for(lambda: list(tmp_path.glob("run.nc.parts/chunk-*.npz")), process)
     process.send_signal(signal.SIGINT)
     out, told = process.communicate(timeout=60)
@@ -214,7 +213,7 @@ def test_a_start_that_does_not_close_is_told_with_its_line(tmp_path):
     text = (PENDULUM.parents[1] / "08_four_bar" / "model.toml").read_text()
     path = tmp_path / "four-bar.toml"
     path.write_text(text.replace("\n[[", "\n[start]\ncoordinates = { A = 1, D = 0 }\n\n[[", 1))
-    told = subprocess.run([sys.executable, "-m", "momentree", "check", path], capture_output=True, text=True)
+    told = command("check", path)
     assert told.returncode == 1
     assert "four-bar.toml:6: start: " in told.stderr
     assert "closes a loop, but cannot" in told.stderr

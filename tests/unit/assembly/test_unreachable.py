@@ -70,6 +70,7 @@ def test_a_crank_that_cannot_turn_over_stops_at_the_last_closed_instant(formulat
     assert any(told in warning for warning in run.warnings)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("integrator", ["dop853", "radau"])
 def test_rolled_code_stops_there_too(integrator):
     system = crank_that_cannot_turn_over("rolled")
@@ -78,6 +79,7 @@ def test_rolled_code_stops_there_too(integrator):
     assert "joint 'C': closes a loop, but cannot" in run.end.message
 
 
+@pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("integrator", ["dop853", "verlet"])
 @pytest.mark.parametrize(
     ("system", "guess", "limit", "loop", "driven"),

@@ -101,6 +101,7 @@ def openings(system, y, t):
 # --- steps ---
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("name", LOOPS)
 def test_machine_code_takes_the_steps_of_the_formulas(name):
     system, _, y = started(name)
@@ -110,6 +111,7 @@ def test_machine_code_takes_the_steps_of_the_formulas(name):
     assert moved(system, y, 0.01, 0.03) == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
+@pytest.mark.repeats(2, of="integrator")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_every_step_ends_closed_and_does_not_open(name, integrator):
@@ -124,6 +126,7 @@ def test_every_step_ends_closed_and_does_not_open(name, integrator):
     assert np.abs(ys[-1, : system.nq, 0] - y[: system.nq]).max() > 0.1
 
 
+@pytest.mark.repeats(2, of="integrator")
 @pytest.mark.parametrize(("integrator", "order", "off"), [("verlet", 2, 2e-2), ("verlet4", 4, 1e-5)])
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_error_is_of_the_order_that_is_told(name, integrator, order, off):
@@ -138,6 +141,7 @@ def test_the_error_is_of_the_order_that_is_told(name, integrator, order, off):
 # --- structure ---
 
 
+@pytest.mark.repeats(2, of="integrator")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_way_back_is_the_way_there(name, integrator):

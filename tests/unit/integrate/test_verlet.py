@@ -59,6 +59,7 @@ def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
     return motion.y[: len(y)].copy()
 
 
+@pytest.mark.repeats(2, of="code")
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("kinds", TREES, ids=len)
 def test_machine_code_takes_the_steps_of_the_formulas(kinds, code):
@@ -84,6 +85,7 @@ def exact(system, y, t_end):
     return solve_ivp(f, (0, t_end), y, method="DOP853", rtol=3e-14, atol=1e-14).y[:, -1]
 
 
+@pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize(("integrator", "order", "h"), [("verlet", 2, 0.005), ("verlet4", 4, 0.01)])
 @pytest.mark.parametrize("which", ["every joint", "driven"])
 def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
@@ -99,6 +101,7 @@ def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
 # --- structure ---
 
 
+@pytest.mark.repeats(2, of="integrator")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("kinds", TREES, ids=len)
 def test_the_way_back_is_the_way_there(kinds, integrator):
@@ -130,6 +133,7 @@ def difference(mechanism, q, later):
     return np.concatenate([body.joint.type.difference(q[body.q], later[body.q]) for body in free])
 
 
+@pytest.mark.repeats(2, of="integrator")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("kinds", [*TREES[:4], ("Planar", "Spherical", "PinSlot", "Screw")], ids=len)
 def test_a_step_keeps_the_two_form(kinds, integrator):

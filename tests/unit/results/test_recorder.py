@@ -372,6 +372,7 @@ def test_a_lock_that_a_dead_process_left_locks_nothing(tmp_path):
 # --- the simulation itself ---
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     ("integrator", "formulation", "how"),
     [

@@ -202,6 +202,7 @@ def differs_from_the_system(system, equations, seed=0, at=0.4):
 # --- equal to numbers, and to each other ---
 
 
+@pytest.mark.repeats(6)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_symbols_agree_with_numbers_and_formalisms_with_each_other(model):
     system = model().build()
@@ -214,6 +215,7 @@ def test_symbols_agree_with_numbers_and_formalisms_with_each_other(model):
 SLOW = ("Free", "Universal", "Spherical", "Planar")
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.long) if k in SLOW else k for k in MOVING])
 def test_every_joint_in_random_directions(kind):
     system = random_tree(np.random.default_rng(3), [kind, "Revolute"]).build()
@@ -364,6 +366,7 @@ def test_rates_that_cannot_be_renamed(velocities, told):
 # --- LaTeX ---
 
 
+@pytest.mark.repeats(6)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_latex_is_well_formed_and_free_of_float_noise(model):
     fragment = model().build().equations().latex()
