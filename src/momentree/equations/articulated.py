@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.forces import Names, generalized, loaded
-from momentree.equations.loops.constraints import hold_accelerations, measure, react
+from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.residual import measure_closure_error
+from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
@@ -106,8 +108,8 @@ def accelerating_bodies(
         moving.outward(accelerate)
         return moving
     if alpha != 0:
-        moving.loops.locally(measure)
-    moving.loops.locally(hold_accelerations(alpha))
+        moving.loops.locally(measure_closure_error)
+    moving.loops.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
     moving.inward(with_constraints(articulate, phi="p", v_r="c"))
     moving.outward(find_reactions)
@@ -123,8 +125,8 @@ def reacting_bodies(
     parameters: Names | None = None,
     alpha: Scalar = 0,
 ) -> Records:
-    """The same, and what the loops do to their two bodies (`push_first`, `push_second` of their records)."""
+    """The same, and what the loops do to their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
     moving = accelerating_bodies(mechanism, q, u, tau, t, parameters, alpha=alpha)
     if mechanism.loops:
-        moving.loops.locally(react)
+        moving.loops.locally(apply_constraint_forces)
     return moving

@@ -13,7 +13,8 @@ from __future__ import annotations
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.forces import Names, generalized
-from momentree.equations.loops.constraints import forces_of_loops, recorded_loops
+from momentree.equations.loops.records import loops_with_records
+from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Rotation, Scalar, Vector
@@ -41,13 +42,13 @@ def reactions_of(
     parameters: Names | None = None,
 ) -> dict[str, Force]:
     """By joint, while the velocities change with du and loops act on their bodies as their records say."""
-    carried = carried_forces(mechanism, q, u, du, t, parameters, forces_of_loops(mechanism, reacting))
+    carried = carried_forces(mechanism, q, u, du, t, parameters, loop_wrenches(mechanism, reacting))
     found = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
-    for number, (loop, record) in enumerate(recorded_loops(mechanism, reacting), 1):
+    for number, (loop, record) in enumerate(loops_with_records(mechanism, reacting), 1):
         if loop.joint is not None:
-            R, wrench, driven = record.second.X_0.rotation, record.push_second, carried.loops[number]
+            R, wrench, driven = record.body1.X_0.rotation, record.wrench_on1, carried.loops[number]
             if driven.loaded:
-                wrench = wrench + driven.push_second
+                wrench = wrench + driven.wrench_on1
             found[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
     return found
 

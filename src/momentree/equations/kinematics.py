@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from momentree.equations.loops.constraints import carry_offset, face, with_loops
+from momentree.equations.loops.constraint_rows import place_constraints
+from momentree.equations.loops.records import carry_offset, with_loops
 from momentree.equations.sweeps import Fields, Record, Records, Runner
 from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates, Prescribed
@@ -101,7 +102,7 @@ def records(
     found.outward(place)
     if closed:
         found.outward(carry_offset)
-        found.loops.locally(face)
+        found.loops.locally(place_constraints)
     if u is not None:
         found.outward(carry_velocity)
     if du is not None:

@@ -11,8 +11,8 @@ import momentree as mt
 from mechanisms import MOVING, four_bar, hexapod, integrate, random_loops
 from momentree.assembly import batch_assembly
 from momentree.assembly.configuration import Configuration
-from momentree.assembly.constraint_rows import constraint_rows
 from momentree.assembly.state import State
+from momentree.equations.loops.constraint_jacobian import constraint_rows
 from parametric import linkage
 
 

@@ -24,7 +24,8 @@ from momentree.equations.formulations import Formulation
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
 from momentree.equations.lie_group import forces_on_group, velocities_on_group
-from momentree.equations.loops.constraints import forces_of_loops, openings
+from momentree.equations.loops.constraint_rows import constraint_velocities
+from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Records, Runner
 from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
 from momentree.model.expressions.expression import Reference
@@ -94,7 +95,7 @@ def _powers(
     if len(found) < len(accounts_of(told)):
         u = generalized(told, moving, "u")
         reacting = reacting_bodies(told, q, u, [0] * told.nv, t, parameters, alpha=alpha)
-        du, reactions = generalized(told, reacting, "du"), forces_of_loops(told, reacting)
+        du, reactions = generalized(told, reacting, "du"), loop_wrenches(told, reacting)
         found += motion_powers(told, q, u, du, t, parameters, reactions)
     return found
 
@@ -218,7 +219,7 @@ def closure_errors(
 def shove(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """Velocities on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
     moving = hamiltonian.opening_step(told, y[: told.nq], y[told.nq :], t, parameters, run)
-    rhs, opened = _velocities_on_group(told, moving), _filled(told, openings(moving))
+    rhs, opened = _velocities_on_group(told, moving), _filled(told, constraint_velocities(moving))
     return [*rhs, *hamiltonian.loop_impulses(told, moving), *opened]
 
 
