@@ -16,9 +16,6 @@ import pytest
 import momentree as mt
 from momentree.equations import articulated, hamiltonian
 from momentree.equations.evaluation import Evaluation
-from momentree.structure.elimination import elimination_plan
-from momentree.structure.loop_constraints import loop_constraints
-from momentree.structure.reach import loop_lengths, reaches
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 hard = importlib.import_module("loop_solve")
@@ -131,7 +128,5 @@ def test_a_row_through_the_axis_of_a_hinge_still_has_a_scale():
     m.joint("hinge", mt.Revolute((1, 2, 3)), m.ground, door)
     m.joint("ball", mt.Spherical(), m.ground.at((0.3, 0.6, 0.9)), door.at((0.3, 0.6, 0.9)))
     mechanism = m.build().mechanism
-    rows = [loop_constraints(mechanism, loop) for loop in mechanism.loops]
-    plan = elimination_plan(mechanism, [len(each) for each in rows], True)
-    (packed, _), *_ = reaches(mechanism, plan, rows, loop_lengths(mechanism))[1]
+    (packed, _), *_ = mechanism.elimination(fixed_ground=True).reaches[1]
     assert packed[0] > 1e-3

@@ -92,8 +92,8 @@ def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
 def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
     system, start = started("four-bar")
     right = by_momenta(system, start).y[: system.nq, -1]
-    nothing = {"push_first": Force.zero(), "push_second": Force.zero()}
-    monkeypatch.setattr(hamiltonian, "press", lambda kappa: lambda loop: nothing)
+    nothing = {"wrench_on0": Force.zero(), "wrench_on1": Force.zero()}
+    monkeypatch.setattr(hamiltonian, "apply_impulse_changes", lambda kappa: lambda loop: nothing)
     assert np.abs(by_momenta(system, start).y[: system.nq, -1] - right).max() > 1e-3
 
 

@@ -7,8 +7,6 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row
-from momentree.structure.elimination import elimination_plan
-from momentree.structure.loop_constraints import loop_constraints
 
 
 def far_away(shift):
@@ -74,25 +72,25 @@ def test_a_loop_that_only_repeats_another_changes_nothing(formulation):
 
 def test_rows_out_of_the_plane_of_a_loop_are_left_out():
     flat = four_bar().build().mechanism
-    assert [len(loop_constraints(flat, loop)) for loop in flat.loops] == [2]
+    assert [len(rows) for rows in flat.loop_constraints] == [2]
     m = four_bar()
     m.split("coupler", "C")
     split = m.build().mechanism
-    assert [len(loop_constraints(split, loop)) for loop in split.loops] == [3]
+    assert [len(rows) for rows in split.loop_constraints] == [3]
     spatial = bennett().build().mechanism
-    assert [len(loop_constraints(spatial, loop)) for loop in spatial.loops] == [5]
+    assert [len(rows) for rows in spatial.loop_constraints] == [5]
 
 
 def test_of_loops_in_a_row_each_body_knows_only_its_neighbours():
     mechanism = four_bars_in_a_row(60).build().mechanism
-    plan = elimination_plan(mechanism, [2] * 60, still=True)
-    assert len(plan.places) == 1 + 121 + 60
-    assert max(place.slots.rows for place in plan.places) <= 6
+    plan = mechanism.elimination(fixed_ground=True).plan
+    assert len(plan.nodes) == 1 + 121 + 60
+    assert max(node.slots.rows for node in plan.nodes) <= 6
     seen = {0}
     for number in plan.order:
-        assert plan.places[number].parent in seen
+        assert plan.nodes[number].parent in seen
         seen.add(number)
-    assert len(seen) == len(plan.places)
+    assert len(seen) == len(plan.nodes)
 
 
 @pytest.mark.parametrize("cut", ["B", "D"])

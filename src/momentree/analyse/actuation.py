@@ -34,10 +34,11 @@ from momentree.equations.articulated import reacting_bodies
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
-from momentree.equations.loops.constraints import act, hold_accelerations, part_ways, recorded_loops
+from momentree.equations.loops.constraint_rows import acceleration_bias, find_constraint_accelerations
+from momentree.equations.loops.records import loops_with_records
+from momentree.equations.loops.wrenches import wrenches_of
 from momentree.errors import MomentreeError, suggestion
 from momentree.spatial import Force, Vector
-from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 CLOSED = 1e-6  # of the size of a loop and of the velocities: what may open, and what of the forces may be missing
@@ -239,17 +240,17 @@ def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> N
 def _closing_scales(mechanism: Mechanism) -> Array:
     """The scales of the rows that close loops in the sweeps: of those in its plane only, where a loop has one."""
     found = []
-    for number, loop in enumerate(mechanism.loops):
-        found += [constraint_scale(mechanism, number, row) for row in loop_constraints(mechanism, loop)]
+    for number, rows in enumerate(mechanism.loop_constraints):
+        found += [constraint_scale(mechanism, number, row) for row in rows]
     return np.array(found, dtype=float)
 
 
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
     """Of each loop, how the opening of each of its rows changes."""
     moving = records(Evaluation(mechanism, q, t), v, vdot, closed=True)
-    moving.loops.locally(hold_accelerations(0))
-    moving.loops.locally(part_ways)
-    return [record.change for record in moving.loops[1:]]
+    moving.loops.locally(acceleration_bias(0))
+    moving.loops.locally(find_constraint_accelerations)
+    return [record.constraint_acceleration for record in moving.loops[1:]]
 
 
 # --- one row of a batch ---
@@ -363,9 +364,11 @@ class _Row:
     def _reactions(self, vdot: Array, along: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
         """By joint: as loops react where torques act along the velocities; torques at closing joints pass there too."""
         reacting = reacting_bodies(Evaluation(self.mechanism, self.q.tolist(), self.t), self.v.tolist(), along.tolist())
-        for joint, (_, record) in zip(self.configuration.joints, recorded_loops(self.mechanism, reacting), strict=True):
+        for joint, (_, record) in zip(
+            self.configuration.joints, loops_with_records(self.mechanism, reacting), strict=True
+        ):
             wrench, R = _wrench(joint, torques), record.first_frame.rotation
-            forces = act(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
+            forces = wrenches_of(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
             vars(record).update({name: getattr(record, name) + push for name, push in forces.items()})
         found = reactions_of(Evaluation(self.mechanism, self.q, self.t), reacting, self.v, vdot)
         return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}

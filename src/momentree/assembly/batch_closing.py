@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from momentree.assembly.closing_search import CREEPING, EPS, EXACT, LONGEST, STRICT, STRICT_WAY
 from momentree.assembly.configuration import Array
-from momentree.assembly.constraint_rows import constraint_rows
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, constraint_scales, constraint_tolerances
 from momentree.compile.execute.kernel import kept
 from momentree.compile.trace.right_hand_sides import kernel_of_configuration
-from momentree.equations.evaluation import Names
+from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.loops.constraint_jacobian import constraint_rows
 from momentree.equations.sweeps import Runner
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism, TreeBody
@@ -312,5 +312,5 @@ def _flat(
     told: Mechanism, q: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner | None = None
 ) -> list[Scalar]:
     """Closure error, drift, slides and Jacobian of each row."""
-    rows: list[Any] = constraint_rows(told, q, t, parameters)
+    rows: list[Any] = constraint_rows(Evaluation(told, q, t, parameters))
     return [x for row in rows for x in (row.error, row.drift, row.slid, *row.J)]

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, Block, Configuration, Places
+from momentree.assembly.configuration import Array, Block, Configuration, Indices
 from momentree.spatial import Force, Scalar
 from momentree.spatial.scalar import maximum, minimum, sqrt
 from momentree.structure.mechanism import Mechanism
@@ -89,7 +89,7 @@ class Scales:
         self, at: Configuration, on_velocities: bool = False, more: Sequence[tuple[Array, str]] = ()
     ) -> ScaledConstraints:
         """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
-        everything: Places = np.arange(self.mechanism.nv, dtype=np.intp)
+        everything: Indices = np.arange(self.mechanism.nv, dtype=np.intp)
         blocks = [*at.blocks(on_velocities), *((everything, np.asarray(row)[None]) for row, _ in more)]
         return ScaledConstraints(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
 
@@ -112,7 +112,7 @@ class ScaledConstraints:
     def dense(self) -> bool:
         return isinstance(self.J, np.ndarray)
 
-    def among(self, columns: Places) -> ScaledConstraints:
+    def among(self, columns: Indices) -> ScaledConstraints:
         """The same with some of the columns only."""
         found = object.__new__(ScaledConstraints)
         found.constraint_scales, found.column_scales, found.J = (

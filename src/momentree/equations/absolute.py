@@ -19,7 +19,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import laws_of
 from momentree.equations.kinematics import records
 from momentree.equations.lagrange import changing_bodies, closed_velocities
-from momentree.equations.loops.constraints import dual_motion_subspace, relate
+from momentree.equations.loops.closing_joint import dual_motion_subspace, find_joint_coordinates
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.joint_type import Coordinates, JointType
@@ -61,7 +61,7 @@ def counting(found: Mechanism, moving: Records, angles: Sequence[Angle]) -> list
     wanted = {angle.loop for angle in angles}
     for number, record in enumerate(moving.loops[1:]):
         record.counted = number in wanted
-    moving.loops.locally(lambda loop: {"turning": relate(loop)["u"]} if loop.counted else {})
+    moving.loops.locally(lambda loop: {"turning": find_joint_coordinates(loop)["u"]} if loop.counted else {})
     return [moving.loops[angle.loop + 1].turning[angle.place] for angle in angles]
 
 

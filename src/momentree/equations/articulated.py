@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded
-from momentree.equations.loops.constraints import hold_accelerations, measure, react
+from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.residual import measure_closure_error
+from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
@@ -90,8 +92,8 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
         moving.outward(accelerate)
         return moving
     if alpha != 0:
-        moving.loops.locally(measure)
-    moving.loops.locally(hold_accelerations(alpha))
+        moving.loops.locally(measure_closure_error)
+    moving.loops.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
     moving.inward(with_constraints(articulate, phi="p", v_r="c"))
     moving.outward(find_reactions)
@@ -99,8 +101,8 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
 
 
 def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
-    """The same, and what the loops do to their two bodies (`push_first`, `push_second` of their records)."""
+    """The same, and what the loops do to their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
     moving = accelerating_bodies(at, u, tau, alpha=alpha)
     if at.mechanism.loops:
-        moving.loops.locally(react)
+        moving.loops.locally(apply_constraint_forces)
     return moving

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from momentree.equations.contact import contact_forces, elastic_energy, meet
 from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.kinematics import frame_placement, records
-from momentree.equations.loops.constraints import joints_of_loops, pull, pushed, pushes_of, relate
+from momentree.equations.loops.closing_joint import find_joint_coordinates
+from momentree.equations.loops.records import closing_joints
+from momentree.equations.loops.wrenches import (
+    NO_WRENCHES,
+    add_constraint_wrenches,
+    apply_joint_forces,
+    wrenches_by_body,
+)
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.expressions.expression import Expression
@@ -38,13 +45,13 @@ def names_of(at: Evaluation, moving: Records) -> Names:
 
 def related(mechanism: Mechanism, moving: Records) -> Records:
     """The records of the loops with the coordinates and velocities of their joints, of those on which something depends."""
-    loops = joints_of_loops(mechanism, moving)
+    loops = closing_joints(mechanism, moving)
     if hasattr(loops, "related"):
         return loops
     loaded = {loop.name for loop in loaded_loops(mechanism)}
     for loop, record in zip(mechanism.loops, loops[1:], strict=True):
         record.loaded = loop.joint is not None and loop.name in loaded
-    loops.locally(lambda loop: relate(loop) if loop.loaded else {})
+    loops.locally(lambda loop: find_joint_coordinates(loop) if loop.loaded else {})
     loops.related = True
     return loops
 
@@ -92,15 +99,12 @@ def act(at: Evaluation, moving: Records, closed: bool = False) -> None:
         record.applied = force
     if not any(record.loaded for record in moving.loops[1:]):
         return
-    moving.loops.locally(lambda loop: pull(loop) if loop.loaded else _NOTHING)
+    moving.loops.locally(lambda loop: apply_joint_forces(loop) if loop.loaded else NO_WRENCHES)
     if closed:
-        moving.locally(pushed)
+        moving.locally(add_constraint_wrenches)
         return
-    for record, force in zip(moving, pushes_of(mechanism, moving.loops, len(moving)), strict=True):
+    for record, force in zip(moving, wrenches_by_body(mechanism, moving.loops, len(moving)), strict=True):
         record.applied = record.applied + force
-
-
-_NOTHING = {"push_first": Force.zero(), "push_second": Force.zero()}
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:

@@ -21,17 +21,14 @@ from momentree.equations.aggregative import gather, momenta_along
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import act, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
-from momentree.equations.loops.constraints import (
-    cancel_closure_errors,
-    hold_velocities,
-    measure,
-    open_as_wanted,
-    press,
-    pushed,
-    react,
-    row_count,
-)
+from momentree.equations.loops.constraint_rows import closure_error_bias, row_count, target_bias, velocity_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.residual import measure_closure_error
+from momentree.equations.loops.wrenches import (
+    add_constraint_wrenches,
+    apply_constraint_forces,
+    apply_impulse_changes,
+)
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Scalar
@@ -144,8 +141,8 @@ def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
         moving.outward(find_velocities)
         return moving
     if gamma != 0:
-        moving.loops.locally(measure)
-        moving.loops.locally(hold_velocities(gamma))
+        moving.loops.locally(measure_closure_error)
+        moving.loops.locally(velocity_bias(gamma))
     find_closed(moving)
     return moving
 
@@ -163,8 +160,8 @@ def closing_step(at: Evaluation) -> Records:
     u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `closure error` of loops is g.
     """
     resting = _resting(at)
-    resting.loops.locally(measure)
-    resting.loops.locally(cancel_closure_errors)
+    resting.loops.locally(measure_closure_error)
+    resting.loops.locally(closure_error_bias)
     _begin_to_move(resting)
     return resting
 
@@ -174,8 +171,8 @@ def opening_step(at: Evaluation, openings: Sequence[Scalar]) -> Records:
     resting, start = _resting(at), 0
     for loop in resting.loops[1:]:
         count = row_count(loop)
-        loop.wanted, start = tuple(openings[start : start + count]), start + count
-    resting.loops.locally(open_as_wanted)
+        loop.targets, start = tuple(openings[start : start + count]), start + count
+    resting.loops.locally(target_bias)
     _begin_to_move(resting)
     return resting
 
@@ -201,11 +198,11 @@ def _begin_to_move(resting: Records) -> None:
 
 def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     """J' eta along the velocities: what loops do to bodies whose eta are found, or J' lambda where these are reactions."""
-    moving.loops.locally(react)
+    moving.loops.locally(apply_constraint_forces)
     for body in mechanism.bodies:
         record = moving[body.number]
         record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
-    moving.locally(pushed)
+    moving.locally(add_constraint_wrenches)
     moving.locally(begin_with_pushes)
     moving.inward(gather)
     return generalized(mechanism, moving, "b")
@@ -214,7 +211,7 @@ def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
 def closure_errors(at: Evaluation) -> list[Scalar]:
     """g(q, t): the closure error of each row of each loop."""
     placed = records(at, closed=True)
-    placed.loops.locally(measure)
+    placed.loops.locally(measure_closure_error)
     return [closure_error for loop in placed.loops[1:] for closure_error in loop.closure_error]
 
 
@@ -228,8 +225,8 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
     moving.locally(move)
     act(at, moving, closed=bool(mechanism.loops))
     if mechanism.loops:
-        moving.loops.locally(press(kappa))
-        moving.locally(pushed)
+        moving.loops.locally(apply_impulse_changes(kappa))
+        moving.locally(add_constraint_wrenches)
     moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
     moving.outward(carry_gravity)
     moving.locally(load)

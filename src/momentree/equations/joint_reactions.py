@@ -14,7 +14,8 @@ from momentree.equations.aggregative import carried_forces
 from momentree.equations.articulated import reacting_bodies
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
-from momentree.equations.loops.constraints import forces_of_loops, recorded_loops
+from momentree.equations.loops.records import loops_with_records
+from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Rotation, Vector
@@ -33,13 +34,13 @@ def joint_reactions(at: Evaluation, u: Coordinates) -> dict[str, Force]:
 def reactions_of(at: Evaluation, reacting: Records, u: Coordinates, du: Coordinates) -> dict[str, Force]:
     """By joint, while the velocities change with du and loops act on their bodies as their records say."""
     mechanism = at.mechanism
-    carried = carried_forces(at, u, du, forces_of_loops(mechanism, reacting))
+    carried = carried_forces(at, u, du, loop_wrenches(mechanism, reacting))
     found = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
-    for number, (loop, record) in enumerate(recorded_loops(mechanism, reacting), 1):
+    for number, (loop, record) in enumerate(loops_with_records(mechanism, reacting), 1):
         if loop.joint is not None:
-            R, wrench, driven = record.second.X_0.rotation, record.push_second, carried.loops[number]
+            R, wrench, driven = record.body1.X_0.rotation, record.wrench_on1, carried.loops[number]
             if driven.loaded:
-                wrench = wrench + driven.push_second
+                wrench = wrench + driven.wrench_on1
             found[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
     return found
 

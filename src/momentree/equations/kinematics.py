@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.loops.constraints import carry_offset, face, with_loops
+from momentree.equations.loops.constraint_rows import place_constraints
+from momentree.equations.loops.records import carry_offset, with_loops
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates, Prescribed
@@ -95,7 +96,7 @@ def records(
     found.outward(place)
     if closed:
         found.outward(carry_offset)
-        found.loops.locally(face)
+        found.loops.locally(place_constraints)
     if u is not None:
         found.outward(carry_velocity)
     if du is not None:

@@ -8,7 +8,6 @@ from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.trace.right_hand_sides import closed_code, positions_code
 from momentree.equations.formulations import Formulation
 from momentree.spatial import ZERO
-from momentree.structure.loop_constraints import loop_constraints
 from momentree.structure.mechanism import Mechanism
 
 NEWTON, NEAR = 4, 1e-7  # steps of Newton's method that close loops, at most; the last is one that moved q by less
@@ -40,8 +39,8 @@ def projection_of(
 ) -> Projection:
     """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
     closed = None if leaking else closed_code(mechanism, formulation, code)
-    loops = zip(mechanism.loops, mechanism.loop_sizes, strict=True)
-    rows = [(row, size) for loop, size in loops for row in loop_constraints(mechanism, loop)]
+    loops = zip(mechanism.loop_constraints, mechanism.loop_sizes, strict=True)
+    rows = [(row, size) for constraints, size in loops for row in constraints]
     sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
     near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)

@@ -1,10 +1,12 @@
-"""Where loops close: the plan by which one pass inward and one outward solve for all of them.
+"""Elimination order of constraints: the plan by which one pass inward and one outward solve for all of them.
 
-The rows of a loop are open in the bodies on its two ways from the closing joint to the body where they meet. There, on
-a node welded to that body (or to the ground), the loop is closed and its rows are gone. Where several loops meet at one
-body their nodes form a tree, by eliminating the loop first that is coupled with the fewest others (minimum degree): so
-loops in a row cost as much as their number.
+A constraint acts on the bodies at its ends: two if a joint closes a loop, one or many in general. Its rows are open in
+the bodies on the paths from its ends inward to their common ancestor. There, on an elimination node welded to that body
+(or to the ground), the constraint is closed and its rows are eliminated. The constraints of one ancestor are eliminated
+in the order of minimum degree, first the one coupled with the fewest others, as in sparse factorization: so loops in a
+row cost as much as their number.
 
+The wrenches of a constraint on its ends balance, or the ground is one of its ends; a single end is held by the ground.
 Nodes are numbered after the bodies, and stand between them and the body that they are welded to.
 """
 
@@ -14,44 +16,50 @@ import heapq
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from momentree.structure.mechanism import Mechanism
+
+class ConstraintEnds(NamedTuple):
+    """A constraint as the elimination sees it: how many rows it has, and the number of the body at each of its ends."""
+
+    rows: int
+    bodies: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class End:
-    """An end of a loop at a body or node: the record of the loop, which of its ends, and where its rows begin."""
+    """An end of a constraint at a body or node: which constraint, which of its ends, and the slot of its first row."""
 
-    loop: int
-    second: bool
+    constraint: int
+    index: int
     start: int
 
 
 @dataclass(frozen=True)
 class ConstraintSlots:
-    """How rows stand in a body or node: the same in all that one piece of code serves.
+    """Where the rows of open constraints stand in a body or node: equal in all that one piece of code serves.
 
-    | field  | meaning                                                                              |
-    |--------|--------------------------------------------------------------------------------------|
-    | rows   | how many are open here                                                                |
-    | closes | how many of them, the first, are closed here                                          |
-    | above  | how many are open in what it stands on                                                |
-    | up     | where those that stay open stand there                                               |
-    | ends   | of loops whose rows begin here: where, and whether it is the second end               |
-    | onto_still | it stands on a node on the ground, which never moves                            |
+    | field           | meaning                                                             |
+    |-----------------|---------------------------------------------------------------------|
+    | rows            | how many are open here                                              |
+    | closes          | how many of them, the first, are closed here                        |
+    | above           | how many are open in the parent                                     |
+    | up              | the slots in the parent of those that stay open                     |
+    | ends            | of constraints, at this body: slot of the first row, index of the end |
+    | on_fixed_ground | the parent is the ground, or a node on it, and does not move        |
     """
 
     rows: int = 0
     closes: int = 0
     above: int = 0
     up: tuple[int, ...] = ()
-    ends: tuple[tuple[int, bool], ...] = ()
-    onto_still: bool = False
+    ends: tuple[tuple[int, int], ...] = ()
+    on_fixed_ground: bool = False
 
 
 @dataclass(frozen=True)
 class EliminationNode:
-    """A body or a node: what it stands on, its ends of loops, and how its rows are arranged."""
+    """A body or a node: its parent, the ends of constraints at it, and the slots of their rows."""
 
     parent: int
     ends: tuple[End, ...]
@@ -60,104 +68,140 @@ class EliminationNode:
 
 @dataclass(frozen=True)
 class EliminationPlan:
-    """The places of bodies (from 1) and nodes, the ground's first; `order` has parents before children."""
+    """The ground, the bodies and the nodes, by number; `order` has parents before children.
 
-    places: tuple[EliminationNode, ...]
+    `node_of` is the number of the node where each constraint is closed.
+    """
+
+    constraints: tuple[ConstraintEnds, ...]
+    nodes: tuple[EliminationNode, ...]
     order: tuple[int, ...]
-    node_of: tuple[int, ...]  # of each loop
+    node_of: tuple[int, ...]
 
 
-def elimination_plan(mechanism: Mechanism, rows: Sequence[int], still: bool) -> EliminationPlan:
-    """The plan for loops with so many rows each, on a ground that stands still or does not."""
-    parents = [0, *(body.parent for body in mechanism.bodies)]
-    open_at: list[list[int]] = [[] for _ in parents]  # loops on whose ways a body stands
-    meeting: dict[int, list[int]] = {}  # loops by the body where their ways meet
-    for number, loop in enumerate(mechanism.loops):
-        *paths, base = mechanism.paths(loop)
-        for passed in itertools.chain(*paths):
-            open_at[passed].append(number)
+def elimination_plan(
+    parents: Sequence[int], constraints: Sequence[ConstraintEnds], fixed_ground: bool
+) -> EliminationPlan:
+    """The plan for constraints between the bodies of a tree, given by the parent of each; entry 0 is the ground's."""
+    parents = list(parents)
+    open_at: list[list[int]] = [[] for _ in parents]  # constraints on whose paths a body is
+    meeting: dict[int, list[int]] = {}  # constraints by the common ancestor of their ends
+    for number, constraint in enumerate(constraints):
+        paths, base = paths_inward(parents, constraint.bodies)
+        for body in dict.fromkeys(itertools.chain(*paths)):
+            open_at[body].append(number)
         meeting.setdefault(base, []).append(number)
-    node_of = [0] * len(mechanism.loops)
-    children: dict[int, list[int]] = {}
-    for body in mechanism.bodies:
-        children.setdefault(body.parent, []).append(body.number)
+    children = _children(parents)
+    node_of = [0] * len(constraints)
     # the nodes at each body, the outermost first
     for base in sorted(meeting, reverse=True):
-        carrying = {child: open_at[child] for child in children.get(base, ()) if open_at[child]}
-        for loop_number, parts in _eliminated(meeting[base], carrying, len(parents)):
-            node_of[loop_number] = len(parents)
-            inside = {other for part in parts for other in open_at[part] if node_of[other] != part} | {loop_number}
+        carrying = {child: open_at[child] for child in children[base] if open_at[child]}
+        for number, parts in _eliminated(meeting[base], carrying, len(parents)):
+            node_of[number] = len(parents)
+            inside = {other for part in parts for other in open_at[part] if node_of[other] != part} | {number}
             for part in parts:
                 parents[part] = len(parents)
             parents.append(base)
             open_at.append(list(inside))
-    # rows in the order in which loops close
-    for loops in open_at:
-        loops.sort(key=node_of.__getitem__)
-    starts = [_starts(loops, rows) for loops in open_at]
+    # rows in the order in which constraints are closed
+    for numbers in open_at:
+        numbers.sort(key=node_of.__getitem__)
+    grounded = {0, *(node_of[number] for number in meeting.get(0, ()))}
+    nodes = _with_slots(parents, constraints, open_at, node_of, grounded if fixed_ground else set())
+    return EliminationPlan(tuple(constraints), tuple(nodes), tuple(_outward(parents)), tuple(node_of))
+
+
+def paths_inward(parents: Sequence[int], bodies: Sequence[int]) -> tuple[list[list[int]], int]:
+    """The bodies from each end inward, and the common ancestor of all ends, which is in none of the paths.
+
+    The path of a single end leads to the ground. Parents have smaller numbers than their children.
+    """
+    paths: list[list[int]] = [[] for _ in bodies]
+    at = [*bodies] if len(bodies) > 1 else [*bodies, 0]
+    while min(at) < (outermost := max(at)):
+        for path, (end, body) in zip(paths, enumerate(at), strict=False):
+            if body == outermost:
+                path.append(body)
+                at[end] = parents[body]
+    return paths, at[0]
+
+
+def _with_slots(
+    parents: Sequence[int],
+    constraints: Sequence[ConstraintEnds],
+    open_at: Sequence[Sequence[int]],
+    node_of: Sequence[int],
+    at_rest: set[int],
+) -> Iterator[EliminationNode]:
+    """All bodies and nodes, from the constraints that are open in each; `at_rest` are those that never move."""
+    starts = [_starts(numbers, constraints) for numbers in open_at]
     ends: list[list[End]] = [[] for _ in parents]
-    for number, loop in enumerate(mechanism.loops):
-        for second, end in ((False, loop.first), (True, loop.second)):
-            at = end.body if number in starts[end.body] else node_of[number]
-            ends[at].append(End(number, second, starts[at][number]))
-    places = [EliminationNode(0, (), ConstraintSlots())]
-    grounded = {node_of[loop] for loop in meeting.get(0, ())}
-    counts = [sum(rows[loop] for loop in loops) for loops in open_at]
+    for number, constraint in enumerate(constraints):
+        for index, body in enumerate(constraint.bodies):
+            at = body if number in starts[body] else node_of[number]
+            ends[at].append(End(number, index, starts[at][number]))
+    rows = [sum(constraints[number].rows for number in numbers) for numbers in open_at]
+    yield EliminationNode(0, (), ConstraintSlots())
     for number, parent in enumerate(parents[1:], 1):
-        left = [loop for loop in open_at[number] if node_of[loop] != number]
-        up = tuple(starts[parent][loop] + k for loop in left for k in range(rows[loop]))
-        begun = tuple((end.start, end.second) for end in ends[number])
-        onto_still = still and (parent == 0 or parent in grounded)
-        slots = ConstraintSlots(counts[number], counts[number] - len(up), counts[parent], up, begun, onto_still)
-        places.append(EliminationNode(parent, tuple(ends[number]), slots))
-    return EliminationPlan(tuple(places), tuple(_outward(parents)), tuple(node_of))
+        staying = [other for other in open_at[number] if node_of[other] != number]
+        up = tuple(starts[parent][other] + k for other in staying for k in range(constraints[other].rows))
+        begun = tuple((end.start, end.index) for end in ends[number])
+        slots = ConstraintSlots(rows[number], rows[number] - len(up), rows[parent], up, begun, parent in at_rest)
+        yield EliminationNode(parent, tuple(ends[number]), slots)
 
 
 def _eliminated(
-    loops: Sequence[int], carrying: Mapping[int, Sequence[int]], node: int
+    numbers: Sequence[int], carrying: Mapping[int, Sequence[int]], node: int
 ) -> Iterator[tuple[int, list[int]]]:
-    """Loops as they close, each with what its node carries: children, and earlier nodes, numbered from `node` on."""
-    mine = set(loops)
-    inside = {part: mine & {*found} for part, found in carrying.items()}
-    of = {loop: {part for part, found in inside.items() if loop in found} for loop in loops}
+    """Constraints in the order of elimination, each with what its node carries: children, and earlier nodes.
 
-    def degree(loop: int) -> int:
-        return len(set[int]().union(*(inside[part] for part in of[loop])))
+    Nodes are numbered from `node` on.
+    """
+    remaining = set(numbers)
+    inside = {part: remaining & {*carried} for part, carried in carrying.items()}
+    of = {number: {part for part, carried in inside.items() if number in carried} for number in numbers}
 
-    waiting = [(degree(loop), loop) for loop in loops]
+    def degree(number: int) -> int:
+        return len(set[int]().union(*(inside[part] for part in of[number])))
+
+    waiting = [(degree(number), number) for number in numbers]
     heapq.heapify(waiting)
     while waiting:
-        known, loop = heapq.heappop(waiting)
-        if loop not in mine or degree(loop) != known:
-            continue  # closed already, or it stands in the heap again with what it is now
-        mine.remove(loop)
-        parts = sorted(of[loop])
-        yield loop, parts
-        left = set[int]().union(*(inside[part] for part in parts)) - {loop}
-        inside[node] = left
-        for other in left:
+        queued, number = heapq.heappop(waiting)
+        if number not in remaining or degree(number) != queued:
+            continue  # eliminated already, or it is in the heap again with its present degree
+        remaining.remove(number)
+        parts = sorted(of[number])
+        yield number, parts
+        coupled = set[int]().union(*(inside[part] for part in parts)) - {number}
+        inside[node] = coupled
+        for other in coupled:
             of[other] = of[other] - {*parts} | {node}
-        for other in left:
+        for other in coupled:
             heapq.heappush(waiting, (degree(other), other))
         node += 1
 
 
-def _starts(loops: Sequence[int], rows: Sequence[int]) -> dict[int, int]:
-    """Where the rows of each loop begin."""
-    found, start = {}, 0
-    for loop in loops:
-        found[loop] = start
-        start += rows[loop]
-    return found
+def _starts(numbers: Sequence[int], constraints: Sequence[ConstraintEnds]) -> dict[int, int]:
+    """The slot of the first row of each constraint."""
+    starts, start = {}, 0
+    for number in numbers:
+        starts[number] = start
+        start += constraints[number].rows
+    return starts
 
 
-def _outward(parents: Sequence[int]) -> list[int]:
-    """All places but the ground's, parents before children."""
+def _children(parents: Sequence[int]) -> list[list[int]]:
     children: list[list[int]] = [[] for _ in parents]
     for number, parent in enumerate(parents[1:], 1):
         children[parent].append(number)
-    found, waiting = [], [0]
+    return children
+
+
+def _outward(parents: Sequence[int]) -> list[int]:
+    """All bodies and nodes but the ground, parents before children."""
+    children, order, waiting = _children(parents), list[int](), [0]
     while waiting:
-        found.append(waiting.pop())
-        waiting += reversed(children[found[-1]])
-    return found[1:]
+        order.append(waiting.pop())
+        waiting += reversed(children[order[-1]])
+    return order[1:]

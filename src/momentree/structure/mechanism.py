@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Joint
@@ -14,9 +14,13 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import Values
-from momentree.spatial import IDENTITY, ZERO, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
+from momentree.spatial import IDENTITY, ZERO, Force, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
+from momentree.structure.elimination import paths_inward
 from momentree.structure.graph import Graph
+
+if TYPE_CHECKING:
+    from momentree.structure.loop_elimination import LoopElimination
 
 
 class Reversed:
@@ -287,20 +291,33 @@ class Mechanism:
         return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
 
     def paths(self, loop: Loop) -> tuple[list[int], list[int], int]:
-        """The bodies from the first end of a loop inward, from the second, and the one where both meet, in neither."""
-        first, second = loop.first.body, loop.second.body
-        paths: tuple[list[int], list[int]] = ([], [])
-        while first != second:  # parents have smaller numbers: step down from the larger until both meet
-            if first > second:
-                paths[0].append(first)
-                first = self.bodies[first - 1].parent
-            else:
-                paths[1].append(second)
-                second = self.bodies[second - 1].parent
-        return *paths, first
+        """The bodies from the first end of a loop inward, from the second, and their common ancestor, in neither."""
+        (first, second), base = paths_inward(self.parents, (loop.first.body, loop.second.body))
+        return first, second, base
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """The number of each body's parent; entry 0 is the ground's."""
+        return 0, *(body.parent for body in self.bodies)
+
+    @cached_property
+    def loop_constraints(self) -> tuple[tuple[Force, ...], ...]:
+        """The constraint rows that close each loop: structure/loop_constraints.py."""
+        from momentree.structure.loop_constraints import loop_constraints
+
+        return tuple(loop_constraints(self, loop) for loop in self.loops)
+
+    def elimination(self, fixed_ground: bool) -> LoopElimination:
+        """How its loops are eliminated, made once: on a ground that does not move or accelerate, or on any other."""
+        from momentree.structure.loop_elimination import loop_elimination
+
+        made: dict[bool, LoopElimination] = vars(self).setdefault("_eliminations", {})
+        if fixed_ground not in made:
+            made[fixed_ground] = loop_elimination(self, fixed_ground)
+        return made[fixed_ground]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what others have found of it and keep with it."""
+        """Without what others compute from it and store with it."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def mapped(self, f: Callable[[Scalar], Scalar]) -> Mechanism:

@@ -11,8 +11,9 @@ import momentree as mt
 from mechanisms import MOVING, four_bar, hexapod, integrate, random_loops
 from momentree.assembly import batch_assembly
 from momentree.assembly.configuration import Configuration
-from momentree.assembly.constraint_rows import constraint_rows
 from momentree.assembly.state import State
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.loops.constraint_jacobian import constraint_rows
 from parametric import linkage
 
 
@@ -79,7 +80,7 @@ def test_constraint_rows_on_any_scalar_are_those_in_floats(seed):
     model, _ = random_loops(random, kinds, closing)
     mechanism = model.build().mechanism
     q = integrate(mechanism, random_loops(random, kinds, closing)[1], random.uniform(-1, 1, mechanism.nv))
-    at, rows = Configuration(mechanism, q), constraint_rows(mechanism, q)
+    at, rows = Configuration(mechanism, q), constraint_rows(Evaluation(mechanism, q))
     near([row.error for row in rows], at.closure_errors(), 1e-14)
     near(np.array([row.J for row in rows]).reshape(-1, mechanism.nv), at.jacobian(), 1e-14)
 

@@ -9,9 +9,9 @@ import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, four_bar, random_loops, slider_crank
 from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
-from momentree.assembly.samples import Samples, in_batches, rotation_vectors
+from momentree.assembly.samples import Samples, in_batches
 from momentree.model.frames import Frame
-from momentree.spatial import Vector, turn
+from momentree.spatial import Rotation, Vector, turn
 from momentree.spatial.rotation import rotation_vector
 
 MANY = 6
@@ -82,7 +82,9 @@ def test_rotation_vectors_up_to_half_a_turn():
     angles = np.concatenate([np.logspace(-16, 0.49, 20), np.pi - np.logspace(-16, -1, 19), [0.0]])
     units = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     R = [turn(Vector(*axis), angle) for axis, angle in zip(units, angles, strict=True)]
-    many = rotation_vectors(np.array([[tuple(row) for row in matrix.rows] for matrix in R]))
+    entries = np.array([[tuple(row) for row in matrix.rows] for matrix in R])
+    batch = Rotation(*(Vector(*(entries[:, i, j] for j in range(3))) for i in range(3)))
+    many = np.stack([*rotation_vector(batch)], axis=-1)
     for found, matrix in zip(many, R, strict=True):
         assert found == pytest.approx(tuple(rotation_vector(matrix)), abs=1e-14)
 

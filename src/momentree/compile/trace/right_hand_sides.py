@@ -25,7 +25,8 @@ from momentree.equations.formulations import Formulation
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
 from momentree.equations.lie_group import forces_on_group, velocities_on_group
-from momentree.equations.loops.constraints import forces_of_loops, openings
+from momentree.equations.loops.constraint_rows import constraint_velocities
+from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Records, Runner
 from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
 from momentree.model.expressions.expression import Reference
@@ -95,7 +96,7 @@ def _powers(
     if len(found) < len(accounts_of(told)):
         u = generalized(told, moving, "u")
         reacting = reacting_bodies(Evaluation(told, q, t, parameters), u, [0] * told.nv, alpha=alpha)
-        du, reactions = generalized(told, reacting, "du"), forces_of_loops(told, reacting)
+        du, reactions = generalized(told, reacting, "du"), loop_wrenches(told, reacting)
         found += motion_powers(Evaluation(told, q, t, parameters), u, du, reactions)
     return found
 
@@ -219,7 +220,7 @@ def closure_errors(
 def shove(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner = Records) -> list[Scalar]:
     """Velocities on the group by which loops open with minus what stands behind q; impulses J' lam that do it; openings."""
     moving = hamiltonian.opening_step(Evaluation(told, y[: told.nq], t, parameters, run), y[told.nq :])
-    rhs, opened = _velocities_on_group(told, moving), _filled(told, openings(moving))
+    rhs, opened = _velocities_on_group(told, moving), _filled(told, constraint_velocities(moving))
     return [*rhs, *hamiltonian.loop_impulses(told, moving), *opened]
 
 

@@ -1,26 +1,19 @@
-"""Rows that are open on their way inward, closed where their two ends meet: the steps of bodies where there are loops.
+"""Elimination of constraints on the inward pass: open on their paths, closed at the common ancestor of their ends.
 
-What open rows do is gathered together with M* and phi of the tree (docs/theory/loops.md):
+The open constraints of a body are collected together with M* and phi of the tree (docs/theory/loops.md):
 
-    opening = F' v + b + Phi eta                    of rows that are open in a body that moves with v
+    constraint velocity = F' v + b + Phi eta        of the rows that are open in a body that moves with v
     joint:    s = A' F ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
     closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
               M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
 
-Phi_cc may be singular, or look regular where it is not: delta, relative to the scale of each row, says below which
-eigenvalue a direction counts as redundant.
+and with v found, on the way outward, phi* = phi - F eta. Phi is the Delassus matrix J M^-1 J' of the open rows. Phi_cc
+may be singular, or look regular where it is not: delta, relative to the scale of each row, says below which eigenvalue
+a direction counts as redundant.
 
-and with v known, on the way outward, phi* = phi - F eta. The steps do not ask what moves: with momenta, velocities and
-phi they find eta, the impulses that keep loops closed; with forces, accelerations and bias forces, the reactions
-lambda; with closure errors alone, the shortest way (weighed by inertia) to close them.
-
-| field    | of a body                                                              |
-|----------|------------------------------------------------------------------------|
-| arranged | how its rows stand (structure/elimination.py)                              |
-| reach    | of each open row: how much its joint could move it (structure/reach.py) |
-| closing  | of a node: the loop that closes there                                  |
-| open     | the `Bundle` of rows that are open                                     |
-| eta0 ... | of each of them                                                        |
+The steps serve three problems: with momenta, velocities and phi they find eta, the constraint impulses; with forces,
+accelerations and bias forces, the Lagrange multipliers lambda; with closure errors alone, the shortest step (weighed by
+inertia) that closes them. A constraint may have any number of ends. The fields are listed in equations/loops/__init__.py.
 """
 
 from __future__ import annotations
@@ -35,14 +28,14 @@ from momentree.spatial.scalar import minimum
 from momentree.spatial.symmetric import REGULARISATION, product, semidefinite_solver
 from momentree.structure.reach import Bound, Reach, turning
 
-OFF_CLOSED = 1e3  # times the squared closure error: what redundant rows seem to have of eigenvalues, with a margin
-MOST_OFF_CLOSED = 1e-4  # where loops are wide open, constraints that are independent must still count
+OFF_CLOSED = 1e3  # times the squared closure error: the eigenvalues that redundant rows seem to have, with a margin
+MOST_OFF_CLOSED = 1e-4  # where loops are wide open, independent constraints must still count
 
 
 class OpenConstraints:
-    """Open rows in one body: forces F, known openings b, Phi (its lower triangle), and the scale of each row.
+    """Rows that are open in one body: wrenches F, biases b, the lower triangle of Phi, and the scale of each row.
 
-    The scale is what Phi_kk was before anything was subtracted, and how large it could be in other configurations.
+    The scale is Phi_kk before anything was subtracted, and how large it could be in other configurations.
     """
 
     __slots__ = ("F", "Phi", "b", "scale")
@@ -72,14 +65,14 @@ class OpenConstraints:
         """Phi_ij."""
         return self.Phi[i][j] if i >= j else self.Phi[j][i]
 
-    def spread(self, places: Sequence[int], rows: int) -> OpenConstraints:
-        """The same among so many rows, each at its place; places rise."""
-        found = OpenConstraints.empty(rows)
-        F, b, Phi, scale = list(found.F), list(found.b), [list(row) for row in found.Phi], list(found.scale)
-        for i, place in enumerate(places):
-            F[place], b[place], scale[place] = self.F[i], self.b[i], self.scale[i]
+    def spread(self, slots: Sequence[int], rows: int) -> OpenConstraints:
+        """The same among so many rows, each in its slot; slots rise."""
+        empty = OpenConstraints.empty(rows)
+        F, b, Phi, scale = list(empty.F), list(empty.b), [list(row) for row in empty.Phi], list(empty.scale)
+        for i, slot in enumerate(slots):
+            F[slot], b[slot], scale[slot] = self.F[i], self.b[i], self.scale[i]
             for j in range(i + 1):
-                Phi[place][places[j]] = self.Phi[i][j]
+                Phi[slot][slots[j]] = self.Phi[i][j]
         return OpenConstraints(F, b, Phi, scale)
 
 
@@ -87,46 +80,48 @@ class OpenConstraints:
 
 
 def begin_constraints(body: Record) -> Fields:
-    """The rows that begin here; what is known of their openings counts at their first ends."""
-    found = OpenConstraints.empty(body.slots.rows)
-    F, b = list(found.F), list(found.b)
-    for i, (start, second) in enumerate(body.slots.ends):
-        end = getattr(body, f"end{i}")
-        for k, force in enumerate(end.on_second if second else end.on_first):
-            F[start + k] = force
-            b[start + k] = 0 if second else end.known[k]
-    return {"open": OpenConstraints(F, b, found.Phi, found.scale)}
+    """The rows of constraints that have an end here; their bias counts at end 0."""
+    empty = OpenConstraints.empty(body.slots.rows)
+    F, b = dict[int, Force](), list(empty.b)
+    for i, (start, end) in enumerate(body.slots.ends):
+        constraint = getattr(body, f"constraint{i}")
+        for slot, row in enumerate(getattr(constraint, f"rows_on{end}"), start):
+            F[slot] = F[slot] + row if slot in F else row
+        if end == 0:
+            b[start : start + len(constraint.bias)] = constraint.bias
+    begun = [F.get(slot, zero) for slot, zero in enumerate(empty.F)]
+    return {"open": OpenConstraints(begun, b, empty.Phi, empty.scale)}
 
 
 def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
-    """The inward step of a formalism where loops are closed: rows that close, the step, then rows that stay open.
+    """The inward step of a formalism where loops are closed: rows that are closed, the step, rows that stay open.
 
     `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `rest`, p - A' phi.
     """
 
-    def through(body: Record) -> tuple[Fields, Fields]:
-        here, rows, made = Record(**vars(body)), body.open, Fields()
+    def eliminate(body: Record) -> tuple[Fields, Fields]:
+        here, rows, closed = Record(**vars(body)), body.open, Fields()
         if body.slots.closes:
-            made, here.M_star, bias, rows = close(body, getattr(body, phi))
+            closed, here.M_star, bias, rows = close(body, getattr(body, phi))
             setattr(here, phi, bias)
-        given, up = step(here)
-        vars(here).update(given)
-        left = {"open": carried(here, rows, given.get("rest", ()), getattr(here, v_r))}
-        return made | given, left if body.slots.onto_still else up | left
+        fields, to_parent = step(here)
+        vars(here).update(fields)
+        still_open = {"open": carried(here, rows, fields.get("rest", ()), getattr(here, v_r))}
+        return closed | fields, still_open if body.slots.on_fixed_ground else to_parent | still_open
 
-    return through
+    return eliminate
 
 
 def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, OpenConstraints]:
-    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
+    """The rows closed here give eta = -(G_b + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
     rows, count = body.open, body.slots.closes
-    if body.slots.onto_still:  # then the node does not move either, and what rows do to it does not matter
+    if body.slots.on_fixed_ground:  # then the node does not move either, and wrenches on it do not matter
         rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
     here, others = range(count), range(count, body.slots.rows)
-    part = REGULARISATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
-    delta = [part * scale for scale in rows.scale[:count]]
+    relative = REGULARISATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
+    delta = [relative * scale for scale in rows.scale[:count]]
     solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], delta)
-    g = solve(rows.b[:count])
+    G_b = solve(rows.b[:count])
     columns = [solve(column) for column in zip(*rows.F[:count], strict=True)]  # six of them
     G_F = [Force(Vector(*x[:3]), Vector(*x[3:])) for x in zip(*columns, strict=True)]
     G_o = [solve([rows.at(i, j) for i in here]) for j in others]
@@ -134,17 +129,17 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
     for k, j in enumerate(others):
         for i in here:
             F[k] = F[k] - G_F[i] * rows.at(i, j)
-            b[k] = b[k] - rows.at(i, j) * g[i]
-        taken = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
-        Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
+            b[k] = b[k] - rows.at(i, j) * G_b[i]
+        eliminated = [sum(rows.at(i, j) * G_o[m][i] for i in here) for m in range(k + 1)]
+        Phi.append([rows.at(j, count + m) - x for m, x in enumerate(eliminated)])
     for i in here:
-        phi = phi + rows.F[i] * g[i]
-    made = {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
-    return made, body.M_star.plus_products(rows.F[:count], G_F), phi, OpenConstraints(F, b, Phi, rows.scale[count:])
+        phi = phi + rows.F[i] * G_b[i]
+    closed = {"G_b": tuple(G_b), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
+    return closed, body.M_star.plus_products(rows.F[:count], G_F), phi, OpenConstraints(F, b, Phi, rows.scale[count:])
 
 
 def carried(body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Motion) -> OpenConstraints:
-    """The open rows as what the body stands on sees them, among all that are open there."""
+    """The open rows as the parent sees them, among all that are open there."""
     F, b, Phi, scale = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.scale)
     if body.free:
         s = [body.A.along(force) for force in rows.F]
@@ -158,14 +153,14 @@ def carried(body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Mo
             scale[k] = scale[k] + sum(x * y for x, y in zip(shares, s[k], strict=True))
             scale[k] = scale[k] + _at_most(body, body.reach[k])
     if v_r is not REST:
-        b = [known + v_r @ force for known, force in zip(b, F, strict=True)]
-    still = body.slots.onto_still
-    F = [Force.zero() if still else body.X.force_to_parent(force) for force in F]
+        b = [bias + v_r @ force for bias, force in zip(b, F, strict=True)]
+    dropped = body.slots.on_fixed_ground
+    F = [Force.zero() if dropped else body.X.force_to_parent(force) for force in F]
     return OpenConstraints(F, b, Phi, scale).spread(body.slots.up, body.slots.above)
 
 
 def _at_most(body: Record, bound: Bound) -> Scalar:
-    """How much a joint could add to Phi_kk of a row: structure/reach.py (1)."""
+    """How much a joint could add to Phi_kk of a row at most: structure/reach.py (1)."""
     reach, swing = bound
     N = reach.packed(body.A.columns) if isinstance(reach, Reach) else reach
     D = (body.D[i][j] for i in range(len(body.D)) for j in range(i + 1))
@@ -177,17 +172,17 @@ def _at_most(body: Record, bound: Bound) -> Scalar:
 
 
 def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
-    """eta of the rows that are open in a body, of those that close in it by its velocity."""
+    """eta of the rows that are open in a body; of those that are closed in it, by its velocity."""
     open_above = [getattr(parent, f"eta{i}") for i in body.slots.up]
     if not body.slots.closes:
         return open_above
-    found = []
+    closed = []
     for i in range(body.slots.closes):
-        total = body.g[i] + v @ body.G_F[i]
+        total = body.G_b[i] + v @ body.G_F[i]
         for column, eta in zip(body.G_o, open_above, strict=True):
             total = total + column[i] * eta
-        found.append(-total)
-    return found + open_above
+        closed.append(-total)
+    return closed + open_above
 
 
 def numbered(eta: Sequence[Scalar]) -> Fields:
