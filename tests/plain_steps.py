@@ -12,7 +12,7 @@ from momentree.compile.trace.right_hand_sides import drift, kick
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import moving_bodies
-from momentree.integrate.verlet import Parts
+from momentree.integrate.verlet.layout import Parts
 
 
 def composed(x, y):

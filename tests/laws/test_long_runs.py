@@ -11,8 +11,9 @@ from momentree.assembly.samples import Samples
 from momentree.compile.trace.right_hand_sides import velocity_kernel
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
-from momentree.integrate.explicit import Status
-from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
+from momentree.integrate.records import Status
+from momentree.integrate.verlet.composition import COMPOSITIONS
+from momentree.integrate.verlet.stepper import VerletStepper
 
 LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.long)]
 EACH = 97  # steps between samples: so many that they do not fall in with the motion
@@ -22,10 +23,12 @@ def states(system, integrator, q, v, h, count):
     """Samples (t, q, p) of a motion, its start first."""
     p = momenta(Evaluation(system._numeric, list(q)), list(v))
     start = np.array([*q, *p], dtype=float)
-    motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(start[:, None], 0.0, h)
-    status, records = motion.advance(count * h, count // EACH + 2, EACH)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(
+        start[:, None], 0.0, h
+    )
+    status, records = integration.advance(count * h, count // EACH + 2, EACH)
     assert status == Status.ARRIVED
-    t, _, y, _ = motion.unpacked(records)
+    t, _, y, _ = integration.unpacked(records)
     y = np.concatenate([start[None], y[:, :, 0]])
     return np.append(0.0, t), y[:, : system.nq].copy(), y[:, system.nq :].copy()
 
@@ -103,7 +106,7 @@ def test_a_body_that_nothing_turns_keeps_its_angular_momentum(joint, integrator,
 
 
 @pytest.mark.repeats(1, of="integrator")
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_tree_that_floats_keeps_its_momentum(seed, integrator):
     random = np.random.default_rng(seed)

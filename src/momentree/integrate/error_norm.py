@@ -1,25 +1,26 @@
-"""In what errors of a step are told: momenta as the velocities that belong to them, and from which sizes on.
+"""Error norm: errors of momenta are measured as those of the velocities that belong to them, and have a least scale.
 
 A momentum of a joint is that of all that it carries, so that an error which is small beside it need not be small beside
-the motion; and it may be anything from 1e-15 to 1e15 kg m2/s. The error of a velocity is what matters, in trees and in
-closed loops, whatever the masses. So errors dp of momenta are told as u = M^-1 dp, loops closed, where a step ends.
+the velocities; and it may be anything from 1e-15 to 1e15 kg m2/s. The error of a velocity is what matters, in trees and
+in closed loops, whatever the masses. So errors dp of momenta count as u = M^-1 dp, loops closed, where a step ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.trace.right_hand_sides import traced_code
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.forces import generalized
 from momentree.equations.formulations import Formulation
 from momentree.equations.sweeps import Runner
-from momentree.integrate.explicit import Group, Measure
 from momentree.model.expressions.expression import Expression
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Laws, Mechanism, TreeBody
@@ -28,21 +29,40 @@ LEAST = 0.01  # of 1 rad, 1 rad/s and, for lengths, of the size of the mechanism
 _ZERO = Expression("number", (0.0,))
 
 
-def measure_of(
+class VelocityGroup(NamedTuple):
+    """Velocities of one joint that have a common scale: sqrt(factor) times the derivatives of some coordinates."""
+
+    q: int
+    coordinates: int
+    v: int
+    velocities: int
+    factor: int
+
+
+class ErrorNorm(NamedTuple):
+    """How errors of momenta are measured: code of the velocities that belong to momenta, nothing else moving."""
+
+    velocities: LanesCode
+    nq: int
+    nv: int
+    groups: tuple[VelocityGroup, ...]
+
+
+def error_norm_of(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, project: bool = False
-) -> Measure | None:
-    """How errors of momenta are told; None where the state holds velocities and nothing closes them afterwards."""
+) -> ErrorNorm | None:
+    """The error norm; None where the state holds velocities, and no projection changes them."""
     if not mechanism.nv or not (formulation.momenta or (project and mechanism.loops)):
         return None
 
-    def velocities(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        still, q, p = at_rest(told), y[: told.nq], y[told.nq : told.nq + told.nv]
+    def velocities(m: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
+        still, q, p = at_rest(m), y[: m.nq], y[m.nq : m.nq + m.nv]
         if not formulation.momenta:
             return list(formulation.closed(Evaluation(still, q, t, parameters, run), p))
         return list(generalized(still, hamiltonian.moving_bodies(Evaluation(still, q, t, parameters, run), p), "u"))
 
     groups = tuple(group for body in mechanism.bodies if not body.laws for group in _groups(body))
-    return Measure(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)
+    return ErrorNorm(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)
 
 
 def at_rest(mechanism: Mechanism) -> Mechanism:
@@ -55,23 +75,24 @@ def at_rest(mechanism: Mechanism) -> Mechanism:
     return dataclasses.replace(mechanism, bodies=bodies, ground=still(mechanism.ground))
 
 
-def _groups(body: TreeBody) -> list[Group]:
+def _groups(body: TreeBody) -> list[VelocityGroup]:
     """Velocities of a joint that have a common scale: those in m/s, and those in rad/s."""
     joint, q, v = body.joint.type, body.q.start, body.v.start
     units = joint.velocity_units
     turning = "1" in joint.units  # a quaternion, which changes half as quickly as it turns
-    found = []
+    groups = []
     for unit, of_coordinates in (("m", ("m",)), ("rad", ("1",) if turning else ("rad",))):
         coordinates = [i for i, u in enumerate(joint.units) if u in of_coordinates]
         velocities = [i for i, u in enumerate(units) if u == unit]
         if velocities:
             factor = 4 if turning and unit == "rad" else 1
-            found.append(Group(q + coordinates[0], len(coordinates), v + velocities[0], len(velocities), factor))
-    return found
+            start = q + coordinates[0], len(coordinates), v + velocities[0], len(velocities)
+            groups.append(VelocityGroup(*start, factor))
+    return groups
 
 
 def least_sizes(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Sizes of coordinates, then of velocities, below which errors do not count as relative to them."""
+    """Sizes of coordinates, then of velocities, below which errors are no longer relative to them."""
     length = mechanism.size
     free = [body.joint.type for body in mechanism.bodies if not body.laws]
     units = [unit for joint in free for unit in joint.units] + [unit for joint in free for unit in joint.velocity_units]

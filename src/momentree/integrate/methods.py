@@ -1,76 +1,129 @@
-"""The integrators by name, and the machine code of each for one mechanism.
+"""The integrators by name, collected from their records; and the contract for authors of a new one.
 
-| name    | what it is                                            | step     | variables            |
-|---------|-------------------------------------------------------|----------|----------------------|
-| dop853  | Runge-Kutta of order 8, dense output of order 7       | adaptive | any                  |
-| dopri5  | Runge-Kutta of order 5, dense output of order 4       | adaptive | any                  |
-| radau   | Radau IIA of order 5, implicit: for stiff systems      | adaptive | any                  |
-| rk4     | Runge-Kutta of order 4                                | fixed    | any                  |
-| verlet  | structure-preserving, of order 2: for long runs        | fixed    | Hamiltonian          |
-| verlet4 | the same, composed to order 4                          | fixed    | Hamiltonian          |
+An explicit Runge-Kutta method is a file in tableaux/ with a `Tableau` and `METHOD = explicit_method(tableau, ...)`. It
+is found there: settings, errors, help texts and tests take it from METHODS, and the table in docs/simulation.md is what
+`markdown_table()` returns. `register` adds a method from elsewhere. The author of any other method
+
+1.  makes a `Method` (method_record.py), which says what it is: its order, whether its step size is adaptive, which
+    variables it takes, how it keeps loops closed. All other code relies on this record.
+2.  gives it a `new_stepper(problem)` that returns a `Stepper` (stepper.py), made of the LLVM text of one function and
+    the layout of its arrays. Heavy imports stand inside of it, so that records are cheap to collect.
+3.  writes that function. One call takes as many steps as it can, of W integrations in lanes that share t and h:
+
+        void advance_W(double *control, int64_t *counts, double *y, const double *parameters, const double *floor,
+                       double *work, double *records, double *scratch)
+
+    | control | 0 t  | 1 h  | 2 stop | 3 rtol | 4 atol | 5 largest h | 6 ... memory of the method, zero at first    |
+    | counts  | 0 accepted steps | 1 rejected steps | 2 evaluations | 3 status                                      |
+    |         | 4 room for records | 5 records written | 6 steps in a record | 7 Jacobians                           |
+
+4.  finds in `y` columns of W numbers: coordinates, momenta or velocities, accounts of work; then zeros up to
+    `layout.size`, where a method may keep what belongs to the state. `parameters` are columns too. `work` has
+    `layout.work` numbers, and `scratch` is what the right-hand side needs: nothing in them outlasts the call.
+5.  begins at t = control[0] with the step size control[1], at most control[5], and never goes beyond `stop`. The last
+    step ends there: t is then `stop` to the last bit. A step that was cut at `stop` does not reduce control[1].
+    A fixed step size stays as it is.
+6.  writes a record of `layout.record` numbers after each step, or after as many as counts[6] says, and at `stop`: t, h,
+    room up to HEAD, y; for dense output also the stages that its `Interpolant` weights and, where loops are projected,
+    y before that.
+7.  returns with a `Status` (records.py) in counts[3]: ARRIVED at stop, FULL when there are as many records as counts[4]
+    says. Another call then goes on as if there had been one: what a step needs of earlier steps stands in `control` and
+    `y`, which checkpoints hold to the last bit.
+8.  never returns a bad step. Where it cannot go on, it returns with t and y of the last good step: TOO_SHORT (the step
+    size fell below the resolution of time, or the equations of a fixed step have no solution), NOT_FINITE (the
+    right-hand side is not), OPEN (loops cannot be closed). With a fixed step size, `Integration.advance` looks for
+    numbers that are not finite.
+9.  accepts an adaptive step if in every lane the error norm is at most 1: the root mean square of the error over
+    atol + rtol max(|y|, |y new|, floor), errors of momenta measured as velocities (error_norm.py). Entries whose floor
+    is infinite do not count. atol = 0 works.
+10. brings quaternions to unit length after each step, and closes loops as its record says: by the `Projection` of the
+    problem (projection.py), or within the step.
+11. edits no test: those of tests/unit/integrate run over METHODS. They measure the order of convergence and of dense
+    output, compare lanes with single integrations, many calls with one, and each method with the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+import pkgutil
 
-import numpy as np
+from momentree.errors import MomentreeError, suggestion
+from momentree.integrate import tableaux
+from momentree.integrate.method_record import Method
+from momentree.integrate.radau.method import METHOD as RADAU_METHOD
+from momentree.integrate.verlet.method import METHODS as VERLET_METHODS
 
-from momentree.compile.execute.arrays import quaternions
-from momentree.compile.trace.right_hand_sides import accounts_of, right_hand_side_code
-from momentree.equations.formulations import Formulation
-from momentree.integrate import stepper, verlet_stepper
-from momentree.integrate.error_norm import least_sizes, measure_of
-from momentree.integrate.projection import projection_of
-from momentree.integrate.stepper import Array, Stepper
-from momentree.integrate.verlet_stepper import SymplecticStepper
-from momentree.structure.maximal_coordinates import Angle
-from momentree.structure.mechanism import Mechanism
-
-INTEGRATORS = (*stepper.INTEGRATORS, *verlet_stepper.INTEGRATORS)
-FIXED = ("rk4", *verlet_stepper.INTEGRATORS)  # with steps of a fixed length
-HAMILTONIAN = tuple(verlet_stepper.INTEGRATORS)  # in Hamiltonian variables only
-ORDERS = {"rk4": 4, "verlet": 2, "verlet4": 4}
-ALONE = ("radau",)  # one motion at a time
-LEAKING = ("radau",)  # look back at steps before: momenta must not jump from one to the next, impulses leak away
-AnyStepper = Stepper | SymplecticStepper
+METHODS: dict[str, Method] = {}
+DEFAULT = "dop853"
 
 
-def new_stepper(
-    mechanism: Mechanism,
-    formulation: Formulation,
-    integrator: str,
-    code: str | None = None,
-    accounts: bool = True,
-    width: int = 1,
-    dense: bool = False,
-    held: Mapping[str, float] | None = None,
-    project: bool = False,
-    counted: Sequence[Angle] = (),
-) -> AnyStepper:
-    """What takes steps of a mechanism by one of the integrators; loops are `held` closed, and projected.
-
-    The mechanism is as the formulation tells it; angles are `counted` behind the accounts of work.
-    """
-    if integrator in verlet_stepper.INTEGRATORS:
-        return SymplecticStepper(mechanism, integrator, width, code, accounts, dense)
-    floor, starts = error_floor(mechanism)
-    count = (len(accounts_of(mechanism)) if accounts else 0) + len(counted)
-    floor = np.append(floor, np.full(count, np.inf))  # accounts do not shorten steps
-    found = right_hand_side_code(mechanism, formulation, code, accounts, integrator == "radau", held, counted)
-    leaking = integrator in LEAKING and "leak" in formulation.holds
-    projection = projection_of(mechanism, formulation, code, leaking) if project and mechanism.loops else None
-    method, parameters = stepper.INTEGRATORS[integrator], len(mechanism.free)
-    measure = measure_of(mechanism, formulation, code, project) if method.adaptive else None
-    least = np.maximum(floor, np.append(least_sizes(mechanism), np.zeros(count)))
-    more = (projection, measure, least)
-    return Stepper(found, method, floor, starts, parameters, width, dense, None, *more)
+def register(method: Method) -> Method:
+    """Add an integrator, to be chosen by its name."""
+    if method.name in METHODS:
+        raise MomentreeError(f"there is an integrator '{method.name}' already. Choose another name.")
+    METHODS[method.name] = method
+    return method
 
 
-def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:
-    """The least size of each entry of a state for its error, and where quaternions start: their whole counts as 1."""
-    starts = [place.start for place in quaternions(mechanism)]
-    floor = np.zeros(mechanism.nq + mechanism.nv)
-    for place in starts:
-        floor[place : place + 4] = 1.0
-    return floor, starts
+def named_method(name: object) -> Method:
+    """The integrator of that name."""
+    if not isinstance(name, str) or name not in METHODS:
+        hint = suggestion(str(name), METHODS)
+        raise MomentreeError(f"integrator '{name}' is not known: choose {', '.join(METHODS)}.{hint}")
+    return METHODS[name]
+
+
+def default_integrator(stiff: bool = False) -> str:
+    """The name of the integrator that is taken unless the user chooses one."""
+    return next(name for name, method in METHODS.items() if method.stiff) if stiff else DEFAULT
+
+
+def names(*, adaptive: bool | None = None, hamiltonian: bool | None = None) -> list[str]:
+    """Of all integrators, or of those that are so."""
+    return [
+        name
+        for name, method in METHODS.items()
+        if adaptive in (None, method.adaptive) and hamiltonian in (None, method.hamiltonian)
+    ]
+
+
+def help_text() -> str:
+    """The integrators in a sentence, for command lines."""
+    return f"{', '.join(METHODS)}; {DEFAULT} if not given, {default_integrator(stiff=True)} if the model is stiff."
+
+
+def tolerance_text() -> str:
+    """The relative tolerances that are taken unless the user gives one, in a sentence."""
+    by_rtol: dict[float, list[str]] = {}
+    for name in names(adaptive=True):
+        by_rtol.setdefault(METHODS[name].rtol, []).append(name)
+    return "; ".join(f"{_decimal(rtol)} of {', '.join(group)}" for rtol, group in by_rtol.items())
+
+
+def markdown_table() -> str:
+    """The table of integrators in docs/simulation.md."""
+    rows = [("name", "what it is", "order", "dense output", "step size", "variables", "loops", "use it for")]
+    for name, method in METHODS.items():
+        orders = str(method.order), "none" if method.dense_order is None else f"of order {method.dense_order}"
+        step_size = f"adaptive, `rtol` {_decimal(method.rtol)}" if method.adaptive else "fixed"
+        how = step_size, "Hamiltonian" if method.hamiltonian else "any", method.loops.value
+        theory = f" ([theory](theory/{method.theory}))" if method.theory else ""
+        rows.append((f"`{name}`", method.description, *orders, *how, method.use + theory))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    rule = "|".join("-" * (width + 2) for width in widths)
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def _decimal(x: float) -> str:
+    return f"{x:g}".replace("e-0", "e-")
+
+
+def _collected() -> list[Method]:
+    modules = (f"{tableaux.__name__}.{module.name}" for module in pkgutil.iter_modules(tableaux.__path__))
+    methods = [importlib.import_module(name).METHOD for name in modules]
+    return sorted([*methods, RADAU_METHOD, *VERLET_METHODS], key=lambda m: (m.hamiltonian, not m.adaptive, m.stiff))
+
+
+for _method in _collected():
+    register(_method)

@@ -11,6 +11,8 @@ from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism
 
 NEWTON, NEAR = 4, 1e-7  # steps of Newton's method that close loops, at most; the last is one that moved q by less
+OPEN = 2e-6  # closure error, by the size of the mechanism, up to which loops count as closed after twice as many steps
+CLOSED = 1e-9  # the same of linkages that close but for round-off
 ROUND_OFF = 1e-13  # of coordinates, which Newton's method does not go below
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from momentree.assembly.configuration import Array
 from momentree.equations.formulations import FORMULATIONS
-from momentree.integrate.methods import FIXED, ORDERS
 from momentree.simulate.blocks import Block
 from momentree.simulate.simulation import Simulation
 
@@ -76,9 +75,9 @@ def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
 
 def finer(settings: Settings) -> tuple[Settings, str, float]:
     """Settings of the second simulation, what differs in words, and the error over the difference."""
-    if settings.integrator in FIXED:
+    if not settings.method.adaptive:
         h = float(settings.step or 1) / 2
-        rest = 1 - 2.0 ** -ORDERS[settings.integrator]
+        rest = 1 - 2.0**-settings.method.order
         return dataclasses.replace(settings, step=h, verify=False), f"step {h:g} s instead of {2 * h:g}", 1 / rest
     rtol = max(TIGHTER * settings.rtol, TIGHTEST)
     atol = None if settings.atol is None else settings.atol * rtol / settings.rtol

@@ -21,9 +21,9 @@ from momentree.compile.trace.right_hand_sides import closing_kernel, holding_ker
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import sampled
-from momentree.integrate.explicit import Status
-from momentree.integrate.methods import ALONE, FIXED, AnyStepper, error_floor, new_stepper
-from momentree.integrate.stepper import Array
+from momentree.integrate.records import Status
+from momentree.integrate.stepper import Array, Stepper
+from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.phase import closed_states
 from momentree.simulate.settings import Settings, is_number
 from momentree.simulate.simulation import FIRST, ROOM, check_closed, check_states, refuse_constraints, sample_times
@@ -86,7 +86,7 @@ def simulate_many(
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     y, given = _starts(system, starts, settings)
     plan = _Plan(system, settings, starts.t)
-    width = Target.host().lanes(0) if len(y) > 1 and settings.integrator not in ALONE else 1
+    width = settings.method.lanes(Target.host().lanes(0)) if len(y) > 1 else 1
     stepper = plan.stepper(width)
     groups = [range(begin, min(begin + width, len(y))) for begin in range(0, len(y), width)]
 
@@ -211,27 +211,27 @@ class _Plan:
         self.every = float(settings.every or 1)
         self.t = sample_times(t_start, settings)
 
-    def stepper(self, width: int) -> AnyStepper:
+    def stepper(self, width: int) -> Stepper:
         """What takes the steps of so many motions at a time."""
         settings, formulation = self.settings, FORMULATIONS[self.settings.formulation]
-        system, dense, name = self.system, settings.integrator not in FIXED, settings.integrator
+        system, dense, name = self.system, settings.method.adaptive, settings.integrator
 
-        def make() -> AnyStepper:
+        def make() -> Stepper:
             closing = settings.held, settings.stabilization == "project"
             return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
         what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no accounts"
         return kept(system, what, make)
 
-    def integrated(self, stepper: AnyStepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
+    def integrated(self, stepper: Stepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
         """The samples (k, n, W) of one group, and the time at which it failed."""
         settings, n = self.settings, len(y)
-        fixed = settings.integrator in FIXED
+        fixed = not settings.method.adaptive
         h = float(settings.step or 1) if fixed else FIRST * (settings.t_end - self.t_start)
         each = round(self.every / h) if fixed else 1
         longest = np.inf if fixed or settings.step is None else settings.step
         tolerances = settings.tolerances
-        motion = stepper.motion(y, self.t_start, h, *tolerances, parameters)
+        motion = stepper.start(y, self.t_start, h, *tolerances, parameters)
         found = np.full((len(self.t), n, stepper.width), np.nan)
         found[0], done = y, 1
         progress = Progress(self.t_start)

@@ -14,9 +14,9 @@ from momentree.compile.trace.right_hand_sides import accounts_of, closing_kernel
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
-from momentree.integrate.methods import AnyStepper, error_floor, new_stepper
 from momentree.integrate.projection import NEAR, NEWTON
-from momentree.integrate.stepper import Array, Integration
+from momentree.integrate.stepper import Array, Integration, Stepper
+from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.settings import Settings
 from momentree.structure.locked_joints import left_free, locked
 from momentree.structure.maximal_coordinates import taken_apart
@@ -93,7 +93,7 @@ class Phase:
         anew = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
         return kept(self._system, f"{what} {anew} {sorted(self.held.items())}", make)
 
-    def _stepper(self, dense: bool) -> AnyStepper:
+    def _stepper(self, dense: bool) -> Stepper:
         settings, closing = self._settings, (self._settings.held, self._settings.stabilization == "project")
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
         return new_stepper(*what, True, 1, dense, *closing, self.counted)
@@ -109,7 +109,7 @@ class Phase:
             velocities = self._formulation.momenta(Evaluation(self.told, at, t), velocities)
         y = np.concatenate([at, velocities, np.zeros(len(self.accounts)), turns])
         tolerances = self._settings.tolerances
-        return self.stepper.motion(y[:, None], t, h, *tolerances, self.parameters)
+        return self.stepper.start(y[:, None], t, h, *tolerances, self.parameters)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
         """All coordinates and velocities of the system, from states (k, n) of this phase."""

@@ -24,12 +24,11 @@ from momentree.equations.forces import laws_of, names_of
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
-from momentree.integrate.dense_output import at_part, sampled
-from momentree.integrate.explicit import CLOSED as CLOSED_AFTER
-from momentree.integrate.explicit import OPEN, Status
-from momentree.integrate.methods import FIXED
+from momentree.integrate.dense_output import at_fraction, sampled
+from momentree.integrate.projection import CLOSED as CLOSED_AFTER
+from momentree.integrate.projection import OPEN
+from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
-from momentree.integrate.verlet_stepper import SymplecticIntegration
 from momentree.model.joint_type import JointType
 from momentree.model.values import TIME
 from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
@@ -107,12 +106,12 @@ class Simulation:
     @property
     def _first(self) -> float:
         """The length of the first step."""
-        fixed = self._settings.integrator in FIXED
+        fixed = not self._settings.method.adaptive
         return float(self._settings.step or 1) if fixed else FIRST * (self.t_end - self.t_start)
 
     def _moving(self, t: float, q: Array, v: Array, h: float) -> Integration:
         motion = self._phase.motion(t, q, v, h)
-        motion.open = CLOSED_AFTER if motion.tableau.adaptive else self._most_open
+        motion.open = CLOSED_AFTER if motion.adaptive else self._most_open
         return motion
 
     def _new_phase(self, held: Mapping[int, float]) -> Phase:
@@ -122,7 +121,7 @@ class Simulation:
     @cached_property
     def _dense(self) -> bool:
         """Whether states within steps are needed."""
-        between = self._settings.every is not None and self._settings.integrator not in FIXED
+        between = self._settings.every is not None and self._settings.method.adaptive
         return bool(self._watched) or between or self._given_times is not None
 
     # --- going on ---
@@ -134,7 +133,7 @@ class Simulation:
         each, longest = 1, math.inf
         if self._settings.every is not None and not self._dense:
             each = round(self._settings.every / float(self._settings.step or 1))
-        elif self._settings.step is not None and self._settings.integrator not in FIXED:
+        elif self._settings.step is not None and self._settings.method.adaptive:
             longest = self._settings.step
         phase, motion, y_before = self._phase, self._motion, self._motion.state
         status, found = motion.advance(self.t_end, ROOM, each, longest)
@@ -163,7 +162,7 @@ class Simulation:
     def _loosened(self) -> bool:
         """Let imprecise linkages stay as open as they must: where they close no better, and nothing is beyond reach."""
         motion, t = self._motion, self._motion.t
-        if not motion.tableau.adaptive or motion.open >= self._most_open:
+        if not motion.adaptive or motion.open >= self._most_open:
             return False
         q = self._phase.moves(np.array([t]), motion.state[None, :, 0])[0][0]
         if beyond_reach(self.system._numeric, q, t, self.t_end - self.t_start):
@@ -212,7 +211,7 @@ class Simulation:
 
     def _stopped(self) -> str:
         """Why it does not go on although nothing is wrong; "" where it may."""
-        if self._settings.integrator not in FIXED:
+        if self._settings.method.adaptive:
             counts = self._counts + self._motion.counts[:3]
             slow, sure = self._progress.checked(self._motion.t, self.t_end, int(counts[0]), int(counts[1]))
             cause = self._why_slow() if slow else ""
@@ -268,7 +267,7 @@ class Simulation:
         return times, states
 
     def _within(self, found: Array, y_before: Array, step: Any, x: Array) -> Array:
-        return at_part(self._motion, found, y_before, step, x, self._phase.quaternions)[..., 0]
+        return at_fraction(self._motion, found, y_before, step, x, self._phase.quaternions)[..., 0]
 
     @cached_property
     def _times(self) -> Array | None:
@@ -390,15 +389,15 @@ class Simulation:
         motion, t, tiny = self._motion, self._motion.t, np.finfo(float).eps * max(abs(self._motion.t), 1.0)
         q, v = (x[0] for x in self._phase.moves(np.array([t]), motion.state[None, :, 0]))
         duration, h = self.t_end - self.t_start, abs(float(motion.control[1]))
-        reach = beyond_reach(self.system._numeric, q, t, duration, () if motion.tableau.adaptive else (h / 2, h, 2 * h))
+        reach = beyond_reach(self.system._numeric, q, t, duration, () if motion.adaptive else (h / 2, h, 2 * h))
         if reach:
             return reach
         if status == Status.OPEN:
-            what = "after any step" if motion.tableau.adaptive else f"after a step of {h:g} s"
+            what = "after any step" if motion.adaptive else f"after a step of {h:g} s"
             told = f"at t = {t:.9g} s loops cannot be closed {what}"
             return f"{told}. Take shorter steps (step=), a smaller rtol, or look at the configuration there."
-        if isinstance(motion, SymplecticIntegration):
-            return f"at t = {t:.9g} s: {motion.reason(status)}"
+        if motion.failure(status):
+            return motion.failure(status)
         if status == Status.TOO_SHORT:
             steep = steep_laws(self.system._numeric, q, v, t) or jumping_laws(self.system._numeric, q, v, t)
             return (
@@ -407,7 +406,7 @@ class Simulation:
                 "Allow a larger rtol, or look at the forces of the model."
             )
         # a step of a fixed length, and what lies between two records, reaches farther than one that was shortened
-        ahead = max(128 * tiny, 0.0 if motion.tableau.adaptive else motion.control[1] * motion.counts[6])
+        ahead = max(128 * tiny, 0.0 if motion.adaptive else motion.control[1] * motion.counts[6])
         found = (broken_laws(self.system._numeric, q, v, t, ahead * part / 8) for part in range(9))
         culprits = next((laws for laws in found if laws), [])
         told = f": {'; '.join(culprits)}" if culprits else ". Look at the forces and the state there"
@@ -420,7 +419,7 @@ class Simulation:
 def sample_times(t_start: float, settings: Settings) -> Array:
     """The start, multiples of `every` after it, and the end, with which one that is very near to it coincides."""
     every, t_end = float(settings.every or 1), float(settings.t_end)
-    near = 1e-6 * float(settings.step or 1) if settings.integrator in FIXED else 1e-9 * every
+    near = 1e-6 * float(settings.step or 1) if not settings.method.adaptive else 1e-9 * every
     count = math.floor((t_end - t_start) / every * (1 + 1e-12) + 1e-9)
     times = t_start + every * np.arange(count + 1)
     return np.append(times[times < t_end - near], t_end)

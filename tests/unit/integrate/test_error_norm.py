@@ -8,8 +8,8 @@ import pytest
 import momentree as mt
 from mechanisms import random_tree
 from momentree.equations.formulations import FORMULATIONS
-from momentree.integrate.error_norm import at_rest, least_sizes, measure_of
-from momentree.integrate.methods import new_stepper
+from momentree.integrate.error_norm import at_rest, error_norm_of, least_sizes
+from momentree.integrate.steppers import new_stepper
 
 pytestmark = pytest.mark.filterwarnings("ignore::momentree.RunWarning")
 
@@ -74,10 +74,10 @@ def test_trees_and_loops_mean_the_same():
 def test_errors_of_momenta_are_told_as_velocities():
     random = np.random.default_rng(3)
     system = random_tree(random, ["Free", "Revolute", "Prismatic", "Spherical"]).build()
-    found = measure_of(system.mechanism, FORMULATIONS["hamiltonian"])
+    found = error_norm_of(system.mechanism, FORMULATIONS["hamiltonian"])
     assert sum(group.velocities for group in found.groups) == system.nv
     assert sum(group.coordinates for group in found.groups) == system.nq
-    assert measure_of(system.mechanism, FORMULATIONS["lagrange"]) is None  # where they are what is integrated
+    assert error_norm_of(system.mechanism, FORMULATIONS["lagrange"]) is None  # where they are what is integrated
 
 
 def test_prescribed_motions_have_no_part_in_errors():
@@ -100,14 +100,14 @@ def test_no_step_is_longer_after_one_that_was_rejected(integrator):
     m.joint("B", mt.Revolute("y"), upper.at((0, 0, -1)), lower)
     system = m.build()
     stepper = new_stepper(system.mechanism, FORMULATIONS["hamiltonian"], integrator, accounts=False)
-    motion = stepper.motion(np.array([2.0, 1.0, 0.0, 0.0])[:, None], 0.0, 1e-3, 1e-8, None)
+    integration = stepper.start(np.array([2.0, 1.0, 0.0, 0.0])[:, None], 0.0, 1e-3, 1e-8, None)
     rejections = 0
-    while motion.t < 9.0:
-        before = int(motion.counts[1])
-        _, records = motion.advance(10.0, 1)
-        if motion.counts[1] > before:
+    while integration.t < 9.0:
+        before = int(integration.counts[1])
+        _, records = integration.advance(10.0, 1)
+        if integration.counts[1] > before:
             rejections += 1
-            assert motion.control[1] <= records[0, 1]
+            assert integration.control[1] <= records[0, 1]
     assert rejections > 10
 
 

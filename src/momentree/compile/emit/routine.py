@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from momentree.compile.emit.llvm_functions import Lines
 
@@ -11,6 +11,11 @@ from momentree.compile.emit.llvm_functions import Lines
 def bits(x: float) -> str:
     """A number as LLVM writes it."""
     return Lines(1).number(x)
+
+
+def table(name: str, values: Sequence[object], kind: str = "i64") -> str:
+    """A constant array."""
+    return f"@{name} = internal constant [{len(values)} x {kind}] [{', '.join(f'{kind} {x}' for x in values)}]"
 
 
 class Routine:

@@ -1,4 +1,4 @@
-"""Loops in the steps of symplectic.py: closed, positions and velocities, at the end of every step (RATTLE).
+"""Loops in the steps of step.py: closed, positions and velocities, at the end of every step (RATTLE).
 
     B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0              (12)
     p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open           (13)
@@ -17,36 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from momentree.integrate.verlet import ENOUGH, STALLED, Advance, Layout
+from momentree.integrate.verlet.fixed_point import ENOUGH, STALLED
+from momentree.integrate.verlet.layout import RattleLayout
+from momentree.integrate.verlet.step import VerletStep
 
 
-class ClosingLayout(Layout):
-    """How many numbers stand where, with so many rows of loops.
-
-    | array  | holds                                                                       |
-    |--------|-----------------------------------------------------------------------------|
-    | wanted | q0, then openings that are to be cancelled                                  |
-    | shoved | what `shove` makes of that: rates, impulses along them, openings             |
-    | lam    | J(q0)' lam                                                                  |
-    | opened | the openings J r of its rates r = M^-1 J' lam                               |
-    | former | the rates of the last correction                                            |
-    """
-
-    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int):
-        super().__init__(nq, nv, accounts, width, substeps, dense, rows)
-        self.rows = rows
-        self.add({"wanted": nq + rows, "shoved": 2 * nv + rows, "lam": nv, "opened": rows, "former": nv})
-
-
-class ClosingAdvance(Advance):
+class RattleStep(VerletStep):
     """The text of advance_W where loops are closed."""
 
-    layout: ClosingLayout
+    layout: RattleLayout
 
     def _begin(self) -> None:
         super()._begin()
         nq, nv = self.layout.nq * self.width, self.layout.nv * self.width
-        self.do(f"%gaps = getelementptr double, ptr %wanted, i64 {nq}")
+        self.do(f"%closure_errors = getelementptr double, ptr %wanted, i64 {nq}")
         self.do(f"%impulse = getelementptr double, ptr %shoved, i64 {nv}")
         self.do(f"%opening = getelementptr double, ptr %shoved, i64 {2 * nv}")
         self.do("%turns = alloca i64")
@@ -83,9 +67,9 @@ class ClosingAdvance(Advance):
     def _guess_lam(self, known: str) -> None:
         """From the openings that it would make: so it is a combination of rows at q0, whatever the guess."""
         minus = self.lines.negative(self._a())
-        self._extrapolate(known, "%gaps", self.layout.rows)
+        self._extrapolate(known, "%closure_errors", self.layout.rows)
         with self.loop(self.layout.rows) as i:
-            self.put_chunk(self.lines.times(minus, self.chunk("%gaps", i)), "%gaps", i)
+            self.put_chunk(self.lines.times(minus, self.chunk("%closure_errors", i)), "%closure_errors", i)
         self._copy("%y", "%wanted", self.layout.nq)
         self._call("shove", 3, "%wanted", "%shoved")
         self._copy("%impulse", "%lam", self.layout.nv)
@@ -93,10 +77,10 @@ class ClosingAdvance(Advance):
 
     def _shove(self) -> None:
         """What would close the gaps at q1 in a whole step."""
-        self._call("closure_errors", 4, to="%gaps")
+        self._call("closure_errors", 4, to="%closure_errors")
         scale = self.lines.times(self.lines.number(0.5), self.lines.reciprocal(self._a()))
         with self.loop(self.layout.rows) as i:
-            self.put_chunk(self.lines.times(scale, self.chunk("%gaps", i)), "%gaps", i)
+            self.put_chunk(self.lines.times(scale, self.chunk("%closure_errors", i)), "%closure_errors", i)
         self._call("shove", 3, "%wanted", "%shoved")
 
     def _judge(self, again: str) -> None:

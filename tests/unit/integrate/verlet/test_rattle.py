@@ -12,8 +12,9 @@ from momentree.compile.trace.right_hand_sides import accounts_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.errors import MomentreeError
-from momentree.integrate.explicit import Status
-from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
+from momentree.integrate.records import Status
+from momentree.integrate.verlet.composition import COMPOSITIONS, VERLET4
+from momentree.integrate.verlet.stepper import VerletStepper
 from plain_steps import plain_step, velocities
 
 
@@ -86,9 +87,9 @@ def state_of(system, start):
 
 def moved(system, y, h, t_end, integrator="verlet", t=0.0):
     """Where a motion is at t_end."""
-    motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(y[:, None], t, h)
-    assert motion.advance(t_end, 10, 10**9)[0] == Status.ARRIVED
-    return motion.y[: len(y)].copy()
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], t, h)
+    assert integration.advance(t_end, 10, 10**9)[0] == Status.ARRIVED
+    return integration.y[: len(y)].copy()
 
 
 def openings(system, y, t):
@@ -112,14 +113,14 @@ def test_machine_code_takes_the_steps_of_the_formulas(name):
 
 
 @pytest.mark.repeats(2, of="integrator")
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_every_step_ends_closed_and_does_not_open(name, integrator):
     system, _, y = started(name)
-    motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(y[:, None], 0.0, 0.01)
-    status, records = motion.advance(2.0, 200)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], 0.0, 0.01)
+    status, records = integration.advance(2.0, 200)
     assert status == Status.ARRIVED
-    t, _, ys, _ = motion.unpacked(records)
+    t, _, ys, _ = integration.unpacked(records)
     found = np.array([openings(system, y[:, 0], at) for at, y in zip(t, ys, strict=True)])
     assert found[:, 0].max() < 1e-14
     assert found[:, 1].max() < 2e-13
@@ -142,7 +143,7 @@ def test_the_error_is_of_the_order_that_is_told(name, integrator, order, off):
 
 
 @pytest.mark.repeats(2, of="integrator")
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_way_back_is_the_way_there(name, integrator):
     system, _, y = started(name)
@@ -152,7 +153,7 @@ def test_the_way_back_is_the_way_there(name, integrator):
     assert back == pytest.approx(y, rel=1e-11, abs=1e-11)
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize(("name", "crank"), [("four-bar", "A"), ("Bennett", "R1"), ("coupled", "G0")])
 def test_a_step_keeps_areas_of_motions_that_close(name, crank, integrator):
     system, start, _ = started(name)
@@ -185,14 +186,14 @@ def test_a_loop_that_floats_keeps_its_momentum():
 # --- singular configurations, lanes, interruptions, rest ---
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
     system = four_bars_in_a_row(2).build()
     y = state_of(system, system.assemble({"G0": 0.5}, velocities={"G0": 2.0}))
-    motion = SymplecticStepper(system.mechanism, integrator, accounts=False).motion(y[:, None], 0.0, 0.01)
-    status, records = motion.advance(2.0, 200)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], 0.0, 0.01)
+    status, records = integration.advance(2.0, 200)
     assert status == Status.ARRIVED
-    t, _, ys, _ = motion.unpacked(records)
+    t, _, ys, _ = integration.unpacked(records)
     posts = ys[:, :3, 0]
     assert (posts[0] < np.pi / 2).all()
     assert (posts[-1] > 3 * np.pi / 2 - 0.5).all()
@@ -205,21 +206,21 @@ def test_lanes_do_what_each_does_alone(name):
     system, _, y = started(name)
     starts = np.repeat(y[:, None], 4, axis=1)
     starts[system.nq :] *= [1.0, 1e-3, 0.5, -2.0]
-    motion = SymplecticStepper(system.mechanism, "verlet4", 4, accounts=False).motion(starts, 0.0, 0.01)
-    status, records = motion.advance(0.2, 20)
+    integration = VerletStepper(system.mechanism, VERLET4, 4, accounts=False).start(starts, 0.0, 0.01)
+    status, records = integration.advance(0.2, 20)
     assert status == Status.ARRIVED
-    together = motion.unpacked(records)[2][-1]
+    together = integration.unpacked(records)[2][-1]
     for lane in range(4):
         alone = moved(system, np.ascontiguousarray(starts[:, lane]), 0.01, 0.2, "verlet4")
         assert np.array_equal(together[:, lane], alone)
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     system, _, y = started("driven")
     y = np.append(y, np.zeros(len(accounts_of(system.mechanism))))
-    stepper = SymplecticStepper(system.mechanism, integrator)
-    whole, parts, restored = (stepper.motion(y[:, None], 0.0, 0.01) for _ in range(3))
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator])
+    whole, parts, restored = (stepper.start(y[:, None], 0.0, 0.01) for _ in range(3))
     _, records = whole.advance(0.5, 100, 5)
     status, first = parts.advance(0.5, 4, 5)
     assert status == Status.FULL
@@ -234,17 +235,17 @@ def test_a_linkage_at_rest_stays_there():
     m.gravity = (0, -9.81, 0)
     system = m.build()
     start = system.assemble({"G0": np.pi})
-    motion = SymplecticStepper(system.mechanism, accounts=False).motion(state_of(system, start)[:, None], 0.0, 0.01)
-    assert motion.advance(100.0, 1, 10**9)[0] == Status.ARRIVED
-    assert motion.y[: system.nq] == pytest.approx(start.q, abs=1e-12)
+    integration = VerletStepper(system.mechanism, accounts=False).start(state_of(system, start)[:, None], 0.0, 0.01)
+    assert integration.advance(100.0, 1, 10**9)[0] == Status.ARRIVED
+    assert integration.y[: system.nq] == pytest.approx(start.q, abs=1e-12)
 
 
 def test_a_step_that_is_too_long_says_so_and_is_not_taken():
     system, _, y = started("four-bar")
-    motion = SymplecticStepper(system.mechanism, accounts=False).motion(y[:, None], 0.0, 5.0)
-    status, records = motion.advance(10.0, 10)
-    assert (status, len(records), motion.t) == (Status.TOO_SHORT, 0, 0.0)
-    assert np.array_equal(motion.y[: len(y)], y)
+    integration = VerletStepper(system.mechanism, accounts=False).start(y[:, None], 0.0, 5.0)
+    status, records = integration.advance(10.0, 10)
+    assert (status, len(records), integration.t) == (Status.TOO_SHORT, 0, 0.0)
+    assert np.array_equal(integration.y[: len(y)], y)
 
 
 # --- simulate ---
@@ -295,4 +296,4 @@ def test_what_it_cannot_do_is_refused():
     m.cut("C")
     m.torque("C", 1.0)
     with pytest.raises(MomentreeError, match="joint 'C': closes a loop; verlet does not compute forces on it"):
-        SymplecticStepper(m.build().mechanism)
+        VerletStepper(m.build().mechanism)

@@ -14,8 +14,9 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta, right_hand_side
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import within
-from momentree.integrate.explicit import Status
-from momentree.integrate.verlet_stepper import INTEGRATORS, SymplecticStepper
+from momentree.integrate.records import Status
+from momentree.integrate.verlet.composition import COMPOSITIONS, VERLET4, Composition
+from momentree.integrate.verlet.stepper import VerletStepper
 from plain_steps import plain_step
 
 GRAVITY = (1.0, 2.0, -9.0)
@@ -52,11 +53,11 @@ def driven():
 
 def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
     """Where a motion is at t_end."""
-    stepper = SymplecticStepper(system.mechanism, integrator, accounts=False, **more)
-    motion = stepper.motion(y[:, None], t, h)
-    status, _ = motion.advance(t_end, 10, 10**9)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False, **more)
+    integration = stepper.start(y[:, None], t, h)
+    status, _ = integration.advance(t_end, 10, 10**9)
     assert status == Status.ARRIVED
-    return motion.y[: len(y)].copy()
+    return integration.y[: len(y)].copy()
 
 
 @pytest.mark.repeats(2, of="code")
@@ -102,7 +103,7 @@ def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
 
 
 @pytest.mark.repeats(2, of="integrator")
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("kinds", TREES, ids=len)
 def test_the_way_back_is_the_way_there(kinds, integrator):
     system, y = tree(kinds)
@@ -113,7 +114,7 @@ def test_the_way_back_is_the_way_there(kinds, integrator):
 
 
 def two_form(mechanism, p):
-    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta the step along the velocities: structure-preserving.md (2)."""
+    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta a step of the coordinates: structure-preserving.md (2)."""
     nv = mechanism.nv
     W = np.zeros((2 * nv, 2 * nv))
     W[:nv, nv:], W[nv:, :nv] = np.eye(nv), -np.eye(nv)
@@ -134,17 +135,17 @@ def difference(mechanism, q, later):
 
 
 @pytest.mark.repeats(2, of="integrator")
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("kinds", [*TREES[:4], ("Planar", "Spherical", "PinSlot", "Screw")], ids=len)
 def test_a_step_keeps_the_two_form(kinds, integrator):
     system, y = tree(kinds)
     m, nq, nv, d, h = system._numeric, system.nq, system.nv, 1e-5, 0.05
-    stepper = SymplecticStepper(system.mechanism, integrator, accounts=False)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False)
 
     def step(y):
-        motion = stepper.motion(y[:, None], 0.0, h)
-        assert motion.advance(h, 1)[0] == Status.ARRIVED
-        return motion.y[: len(y)]
+        integration = stepper.start(y[:, None], 0.0, h)
+        assert integration.advance(h, 1)[0] == Status.ARRIVED
+        return integration.y[: len(y)]
 
     def moved(k, d):
         by = np.zeros(2 * nv)
@@ -168,24 +169,24 @@ def test_a_step_keeps_the_two_form(kinds, integrator):
 
 def test_steps_do_not_depend_on_how_the_last_ones_went():
     system, y = tree(("Free", "Revolute", "Spherical"))
-    stepper = SymplecticStepper(system.mechanism, "verlet4", accounts=False)
-    known = stepper.motion(y[:, None], 0.0, 0.01)
+    stepper = VerletStepper(system.mechanism, VERLET4, accounts=False)
+    known = stepper.start(y[:, None], 0.0, 0.01)
     known.advance(0.5, 1, 10**9)
-    fresh = stepper.motion(y[:, None], 0.5, 0.01)
+    fresh = stepper.start(y[:, None], 0.5, 0.01)
     fresh.y[: 2 * len(y)] = known.y[: 2 * len(y)]
-    taken = [int(motion.counts[2]) for motion in (known, fresh)]
-    for motion in (known, fresh):
-        motion.advance(0.51, 1)
+    taken = [int(integration.counts[2]) for integration in (known, fresh)]
+    for integration in (known, fresh):
+        integration.advance(0.51, 1)
     assert fresh.y[: len(y)] == pytest.approx(known.y[: len(y)], rel=1e-14, abs=1e-14)
     assert known.counts[2] - taken[0] < fresh.counts[2] - taken[1]  # but they help to begin
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     system = driven()
     y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
-    stepper = SymplecticStepper(system.mechanism, integrator)
-    whole, parts, restored = (stepper.motion(y[:, None], 0.0, 0.01) for _ in range(3))
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator])
+    whole, parts, restored = (stepper.start(y[:, None], 0.0, 0.01) for _ in range(3))
     _, records = whole.advance(0.5, 100, 5)
     status, first = parts.advance(0.5, 4, 5)
     assert status == Status.FULL
@@ -197,17 +198,17 @@ def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
 
 
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_lanes_do_what_each_does_alone(integrator, code):
     system, _ = tree(("Free", "Revolute", "Spherical"))
     starts = np.array([state(system, np.random.default_rng(seed)) * (1.0 if seed else 1e-3) for seed in range(4)]).T
     starts[:, 0] = starts[:, 1]
     starts[system.nq :, 0] *= 1e-3  # one that is done sooner than the others
-    stepper = SymplecticStepper(system.mechanism, integrator, 4, code, accounts=False)
-    motion = stepper.motion(starts, 0.0, 0.01)
-    status, records = motion.advance(0.2, 20)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], 4, code, accounts=False)
+    integration = stepper.start(starts, 0.0, 0.01)
+    status, records = integration.advance(0.2, 20)
     assert status == Status.ARRIVED
-    together = motion.unpacked(records)[2][-1]
+    together = integration.unpacked(records)[2][-1]
     for lane in range(4):
         alone = steps(system, np.ascontiguousarray(starts[:, lane]), 0.01, 0.2, integrator, code=code)
         assert np.array_equal(together[:, lane], alone)
@@ -218,13 +219,13 @@ def test_free_parameters_are_those_of_each_lane():
     m.parameter("L", 1.0)
     m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length="L")))
     system = m.build(free=["L"])
-    stepper = SymplecticStepper(system.mechanism, "verlet4", 2, accounts=False)
-    motion = stepper.motion(np.array([[0.4, 0.4], [0.0, 0.0]]), 0.0, 0.01, parameters=np.array([[1.0, 2.5]]))
-    motion.advance(1.0, 1, 10**9)
+    stepper = VerletStepper(system.mechanism, VERLET4, 2, accounts=False)
+    integration = stepper.start(np.array([[0.4, 0.4], [0.0, 0.0]]), 0.0, 0.01, parameters=np.array([[1.0, 2.5]]))
+    integration.advance(1.0, 1, 10**9)
     for lane, length in enumerate((1.0, 2.5)):
         one = mt.Model("pendulum", gravity=(0, 0, -9.81))
         one.joint("A", mt.Revolute("y"), one.ground, one.body("a", mt.rod(mass=1.0, length=length)))
-        assert motion.y[lane:4:2] == pytest.approx(steps(one.build(), np.array([0.4, 0.0]), 0.01, 1.0, "verlet4"))
+        assert integration.y[lane:4:2] == pytest.approx(steps(one.build(), np.array([0.4, 0.0]), 0.01, 1.0, "verlet4"))
 
 
 # --- accounts, ends ---
@@ -241,30 +242,32 @@ def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
     y = state(system, np.random.default_rng(2))
     accounts = len(accounts_of(system.mechanism))
     assert accounts == 3
-    motion = SymplecticStepper(system.mechanism, integrator).motion(np.append(y, [0.0] * accounts)[:, None], 0.0, 0.01)
-    motion.advance(2.0, 1, 10**9)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator]).start(
+        np.append(y, [0.0] * accounts)[:, None], 0.0, 0.01
+    )
+    integration.advance(2.0, 1, 10**9)
     find_velocities = velocity_kernel(system.mechanism)
     energy = []
-    for state_, t in ((y, 0.0), (motion.y[: len(y)].copy(), 2.0)):
+    for state_, t in ((y, 0.0), (integration.y[: len(y)].copy(), 2.0)):
         energy.append(system.energy(state_[: system.nq], find_velocities([state_, np.array([t])]), t).total)
-    work = motion.y[len(y) : len(y) + accounts].sum()
+    work = integration.y[len(y) : len(y) + accounts].sum()
     assert abs(work) > 0.1
     assert energy[1] - energy[0] == pytest.approx(work, abs=off)
 
 
 def test_a_step_that_is_too_long_says_so_and_is_not_taken():
     system, y = tree(("Revolute", "Spherical", "Universal"))
-    for integrator in INTEGRATORS:
-        stepper = SymplecticStepper(system.mechanism, integrator, accounts=False)
-        motion = stepper.motion(y[:, None], 0.0, 2.0)
-        status, records = motion.advance(10.0, 10)
+    for integrator in COMPOSITIONS:
+        stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False)
+        integration = stepper.start(y[:, None], 0.0, 2.0)
+        status, records = integration.advance(10.0, 10)
         assert status == Status.TOO_SHORT
         assert len(records) == 0
-        assert np.array_equal(motion.y[: len(y)], y)
-        assert motion.t == 0
-        assert motion.reason(status) == (
-            "at t = 0 s a step of 2 s is too long: its equations have no solution that iteration finds. "
-            "Take a shorter step, or look at the forces of the model there."
+        assert np.array_equal(integration.y[: len(y)], y)
+        assert integration.t == 0
+        assert integration.failure(status) == (
+            "at t = 0 s the step size of 2 s is too large: iteration finds no solution of its equations. "
+            "Give a smaller step=, or look at the forces of the model there."
         )
 
 
@@ -273,23 +276,23 @@ def test_forces_that_are_not_finite_are_told_from_steps_that_are_too_long():
     m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
     m.torque("A", "sqrt(1 - t)")
     system = m.build()
-    motion = SymplecticStepper(system.mechanism, accounts=False).motion(np.array([[0.1], [0.2]]), 0.0, 0.03)
-    status, records = motion.advance(2.0, 100)
+    integration = VerletStepper(system.mechanism, accounts=False).start(np.array([[0.1], [0.2]]), 0.0, 0.03)
+    status, records = integration.advance(2.0, 100)
     assert status == Status.NOT_FINITE
-    assert motion.t == pytest.approx(0.99)
+    assert integration.t == pytest.approx(0.99)
     assert len(records) == 33
-    assert np.isfinite(motion.y).all()
+    assert np.isfinite(integration.y).all()
 
 
 def test_the_last_step_ends_at_stop():
     system, y = tree(("Revolute", "Universal"))
-    stepper = SymplecticStepper(system.mechanism, "verlet", accounts=False)
-    motion = stepper.motion(y[:, None], 0.0, 0.03)
-    t, h, _, _ = motion.unpacked(motion.advance(0.1, 10)[1])
+    stepper = VerletStepper(system.mechanism, accounts=False)
+    integration = stepper.start(y[:, None], 0.0, 0.03)
+    t, h, _, _ = integration.unpacked(integration.advance(0.1, 10)[1])
     assert t.tolist() == pytest.approx([0.03, 0.06, 0.09, 0.1])
     assert h[-1] == pytest.approx(0.01)
-    assert motion.t == 0.1
-    status, records = motion.advance(0.1, 10)
+    assert integration.t == 0.1
+    status, records = integration.advance(0.1, 10)
     assert (status, len(records)) == (Status.ARRIVED, 0)
 
 
@@ -297,18 +300,18 @@ def test_the_last_step_ends_at_stop():
 def test_dense_output_joins_the_steps(code):
     system = driven()
     y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
-    stepper = SymplecticStepper(system.mechanism, "verlet4", code=code, dense=True)
-    motion = stepper.motion(y[:, None], 0.0, 0.02)
-    _, records = motion.advance(0.2, 10)
-    _, h, ends, stages = motion.unpacked(records)
+    stepper = VerletStepper(system.mechanism, VERLET4, code=code, dense=True)
+    integration = stepper.start(y[:, None], 0.0, 0.02)
+    _, records = integration.advance(0.2, 10)
+    _, h, ends, stages = integration.unpacked(records)
     starts = np.concatenate([y[None, :, None], ends[:-1]])
 
     def at(x):
-        return within(motion.tableau, np.full(10, x), h, starts[..., 0], ends[..., 0], stages[..., 0])
+        return within(integration.interpolant, np.full(10, x), h, starts[..., 0], ends[..., 0], stages[..., 0])
 
     assert at(0.0) == pytest.approx(starts[..., 0], rel=1e-13, abs=1e-13)
     assert at(1.0) == pytest.approx(ends[..., 0], rel=1e-12, abs=1e-12)
-    finer = SymplecticStepper(system.mechanism, "verlet4", code=code).motion(y[:, None], 0.0, 0.01)
+    finer = VerletStepper(system.mechanism, VERLET4, code=code).start(y[:, None], 0.0, 0.01)
     expected = finer.unpacked(finer.advance(0.2, 20)[1])[2][::2, :, 0]
     assert np.abs(at(0.5) - expected).max() < 1e-4
     assert np.abs(starts[..., 0] - expected).max() > 1e-2
@@ -319,12 +322,20 @@ def test_a_system_with_nothing_left_to_move_only_grows_older():
     m.joint("A", mt.Revolute("y", motion="2*t"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
     system = m.build()
     count = len(accounts_of(system.mechanism))
-    motion = SymplecticStepper(system.mechanism, "verlet4").motion(np.zeros((count, 1)), 0.0, 0.01)
-    assert motion.advance(1.0, 1, 10**9)[0] == Status.ARRIVED
-    assert motion.t == 1.0
+    integration = VerletStepper(system.mechanism, VERLET4).start(np.zeros((count, 1)), 0.0, 0.01)
+    assert integration.advance(1.0, 1, 10**9)[0] == Status.ARRIVED
+    assert integration.t == 1.0
 
 
-def test_what_it_cannot_do_is_refused():
-    system, _ = tree(("Revolute",))
-    with pytest.raises(MomentreeError, match="there is no structure-preserving integrator 'verlet5': choose verlet"):
-        SymplecticStepper(system.mechanism, "verlet5")
+@pytest.mark.parametrize(
+    ("order", "weights", "condition"),
+    [
+        (2, (0.5, 0.4), r"sum w_k = 1"),
+        (2, (0.3, 0.7), r"w_k = w_\(n \+ 1 - k\)"),
+        (4, (0.25, 0.5, 0.25), r"sum w_k\^3 = 0"),
+        (3, (1.0,), "order is 2 or 4"),
+    ],
+)
+def test_a_composition_that_is_not_of_its_order_is_refused(order, weights, condition):
+    with pytest.raises(MomentreeError, match=f"composition 'wrong': {condition} does not hold"):
+        Composition("wrong", order, weights)

@@ -1,0 +1,101 @@
+"""What integrators are made for: a problem, which is a mechanism in one formulation, and a stepper for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from momentree.compile.execute.arrays import quaternions
+from momentree.compile.trace.right_hand_sides import accounts_of, right_hand_side_code
+from momentree.equations.formulations import Formulation
+from momentree.errors import MomentreeError
+from momentree.integrate.error_norm import error_norm_of, least_sizes
+from momentree.integrate.method_record import LoopTreatment
+from momentree.integrate.methods import METHODS, named_method
+from momentree.integrate.projection import projection_of
+from momentree.integrate.runge_kutta.stepper import EXPLICIT, Emitter, RungeKuttaStepper
+from momentree.integrate.stepper import Array, Stepper
+from momentree.integrate.tableau import Tableau
+from momentree.structure.maximal_coordinates import Angle
+from momentree.structure.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a stepper is made for.
+
+    | field       | meaning                                                                                      |
+    |-------------|----------------------------------------------------------------------------------------------|
+    | mechanism   | as the formulation describes it; free parameters are parameters of the machine code           |
+    | code        | "straight-line" or "rolled"; None: what suits                                                |
+    | accounts    | whether accounts of work stand in y, behind coordinates and momenta or velocities              |
+    | width       | how many integrations share a step, in the lanes of a vector                                  |
+    | dense       | whether records hold the stages that dense output needs                                       |
+    | held        | what the equations take to keep loops closed (Baumgarte stabilization, leak)                   |
+    | project     | whether loops are closed after each step                                                      |
+    | leak        | whether a projection leaves constraint impulses in the momenta, from where they leak away       |
+    | counted     | angles whose turns are counted behind the accounts                                            |
+    """
+
+    mechanism: Mechanism
+    formulation: Formulation
+    code: str | None = None
+    accounts: bool = True
+    width: int = 1
+    dense: bool = False
+    held: Mapping[str, float] | None = None
+    project: bool = False
+    leak: bool = False
+    counted: Sequence[Angle] = ()
+
+
+def new_stepper(
+    mechanism: Mechanism,
+    formulation: Formulation,
+    integrator: str,
+    code: str | None = None,
+    accounts: bool = True,
+    width: int = 1,
+    dense: bool = False,
+    held: Mapping[str, float] | None = None,
+    project: bool = False,
+    counted: Sequence[Angle] = (),
+) -> Stepper:
+    """The stepper of one of the integrators, by name: see `Problem`."""
+    method = named_method(integrator)
+    if width > method.lanes(width):
+        others = ", ".join(name for name, other in METHODS.items() if other.lanes(width) >= width)
+        message = f"{integrator} takes {method.lanes(width)} integration at a time, not {width}"
+        raise MomentreeError(f"{message}. Choose another integrator for many at once: {others}.")
+    leak = method.loops is LoopTreatment.LEAK and "leak" in formulation.holds
+    problem = Problem(mechanism, formulation, code, accounts, width, dense, held, project, leak, counted)
+    return method.new_stepper(problem)
+
+
+def runge_kutta_stepper(
+    problem: Problem, tableau: Tableau, emitter: Emitter = EXPLICIT, jacobian: bool = False
+) -> Stepper:
+    """The stepper of a Runge-Kutta method; `jacobian` where its machine code takes df/dy too."""
+    mechanism, formulation, code = problem.mechanism, problem.formulation, problem.code
+    floor, starts = error_floor(mechanism)
+    count = (len(accounts_of(mechanism)) if problem.accounts else 0) + len(problem.counted)
+    floor = np.append(floor, np.full(count, np.inf))  # accounts do not reduce the step size
+    what = problem.accounts, jacobian, problem.held, problem.counted
+    rhs = right_hand_side_code(mechanism, formulation, code, *what)
+    closed = problem.project and mechanism.loops
+    projection = projection_of(mechanism, formulation, code, problem.leak) if closed else None
+    norm = error_norm_of(mechanism, formulation, code, problem.project) if tableau.adaptive else None
+    least = np.maximum(floor, np.append(least_sizes(mechanism), np.zeros(count)))
+    shape = len(mechanism.free), problem.width, problem.dense, None
+    return RungeKuttaStepper(rhs, tableau, floor, starts, *shape, projection, norm, least, emitter)
+
+
+def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:
+    """The least size of each entry of a state for its error, and where quaternions start: their whole counts as 1."""
+    starts = [quaternion.start for quaternion in quaternions(mechanism)]
+    floor = np.zeros(mechanism.nq + mechanism.nv)
+    for start in starts:
+        floor[start : start + 4] = 1.0
+    return floor, starts

@@ -1,0 +1,1 @@
+"""Explicit Runge-Kutta methods, one file each: its coefficients as a Tableau, and its record METHOD."""

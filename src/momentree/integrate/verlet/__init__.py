@@ -1,0 +1,1 @@
+"""Structure-preserving integrators: symplectic, reversible, loops closed within the step (RATTLE)."""
