@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from momentree.compile.trace.right_hand_sides import traced_code
 from momentree.equations import hamiltonian
-from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.formulations import Formulation
-from momentree.equations.sweeps import Runner
 from momentree.integrate.explicit import Group, Measure
 from momentree.model.expressions.expression import Expression
 from momentree.spatial import Scalar
@@ -35,11 +34,11 @@ def measure_of(
     if not mechanism.nv or not (formulation.momenta or (project and mechanism.loops)):
         return None
 
-    def velocities(told: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        still, q, p = at_rest(told), y[: told.nq], y[told.nq : told.nq + told.nv]
+    def velocities(at: Evaluation, p: Sequence[Scalar]) -> Sequence[Scalar]:
+        still = at._replace(mechanism=at_rest(at.mechanism))
         if not formulation.momenta:
-            return list(formulation.closed(Evaluation(still, q, t, parameters, run), p))
-        return list(generalized(still, hamiltonian.moving_bodies(Evaluation(still, q, t, parameters, run), p), "u"))
+            return list(formulation.closed(still, p))
+        return generalized(still.mechanism, hamiltonian.moving_bodies(still, p), "u")
 
     groups = tuple(group for body in mechanism.bodies if not body.laws for group in _groups(body))
     return Measure(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)
