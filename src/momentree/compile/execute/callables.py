@@ -38,18 +38,6 @@ OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads a
 WORTH = 32  # rows of a call for which code for several at a time is made
 
 
-def quantity(
-    mechanism: Mechanism,
-    what: str,
-    doc: str = "",
-    code: str | None = None,
-    free: FreeParameters | None = None,
-    kernels: dict[str, Kernel] | None = None,
-) -> Callable[..., Array]:
-    """A quantity as a function: the fast one where this interpreter is known, else the general one."""
-    return Quantity(mechanism, what, doc, code, free, kernels).fastest()
-
-
 class Quantity:
     """The general function of a quantity: converts, broadcasts, checks, computes.
 

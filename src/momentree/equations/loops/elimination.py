@@ -32,7 +32,7 @@ from momentree.equations.sweeps import Fields, InwardStep, Record
 from momentree.spatial import REST, Force, Motion, Scalar, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.scalar import minimum
-from momentree.spatial.symmetric import REGULARISATION, product, semidefinite_solver
+from momentree.spatial.symmetric import REGULARIZATION, product, semidefinite_solver
 from momentree.structure.reach import Bound, Reach, turning
 
 OFF_CLOSED = 1e3  # times the squared closure error: what redundant rows seem to have of eigenvalues, with a margin
@@ -123,7 +123,7 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
     if body.slots.onto_still:  # then the node does not move either, and what rows do to it does not matter
         rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
     here, others = range(count), range(count, body.slots.rows)
-    part = REGULARISATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
+    part = REGULARIZATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
     delta = [part * scale for scale in rows.scale[:count]]
     solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], delta)
     g = solve(rows.b[:count])
