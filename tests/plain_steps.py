@@ -74,7 +74,7 @@ def tree_step(mechanism, y, t, h, push):
     q0, p0 = y[:nq], y[nq:]
 
     def forces(q, pi, t):
-        return np.array(kick(mechanism, [*q.tolist(), *pi.tolist()], t, {}), dtype=float).reshape(2, -1)
+        return np.array(kick(Evaluation(mechanism, q.tolist(), t), pi.tolist()), dtype=float).reshape(2, -1)
 
     pi0 = p0
     for _ in range(12):
@@ -100,6 +100,6 @@ def tree_step(mechanism, y, t, h, push):
     r1 = r0
     for _ in range(12):
         q1, _, pi1 = reached(r1)
-        r1 = np.array(drift(mechanism, [*q1.tolist(), *pi1.tolist()], t + h, {}), dtype=float)
+        r1 = np.array(drift(Evaluation(mechanism, q1.tolist(), t + h), pi1.tolist()), dtype=float)
     q1, s1, pi1 = reached(r1)
     return q1, s1 + a * forces(q1, pi1, t + h)[1]

@@ -354,12 +354,12 @@ class System:
 
     def _quantity(self, what: str) -> Callable[..., Array]:
         """The function of a quantity, the same at every call."""
-        from momentree.compile.execute.callables import quantity
+        from momentree.compile.execute.callables import Quantity
 
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
             doc, kernels = vars(System)[what].__doc__, vars(self).setdefault("_kernels", {})
-            made.setdefault(what, quantity(self.mechanism, what, doc, self.code, self._free, kernels))
+            made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels).fastest())
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Solved:
     def jacobian(self):
         columns = []
         for unit in np.eye(self.system.nv):
-            moving = records(self.system.mechanism, self.q, unit)
+            moving = records(Evaluation(self.system.mechanism, self.q), unit)
             parts = [
                 sum(moving[body].v @ row for body, row in zip(bodies, at, strict=True))
                 for bodies, rows, _ in self.constraints

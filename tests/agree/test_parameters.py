@@ -11,7 +11,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import random_configuration
-from momentree.compile.execute.callables import TAKES
+from momentree.compile.trace.quantities import ARGUMENTS
 from parametric import FOUR_BAR, OTHER, linkage, tree
 
 TREE = {"l": 0.4, "m": 2.6, "w": 1.1}
@@ -42,16 +42,16 @@ def state_of(case, system):
 
 
 def arguments(what, q, v, w):
-    return {"q": q, "v": v, "vdot": w, "tau": w, "t": 0.3}, TAKES[what]
+    return {"q": q, "v": v, "vdot": w, "tau": w, "t": 0.3}, ARGUMENTS[what]
 
 
 @of_both
 @pytest.mark.parametrize(
     ("what", "code"),
     [
-        *((what, "straight-line") for what in TAKES),
+        *((what, "straight-line") for what in ARGUMENTS),
         ("forward_dynamics", "rolled"),
-        *(pytest.param(what, "rolled", marks=pytest.mark.long) for what in TAKES if what != "forward_dynamics"),
+        *(pytest.param(what, "rolled", marks=pytest.mark.long) for what in ARGUMENTS if what != "forward_dynamics"),
     ],
 )
 def test_compiled_quantities(case, code, what):

@@ -20,7 +20,7 @@ import numpy as np
 
 import momentree as mt
 from momentree.compile.execute.arrays import UNIT
-from momentree.compile.execute.callables import TAKES
+from momentree.compile.trace.quantities import ARGUMENTS
 from momentree.equations import aggregative, articulated
 from momentree.equations.evaluation import Evaluation
 
@@ -57,7 +57,7 @@ class Abuse:
 
     def __init__(self, system: mt.System, seed: int, folder: Path):
         self.system, self.random = system, np.random.default_rng(seed)
-        self.functions = {what: getattr(system, what) for what in TAKES}
+        self.functions = {what: getattr(system, what) for what in ARGUMENTS}
         self.file = np.memmap(folder / f"file{seed}", dtype=float, mode="w+", shape=(64,))
         self.answers = self.refusals = 0
 
@@ -134,8 +134,8 @@ class Abuse:
         return choices[self.random.integers(len(choices))]()
 
     def call(self) -> tuple[str, list, dict]:
-        what = self.random.choice(list(TAKES))
-        names = TAKES[what]
+        what = self.random.choice(list(ARGUMENTS))
+        names = ARGUMENTS[what]
         values = [self.strange(name) if self.random.random() < 0.25 else self.usual(name) for name in names]
         left_out, named = self.random.integers(0, 3), {}
         values = values[: len(values) - left_out] if self.random.random() < 0.3 else values
@@ -193,7 +193,7 @@ class Abuse:
         kept.pop("out", None)
         kept.pop("threads", None)
         if self.answers % 15 == 0 and found.size:
-            self.compare(what, found, dict(zip(TAKES[what], values, strict=False)) | kept)
+            self.compare(what, found, dict(zip(ARGUMENTS[what], values, strict=False)) | kept)
 
     def compare(self, what: str, found: np.ndarray, given: dict) -> None:
         """One row of the results, against the sweeps on floats."""
@@ -256,7 +256,7 @@ def main(calls: int, seed: int) -> None:
             abuse.once()
         # functions whose system is gone
         abuse.system, system = build(), abuse.system
-        for what in TAKES:
+        for what in ARGUMENTS:
             vars(system).pop(what, None)
         del system
         gc.collect()

@@ -6,7 +6,7 @@ so that it goes the same way as alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +18,8 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, constraint_scales, constraint_tolerances
 from momentree.compile.execute.kernel import kept
 from momentree.compile.trace.right_hand_sides import kernel_of_configuration
-from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.loops.constraint_jacobian import constraint_rows
-from momentree.equations.sweeps import Runner
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism, TreeBody
 
@@ -162,7 +161,7 @@ class BatchOfRows:
 
     def _by_numpy(self, q: Array, rows: Indices) -> Array:
         names = self.system._free.names_of(self.parameters[rows])
-        found = _flat(self.system.mechanism.evaluated(names), [*q.T], self.t, names)
+        found = _flat(Evaluation(self.system.mechanism.evaluated(names), [*q.T], self.t, names))
         return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in found], axis=1)
 
     # --- steps along the velocities of the tree ---
@@ -308,9 +307,7 @@ def shortest(J: Array, g: Array, cut: float) -> Array:
     return np.asarray(np.where(sound[:, None], found[..., 0], np.nan))
 
 
-def _flat(
-    told: Mechanism, q: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner | None = None
-) -> list[Scalar]:
+def _flat(at: Evaluation) -> list[Scalar]:
     """Closure error, drift, slides and Jacobian of each row."""
-    rows: list[Any] = constraint_rows(Evaluation(told, q, t, parameters))
+    rows: list[Any] = constraint_rows(at)
     return [x for row in rows for x in (row.error, row.drift, row.slid, *row.J)]

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.trace.right_hand_sides import traced_code
 from momentree.equations import hamiltonian
-from momentree.equations.evaluation import Evaluation, Names
+from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.formulations import Formulation
-from momentree.equations.sweeps import Runner
 from momentree.model.expressions.expression import Expression
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Laws, Mechanism, TreeBody
@@ -55,11 +54,11 @@ def error_norm_of(
     if not mechanism.nv or not (formulation.momenta or (project and mechanism.loops)):
         return None
 
-    def velocities(m: Mechanism, y: Sequence[Scalar], t: Scalar, parameters: Names, run: Runner) -> list[Scalar]:
-        still, q, p = at_rest(m), y[: m.nq], y[m.nq : m.nq + m.nv]
+    def velocities(at: Evaluation, p: Sequence[Scalar]) -> Sequence[Scalar]:
+        still = at._replace(mechanism=at_rest(at.mechanism))
         if not formulation.momenta:
-            return list(formulation.closed(Evaluation(still, q, t, parameters, run), p))
-        return list(generalized(still, hamiltonian.moving_bodies(Evaluation(still, q, t, parameters, run), p), "u"))
+            return list(formulation.closed(still, p))
+        return generalized(still.mechanism, hamiltonian.moving_bodies(still, p), "u")
 
     groups = tuple(group for body in mechanism.bodies if not body.laws for group in _groups(body))
     return ErrorNorm(traced_code(mechanism, velocities, code), mechanism.nq, mechanism.nv, groups)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from momentree.spatial.motion import Force, Motion
 from momentree.spatial.rotation import IDENTITY, Rotation, Turn
 from momentree.spatial.scalar import Scalar
@@ -54,19 +56,10 @@ class RigidInertia:
 
     def shifted(self, p: Vector) -> RigidInertia:
         """At an origin from which the old one stands at p: J + (2 h.p + m p.p) E - h p' - p h' - m p p'."""
-        m, h = self.mass, self.h
-        moved = h + p * m
+        moved, change = shifted_moments(self.mass, self.h, p)
         xx, yy, zz, xy, xz, yz = self.J
-        # (2 h + m p).p, component by component; what is constant in it stands together
-        x, y, z = (h_i * (p_i + p_i) + m * (p_i * p_i) for h_i, p_i in zip(h, p, strict=True))
-        J = (
-            xx + (y + z),
-            yy + (x + z),
-            zz + (x + y),
-            xy - (h.x * p.y + moved.y * p.x),
-            xz - (h.x * p.z + moved.z * p.x),
-            yz - (h.y * p.z + moved.z * p.y),
-        )
+        x, y, z = next(change), next(change), next(change)
+        J = (xx + (y + z), yy + (x + z), zz + (x + y), xy - next(change), xz - next(change), yz - next(change))
         return RigidInertia(self.mass, moved, J)
 
     def __eq__(self, other: object) -> bool:
@@ -81,6 +74,20 @@ class RigidInertia:
 
 # entries of a Symmetric: those of the plane that a turn about x, y, z moves (aa, bb, ab), and those across (ca, cb)
 _PLANES = (((1, 2, 5), (3, 4)), ((2, 0, 4), (5, 3)), ((0, 1, 3), (4, 5)))
+
+
+def shifted_moments(m: Scalar, h: Vector, p: Vector) -> tuple[Vector, Iterator[Scalar]]:
+    """At an origin from which the old one stands at p: h + m p, and what is added to K, h p' + p h' + m p p'."""
+    moved = h + p * m
+
+    def entries() -> Iterator[Scalar]:
+        for h_i, p_i in zip(h, p, strict=True):
+            yield h_i * (p_i + p_i) + m * (p_i * p_i)  # what is constant in it stands together
+        yield h.x * p.y + moved.y * p.x
+        yield h.x * p.z + moved.z * p.x
+        yield h.y * p.z + moved.z * p.y
+
+    return moved, entries()
 
 
 def symmetric_product(J: Symmetric, w: Vector) -> Vector:

@@ -5,7 +5,7 @@ They are sums over the mass, so they are cheaper to move than moments of inertia
 
 from __future__ import annotations
 
-from momentree.spatial.inertia import RigidInertia, Symmetric, turned_symmetric
+from momentree.spatial.inertia import RigidInertia, Symmetric, shifted_moments, turned_symmetric
 from momentree.spatial.motion import Force, Motion
 from momentree.spatial.rotation import IDENTITY, Rotation
 from momentree.spatial.scalar import Scalar
@@ -48,9 +48,6 @@ class MassMoments:
 
     def shifted(self, p: Vector) -> MassMoments:
         """At an origin from which the old one stands at p: h + m p, K + h p' + p h' + m p p'."""
-        m, h = self.mass, self.h
-        moved = h + p * m
-        xx, yy, zz, xy, xz, yz = self.pseudo
-        x, y, z = (h_i * (p_i + p_i) + m * (p_i * p_i) for h_i, p_i in zip(h, p, strict=True))
-        across = (h.x * p.y + moved.y * p.x, h.x * p.z + moved.z * p.x, h.y * p.z + moved.z * p.y)
-        return MassMoments(m, moved, (xx + x, yy + y, zz + z, xy + across[0], xz + across[1], yz + across[2]))
+        moved, change = shifted_moments(self.mass, self.h, p)
+        K = tuple(a + b for a, b in zip(self.pseudo, list(change), strict=True))
+        return MassMoments(self.mass, moved, K)

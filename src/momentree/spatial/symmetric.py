@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from momentree.spatial.scalar import Scalar, select
 
 Matrix = Sequence[Sequence[Scalar]]
-REGULARISATION = 5e-10  # of the scale of each row, added to its diagonal entry
+REGULARIZATION = 5e-10  # of the scale of each row, added to its diagonal entry
 SERIES = (1, 3, 6, 10, 15, 21, 28, 36, 45)  # of (1 - x)^-3
 
 
@@ -50,14 +50,6 @@ def _factors(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
 def solve(A: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
     """x with A x = b for a positive definite A = U D U', the last unknown eliminated first, as along a tree."""
     return _solved(*_factors([row[::-1] for row in A[::-1]]), b[::-1])[::-1]
-
-
-def solve_semidefinite(Phi: Matrix, b: Sequence[Scalar]) -> list[Scalar]:
-    """x with Phi x = b for a positive semi-definite Phi of any rank; x = 0 where Phi = 0.
-
-    Of all solutions the one with the least sum of Phi_kk x_k^2.
-    """
-    return semidefinite_solver(Phi, [REGULARISATION * Phi[i][i] for i in range(len(Phi))])(b)
 
 
 def semidefinite_solver(Phi: Matrix, delta: Sequence[Scalar]) -> Callable[[Sequence[Scalar]], list[Scalar]]:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from momentree.spatial.symmetric import REGULARISATION, inverse, product, solve, solve_semidefinite
+from momentree.spatial.symmetric import REGULARIZATION, inverse, product, solve
+from semidefinite import solve_semidefinite
 
 plenty = settings(deadline=None, max_examples=60)
 ROUND_OFF = 1e-14  # of |Phi| |x|
@@ -38,7 +39,7 @@ def residual(Phi, x, b):
 
 
 def unrefined(Phi, b):
-    return on_floats(solve, Phi + REGULARISATION * np.diag(np.diag(Phi)), b)
+    return on_floats(solve, Phi + REGULARIZATION * np.diag(np.diag(Phi)), b)
 
 
 def shortest_solution(Phi, b):

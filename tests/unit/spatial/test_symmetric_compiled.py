@@ -6,7 +6,8 @@ import pytest
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.kernel import WIDTHS
 from momentree.compile.trace.tape import Tape
-from momentree.spatial.symmetric import semidefinite_solver, solve_semidefinite
+from momentree.spatial.symmetric import semidefinite_solver
+from semidefinite import solve_semidefinite
 
 ROUND_OFF = 1e-14  # of |Phi| |x|
 SHAPES = [(1, 1), (2, 1), (3, 3), (6, 3), (12, 6)]  # rows, rank; no joint has more than six rows

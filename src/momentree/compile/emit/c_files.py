@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from momentree.compile.emit.c_code import c_function, c_preamble, c_prototype, identifier
-from momentree.compile.trace.quantities import Arguments, trace
+from momentree.compile.trace.formulas import Arguments
+from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import Tape
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import write_files

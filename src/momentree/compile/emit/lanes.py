@@ -9,7 +9,7 @@ from typing import Protocol
 from momentree.compile.emit.llvm_functions import SPELLINGS, Lines, definitions
 from momentree.compile.trace.tape import Node, edges_of
 
-GIVEN = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
+ROWS_ARGUMENTS = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
 
 
 class LanesCode(Protocol):
@@ -110,16 +110,29 @@ def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Itera
     return found
 
 
-class Rows:
-    """The function rows_W (execute/kernel.py): `once` is done before the loop over rows, `body` for each W of them.
+class _Function:
+    """A function that is being written: `once` is done at first, `body` for each W rows.
 
     `unit` is the number of an argument, if there is one, that is not given: its row r is 1 in column r, else 0.
     """
 
-    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+    def __init__(self, width: int, outputs: int, name: str, unit: int | None = None):
         self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
-        self.block = "body"  # the label of what is being written
         self.once, self.body = Lines(1, "once"), Lines(width)
+        self.block = "body"  # the label of what is being written
+
+    def new_block(self, label: str) -> None:
+        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        self.body.do(f"br i1 %more, label %{label}, label %rest")
+        self.body.label(label)
+        self.block = label
+
+
+class Rows(_Function):
+    """The function rows_W (execute/kernel.py): a loop over the rows of a batch."""
+
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+        super().__init__(width, outputs, name, unit)
         for k in range(arguments):
             if k != unit:
                 self._find_rows(k)
@@ -160,16 +173,10 @@ class Rows:
             # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
             lines.do(f"store{' volatile' * (self.width > 1)} double {lines.lane(value, lane)}, ptr {to}, align 8")
 
-    def new_block(self, label: str) -> None:
-        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
-        self.body.do(f"br i1 %more, label %{label}, label %rest")
-        self.body.label(label)
-        self.block = label
-
     def text(self, linkage: str = "") -> str:
         """The function."""
         W, given = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
-        return f"""define {linkage}void @{self.name}_{W}{GIVEN} nounwind {{
+        return f"""define {linkage}void @{self.name}_{W}{ROWS_ARGUMENTS} nounwind {{
 entry:
 {self.once}
   %last = sub i64 %end, {W - 1}
@@ -188,17 +195,15 @@ rest:
 }}"""
 
 
-class Lanes:
+class Lanes(_Function):
     """The function lanes_W(argument 0, argument 1, ..., out, scratch): one row in each lane, and no loop over rows.
 
     Arguments and results are columns of W numbers, one for each lane, aligned to as many: nothing has to be gathered.
     It is what compiled loops call, such as those of integrators.
     """
 
-    def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes", unit: None = None):
-        self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
-        self.once, self.body = Lines(1, "once"), Lines(width)
-        self.block = "body"
+    def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes"):
+        super().__init__(width, outputs, name)
         self._arguments = ", ".join(f"ptr %argument{k}" for k in range(arguments))
 
     def load(self, lines: Lines, k: int, column: str | int) -> str:
@@ -210,12 +215,6 @@ class Lanes:
         """A column of the results."""
         at = lines.let(f"getelementptr {lines.type}, ptr %out, i64 {place}")
         lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
-
-    def new_block(self, label: str) -> None:
-        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
-        self.body.do(f"br i1 %more, label %{label}, label %rest")
-        self.body.label(label)
-        self.block = label
 
     def text(self, linkage: str = "") -> str:
         """The function."""
@@ -234,5 +233,5 @@ rest:
 
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:
     """The text of all parts of a module, and of the functions that they call."""
-    remainder = [] if width == 1 else [f"declare void @rows_1{GIVEN.replace('noalias ', '')}"]
+    remainder = [] if width == 1 else [f"declare void @rows_1{ROWS_ARGUMENTS.replace('noalias ', '')}"]
     return "\n\n".join([*parts, *remainder, definitions(functions)]) + "\n"

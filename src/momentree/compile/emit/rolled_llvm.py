@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy
 
 from momentree.compile.emit.arguments import Arrays
-from momentree.compile.emit.lanes import GIVEN, Lanes, Rows, Writer, fused_products, module
+from momentree.compile.emit.lanes import ROWS_ARGUMENTS, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.trace.rolled import Group, Pass, Program, RolledRecords
 from momentree.compile.trace.tape import Tape, Variable, edges_of
@@ -394,7 +394,7 @@ def _by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
         lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
     to = lines.let(f"getelementptr double, ptr %out, i64 {lines.let(f'mul i64 %row, {outputs}')}")
     lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
-    return f"""define void @rows_{width}{GIVEN} nounwind {{
+    return f"""define void @rows_{width}{ROWS_ARGUMENTS} nounwind {{
 entry:
   %starts = alloca ptr, i64 {arguments}
   %still = alloca i64, i64 {arguments}

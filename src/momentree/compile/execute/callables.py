@@ -27,32 +27,15 @@ from momentree.compile.execute import fast_calls, threads
 from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
 from momentree.compile.execute.input_checks import rows_fit
 from momentree.compile.execute.kernel import Kernel
+from momentree.compile.trace.quantities import ARGUMENTS
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
 
-TAKES = {
-    "mass_matrix": ("q", "t"),
-    "bias": ("q", "v", "t"),
-    "inverse_dynamics": ("q", "v", "vdot", "t"),
-    "forward_dynamics": ("q", "v", "tau", "t"),
-}
 OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads as their default
 WORTH = 32  # rows of a call for which code for several at a time is made
-
-
-def quantity(
-    mechanism: Mechanism,
-    what: str,
-    doc: str = "",
-    code: str | None = None,
-    free: FreeParameters | None = None,
-    kernels: dict[str, Kernel] | None = None,
-) -> Callable[..., Array]:
-    """A quantity as a function: the fast one where this interpreter is known, else the general one."""
-    return Quantity(mechanism, what, doc, code, free, kernels).fastest()
 
 
 class Quantity:
@@ -72,7 +55,7 @@ class Quantity:
     ):
         self._free, self._kernels = free, {} if kernels is None else kernels
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
-        self._names = TAKES[what]
+        self._names = ARGUMENTS[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
         self._quaternions = quaternions(mechanism)

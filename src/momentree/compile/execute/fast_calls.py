@@ -256,7 +256,8 @@ class Entry:
         if self._method is None:
             self._method = _Method(name.encode(), self._library["entry"], _FASTCALL_KEYWORDS, doc.encode())
         new = ctypes.PYFUNCTYPE(ctypes.py_object, _pointer, ctypes.py_object, ctypes.py_object)
-        return new(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(self._method), general, "momentree")
+        create: Callable[..., Callable[..., Any]] = new(("PyCFunction_NewEx", ctypes.pythonapi))
+        return create(ctypes.addressof(self._method), general, "momentree")
 
 
 # --- whether arrays and floats are as we know them ---
@@ -276,7 +277,8 @@ def _known() -> bool:
 
 
 def _read(address: int, offset: int, kind: Any) -> int | float:
-    return kind.from_address(address + offset).value
+    value: int | float = kind.from_address(address + offset).value
+    return value
 
 
 def _floats_are_known() -> bool:

@@ -83,7 +83,7 @@ class Kernel:
             if width not in self._linked:
                 others = {"rows_1": self.address(1)} if width > 1 else {}
                 self._linked[width] = linked(object_code(self.ir(width), self.target), f"rows_{width}", others)
-            return self._linked[width][f"rows_{width}"]
+            return int(self._linked[width][f"rows_{width}"])
 
     def function(self, width: int | None = None) -> Callable[..., None]:
         """rows_W, which takes addresses and releases the interpreter while it runs."""

@@ -104,7 +104,7 @@ def _generated(text: str, target: Target) -> bytes:
     module = binding.parse_assembly(text, binding.create_context())
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     with _unscheduled():
-        return machine.emit_object(module)
+        return bytes(machine.emit_object(module))
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from momentree.equations.sweeps import Fields, InwardStep, Record
 from momentree.spatial import REST, Force, Motion, Scalar, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.scalar import minimum
-from momentree.spatial.symmetric import REGULARISATION, product, semidefinite_solver
+from momentree.spatial.symmetric import REGULARIZATION, product, semidefinite_solver
 from momentree.structure.reach import Bound, Reach, turning
 
 OFF_CLOSED = 1e3  # times the squared closure error: the eigenvalues that redundant rows seem to have, with a margin
@@ -118,7 +118,7 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
     if body.slots.on_fixed_ground:  # then the node does not move either, and wrenches on it do not matter
         rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
     here, others = range(count), range(count, body.slots.rows)
-    relative = REGULARISATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
+    relative = REGULARIZATION + minimum(body.closing.misfit * OFF_CLOSED, MOST_OFF_CLOSED)
     delta = [relative * scale for scale in rows.scale[:count]]
     solve = semidefinite_solver([[rows.at(i, j) for j in here] for i in here], delta)
     G_b = solve(rows.b[:count])

@@ -17,7 +17,7 @@ import mechanisms
 import momentree as mt
 from mechanisms import EVERY_JOINT, bennett, four_bar, random_configuration, random_frame, random_tree
 from momentree.compile.emit.c_code import c_function, c_number, c_preamble
-from momentree.compile.trace.quantities import FEW, QUANTITIES, _articulated, _by_solving, _cost, _traced, trace
+from momentree.compile.trace.quantities import FEW, QUANTITIES, _signature, cost, methods, trace
 from momentree.compile.trace.tape import Tape
 from momentree.equations import newton_euler
 from momentree.equations.evaluation import Evaluation
@@ -237,15 +237,16 @@ def test_what_is_not_needed_is_not_written():
     assert c_preamble([tape]) == "#include <math.h>\n"
 
 
-# --- the ways ---
+# --- the methods ---
 
 
-def test_forward_dynamics_takes_the_way_with_fewer_operations():
-    for n, way in ((6, _by_solving), (FEW + 1, _articulated)):
+def test_forward_dynamics_is_traced_by_the_method_with_fewer_operations():
+    for n, names in ((6, ["forward_dynamics", "_by_solving"]), (FEW + 1, ["forward_dynamics"])):
         mechanism = arm(n).build().mechanism
-        tape, arguments = trace(mechanism, "forward_dynamics")
-        costs = {f: _cost(_traced(mechanism, f, arguments)) for f in (_by_solving, _articulated)}
-        assert _cost(tape) == costs[way] == min(costs.values())
+        signature, tried = _signature(mechanism, "forward_dynamics"), methods(mechanism, "forward_dynamics")
+        costs = {method.formula.__name__: cost(method.tape(mechanism, signature)) for method in tried}
+        assert list(costs) == names
+        assert cost(trace(mechanism, "forward_dynamics")[0]) == costs[names[-1]] == min(costs.values())
 
 
 def test_inverse_dynamics_regroups_inertias():
@@ -253,7 +254,7 @@ def test_inverse_dynamics_regroups_inertias():
     plain = Tape()
     q, v, a = ([plain.input(f"{name}{i}") for i in range(6)] for name in "qva")
     plain.outputs(newton_euler.inverse_dynamics(Evaluation(mechanism, q), v, a))
-    assert _cost(trace(mechanism, "inverse_dynamics")[0]) < 0.9 * _cost(plain)
+    assert cost(trace(mechanism, "inverse_dynamics")[0]) < 0.9 * cost(plain)
 
 
 # --- the files ---

@@ -19,7 +19,8 @@ import pytest
 import momentree as mt
 from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
 from momentree.compile.execute import callables, threads
-from momentree.compile.execute.callables import TAKES, Quantity
+from momentree.compile.execute.callables import Quantity
+from momentree.compile.trace.quantities import ARGUMENTS
 from momentree.equations import aggregative, articulated
 from momentree.equations.evaluation import Evaluation
 
@@ -60,13 +61,13 @@ def near(found, expected, tolerance=1e-12):
 # --- what is taken ---
 
 
-@pytest.mark.parametrize("what", TAKES)
+@pytest.mark.parametrize("what", ARGUMENTS)
 def test_single_rows_agree_with_the_sweeps_on_floats(system, states, what):
     for row in zip(*states, strict=True):
         near(getattr(system, what)(*given(what, *row)), plain(system, what, *row))
 
 
-@pytest.mark.parametrize("what", TAKES)
+@pytest.mark.parametrize("what", ARGUMENTS)
 @pytest.mark.parametrize("rows", [1, 5, 40, 2000])
 def test_a_row_of_a_batch_is_the_single_call_to_the_last_bit(system, states, what, rows):
     many = [np.resize(array, (rows, *array.shape[1:])) for array in states]
@@ -398,7 +399,7 @@ def test_the_usual_interpreter_has_the_fast_function(system):
     assert inspect.isbuiltin(system.forward_dynamics)
 
 
-@pytest.mark.parametrize("what", TAKES)
+@pytest.mark.parametrize("what", ARGUMENTS)
 def test_the_method_is_documented_and_its_signature_is_that_of_the_function(system, what):
     described, function = getattr(mt.System, what), getattr(system, what)
     assert described.__doc__ == function.__doc__
