@@ -17,7 +17,7 @@ import numpy as np
 
 from momentree.assembly.closing_search import difference, integrate
 from momentree.assembly.configuration import Array, Configuration, constraint_names
-from momentree.assembly.nearby import nearby
+from momentree.assembly.nearby_configurations import nearby_configurations
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
 from momentree.equations.aggregative import mass_matrix
@@ -106,7 +106,9 @@ def singularity(
     | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
     """
     if rank is None:
-        places = np.stack([q, *(near.q for near in nearby(Configuration(mechanism, q, t=t)) if near.misfit <= 1)])
+        places = np.stack(
+            [q, *(near.q for near in nearby_configurations(Configuration(mechanism, q, t=t)) if near.misfit <= 1)]
+        )
         times = np.full(len(places), t)
         rank = int(
             _ranks(strengths(mechanism, places, times, driven), _closure_error(mechanism, places, times)).max(initial=0)
@@ -241,7 +243,7 @@ def jacobians(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
 
     still = velocities(np.zeros(mechanism.nv))
     columns = [velocities(unit) - still for unit in np.eye(mechanism.nv)]
-    return np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0))
+    return np.asarray(np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0)))
 
 
 def _closure_error(mechanism: Mechanism, q: Array, t: Array) -> Array:

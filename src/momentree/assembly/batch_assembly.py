@@ -20,7 +20,7 @@ from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.closing_search import reference
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.named_values import Column, columns_given
-from momentree.assembly.nearby import regular_rank
+from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
@@ -359,7 +359,7 @@ def _settled(missed: Array) -> Mask:
     """Rows whose searches came so often to the same least misfit that no more need be tried."""
     least = missed.min(axis=0)
     margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
-    return np.asarray((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least)
+    return np.asarray(((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least))
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.named_values import Entry, velocities_given
-from momentree.assembly.nearby import regular_rank, rows_at
+from momentree.assembly.nearby_configurations import constraints_at, regular_rank
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 from momentree.errors import AssemblyError
 from momentree.structure.mechanism import Mechanism
@@ -58,7 +58,7 @@ def _carried(at: Configuration) -> Array:
 
 def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: Sequence[Entry]) -> float:
     """Which directions of the constraints count: near a toggle as many as elsewhere, if they can be told apart."""
-    mechanism, closure = at.mechanism, rows_at(at)
+    mechanism, closure = at.mechanism, constraints_at(at)
     if not closure.dense or not len(closure.constraint_scales):
         return CUT_OFF
     rank = closure.rank(CUT_OFF)
@@ -77,7 +77,7 @@ def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: 
 
 def freedoms(at: Configuration) -> int:
     """Of the mechanism where its constraints are not singular."""
-    return at.mechanism.nv - _regular_rank(at, rows_at(at).rank(CUT_OFF))
+    return at.mechanism.nv - _regular_rank(at, constraints_at(at).rank(CUT_OFF))
 
 
 def _regular_rank(at: Configuration, rank: int) -> int:

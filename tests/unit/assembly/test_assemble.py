@@ -25,7 +25,7 @@ from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.scaled_constraints import Scales
 from momentree.assembly.state import State
-from momentree.simulate.simulation import checked_start
+from momentree.simulate.start_checks import checked_start
 
 ROUND_OFF = 1e-13
 

@@ -50,7 +50,11 @@ def test_a_finished_run_loads_with_all_its_measures(finished):
     assert len(finished.t) == 21 and finished.t[-1] == 1.0
     assert finished.closure_error.shape == finished.closure_velocity.shape == (21,)
     assert finished.closure_error.max() == pytest.approx(1.82e-14, rel=1e-2)
-    assert finished.error.angle == pytest.approx(1.3e-14, rel=0.1) and {*finished.error.velocities} == {"A'", "B'", "D'"}
+    assert finished.error.angle == pytest.approx(1.3e-14, rel=0.1) and {*finished.error.velocities} == {
+        "A'",
+        "B'",
+        "D'",
+    }
     assert finished.warnings == () and "largest closure error" in str(finished)
 
 
