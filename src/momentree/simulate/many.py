@@ -179,7 +179,7 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
     doubtful = [np.zeros(0, dtype=bool)]
     for part in in_batches(len(q)):
         names, batch = system._free.names_of(parameters[part]), BatchOfRows(system, parameters[part], t)
-        at = Samples(batch.told, q[part], v[part], np.full(len(q[part]), t), names)
+        at = Samples(batch.batched, q[part], v[part], np.full(len(q[part]), t), names)
         doubtful.append(_doubtful(at, batch))
     for k in np.flatnonzero(np.concatenate(doubtful)).tolist():
         own = dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True))
