@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.assembly.closing_search import difference, integrate
 from momentree.assembly.configuration import Array, Configuration, constraint_names
+from momentree.assembly.configuration_space import difference, integrate
 from momentree.assembly.nearby_configurations import nearby_configurations
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
@@ -204,11 +204,11 @@ def _refined(
 
 
 def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, last: int, time: float) -> Array:
-    """Coordinates between samples: the cubic with their coordinates and velocities, along the velocities of the earlier one."""
+    """Coordinates between samples: the cubic with their coordinates and velocities, from the earlier one."""
     k = min(max(int(np.searchsorted(t, time, side="right")) - 1, first), last - 1)
     h = float(t[k + 1] - t[k])
     if h <= 0:
-        return q[k]
+        return np.asarray(q[k])
     s = (time - float(t[k])) / h
     step = difference(mechanism, q[k], q[k + 1])
     cubic = s * (1 - s) ** 2 * h * v[k] + s**2 * (3 - 2 * s) * step - s**2 * (1 - s) * h * v[k + 1]
@@ -243,7 +243,7 @@ def jacobians(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
 
     still = velocities(np.zeros(mechanism.nv))
     columns = [velocities(unit) - still for unit in np.eye(mechanism.nv)]
-    return np.asarray(np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0)))
+    return np.stack(columns, axis=-1) if columns else np.zeros((*still.shape, 0))
 
 
 def _closure_error(mechanism: Mechanism, q: Array, t: Array) -> Array:

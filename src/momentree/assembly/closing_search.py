@@ -16,6 +16,7 @@ import numpy as np
 from momentree.assembly import closing_rules as rules
 from momentree.assembly.closing_rules import CLOSED, CREEPING, EPS, EXACT, STRICT
 from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration_space import difference, integrate
 from momentree.assembly.named_values import Entry
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales, constraint_tolerances
 from momentree.structure.mechanism import Mechanism
@@ -178,30 +179,3 @@ class Closing:
 
     def _length(self, step: Array) -> float:
         return float(np.abs(step / self.scales.columns[self.moving]).max(initial=0.0))
-
-
-def reference(mechanism: Mechanism) -> Array:
-    """Every joint at its reference: the second frame on the first."""
-    q = np.zeros(mechanism.nq)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            q[body.q] = body.joint.type.reference()
-    return q
-
-
-def integrate(mechanism: Mechanism, q: Array, step: Array) -> Array:
-    """The coordinates after a step along the velocities of the tree."""
-    moved = q.copy()
-    for body in mechanism.bodies:
-        if body.laws is None:
-            moved[body.q] = body.joint.type.integrate(tuple(q[body.q]), tuple(step[body.v]))
-    return moved
-
-
-def difference(mechanism: Mechanism, q: Array, later: Array) -> Array:
-    """The step that `integrate` needs from q to later."""
-    step = np.zeros(mechanism.nv)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            step[body.v] = body.joint.type.difference(tuple(q[body.q]), tuple(later[body.q]))
-    return step

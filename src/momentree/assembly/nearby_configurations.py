@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from momentree.assembly.closing_search import Closed, Closing, integrate
+from momentree.assembly.closing_search import Closed, Closing
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 
 PROBES = 2  # other configurations that are tried, in case the first is singular

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from momentree.assembly.closing_search import integrate
 from momentree.assembly.configuration import Array
+from momentree.assembly.configuration_space import integrate
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.forces import laws_of, names_of
 from momentree.equations.kinematics import records
