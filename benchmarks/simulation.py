@@ -25,7 +25,7 @@ from forward_dynamics_page import table
 import momentree as mt
 from momentree.assembly.state import State
 from momentree.simulate.settings import Settings
-from momentree.simulate.simulation import simulation
+from momentree.simulate.simulation import new_simulation
 
 STEP = 1e-3  # s
 STARTS = 512  # motions of the batch
@@ -142,7 +142,7 @@ def one(system: mt.System, states: States, **settings: Any) -> np.ndarray:
     key = tuple(sorted(settings.items()))
     if key not in _made:
         start = State(system.mechanism, states.q[0], states.v[0], 0.0)
-        made = simulation(system, start, **settings)
+        made = new_simulation(system, start, **settings)
         _made[key] = made, made.checkpoint()
     made, begin = _made[key]
     made.restore(begin)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
-from momentree.assembly.assemble import integrate, reference
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate, reference
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales
 from momentree.assembly.state import State
 from momentree.equations.evaluation import Evaluation

@@ -29,7 +29,7 @@ class Falling:
     | samples  | in a block; one more in each with `growing`                   |
     | pause    | s that a block takes                                          |
     | fails_at | s: it ends as failed there; `raises_at`: with an exception    |
-    | leak     | W: energy that no meter sees                                  |
+    | leak     | W: energy that no work term accounts for                      |
     """
 
     def __init__(
@@ -82,6 +82,9 @@ class Falling:
     def restore(self, checkpoint):
         self.y = np.array(checkpoint["y"])
         self.done, self.blocks = map(int, checkpoint["counts"])
+
+    def refined(self, times):
+        raise NotImplementedError("it is exact")
 
 
 def falling(**settings) -> Falling:

@@ -396,7 +396,7 @@ class System:
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
         """
         from momentree.results.recorder import record
-        from momentree.simulate.simulation import simulation
+        from momentree.simulate.simulation import new_simulation
 
         at = self.with_parameters(parameters)
         said = at._model.start
@@ -413,7 +413,7 @@ class System:
         begin: Any = at.start() if start is None and said is not None else start
         if parameters is None:
             self._refuse_other_parameters(begin)
-        return record(simulation(at, begin, events, **chosen), path, progress)
+        return record(new_simulation(at, begin, events, **chosen), path, progress)
 
     def _refuse_other_parameters(self, start: Any) -> None:
         """A start with other values of free parameters than the run: one of the two is not what was meant."""

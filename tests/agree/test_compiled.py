@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agree.test_dynamics import SEEDS, loaded, near
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.equations import aggregative, articulated
 from momentree.equations.evaluation import Evaluation
 

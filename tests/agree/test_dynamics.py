@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, four_bar, random_body, random_configuration, random_frame, random_tree
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.evaluation import Evaluation

@@ -8,7 +8,7 @@ import sympy
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.equations.aggregative import inverse_dynamics, mass_matrix, second_form
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.balance import energy

@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, random_loops, slider_crank
-from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions

@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, four_bar, random_configuration, random_loops, random_tree
-from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration, constraint_names
+from momentree.assembly.configuration_space import integrate
 from momentree.assembly.state import State
 
 SEEDS = range(3)

@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_body, random_configuration, random_frame, random_joint, random_tree
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 
 SEEDS = range(5)
 

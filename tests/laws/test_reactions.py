@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
-from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.equations.balance import momentum
 from momentree.equations.evaluation import Evaluation
 

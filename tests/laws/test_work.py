@@ -8,7 +8,7 @@ import pytest
 import momentree as mt
 from agree.test_dynamics import loaded
 from mechanisms import four_bar, random_configuration
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
 from momentree.equations.articulated import forward_dynamics

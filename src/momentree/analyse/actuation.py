@@ -164,7 +164,7 @@ class _Motion(NamedTuple):
 
     def speed(self, scales: Scales) -> Array:
         """The largest velocity of each row, scaled, 1/s at least; a column."""
-        return np.maximum(1.0, np.abs(self.v / scales.columns).max(axis=1, initial=0.0))[:, None]
+        return np.asarray(np.maximum(1.0, np.abs(self.v / scales.columns).max(axis=1, initial=0.0))[:, None])
 
     def refuse_open(
         self, found: Array, by: Array, names: Sequence[str], what: str, unit: str, limit: Any, way: str

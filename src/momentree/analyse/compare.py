@@ -13,9 +13,9 @@ import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError
-from momentree.results.recorder import Progress, record
+from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
-from momentree.simulate.simulation import simulation
+from momentree.simulate.simulation import new_simulation
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def compare(
     t_end: float,
     integrator: str = "dop853",
     rtol: float = 1e-8,
-    progress: Progress | bool | None = None,
+    progress: ProgressCallback | bool | None = None,
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
@@ -121,15 +121,15 @@ def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
 
 
 def _row(
-    system: System, start: State, settings: dict[str, Any], progress: Progress | bool | None, first: Run | None
+    system: System, start: State, settings: dict[str, Any], progress: ProgressCallback | bool | None, first: Run | None
 ) -> tuple[Row, Run | None]:
     way = settings["formulation"], settings["stabilization"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)  # the figures say it
         try:
-            simulation(system, start, **settings)  # what is wrong with settings is told before anything is computed
-            record(simulation(system, start, **{**settings, "t_end": _soon(start, settings)}), None, False)
-            made = simulation(system, start, **settings)
+            new_simulation(system, start, **settings)  # what is wrong with settings is told before anything is computed
+            record(new_simulation(system, start, **{**settings, "t_end": _soon(start, settings)}), None, False)
+            made = new_simulation(system, start, **settings)
             began = time.process_time()
             run = record(made, None, progress)
             cpu = time.process_time() - began

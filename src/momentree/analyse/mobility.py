@@ -9,7 +9,7 @@ import numpy as np
 
 from momentree.assembly.assemble import assemble
 from momentree.assembly.configuration import Configuration, constraint_names
-from momentree.assembly.nearby import nearby, rows_at
+from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
 from momentree.structure.mechanism import Mechanism
@@ -69,15 +69,15 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
     """Assemble (or take the state given), find the independent rows there and nearby, and name the others."""
     state = state or assemble(mechanism)
     here = Configuration(mechanism, state.q, t=state.t)
-    probes = list(nearby(here))
+    probes = list(nearby_configurations(here))
     closed = [probe.at for probe in probes if probe.misfit <= 1]
     # a finite way off, constraints that are nearly redundant may open their loop beyond its tolerance
-    rows = rows_at(here)
+    rows = constraints_at(here)
     cut = CUT_OFF if closed or not probes or not rows.dense else STRICT
     kept = rows.independent(cut)
     first = len(kept)
     for at in closed:
-        more = rows_at(at).independent(cut)
+        more = constraints_at(at).independent(cut)
         if len(more) > len(kept):
             kept = more
     names = constraint_names(mechanism, on_velocities=True)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.assembly.closing_search import difference, integrate
 from momentree.assembly.configuration import Array, Configuration, constraint_names
-from momentree.assembly.nearby import nearby
+from momentree.assembly.configuration_space import difference, integrate
+from momentree.assembly.nearby_configurations import nearby_configurations
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
 from momentree.equations.aggregative import mass_matrix
@@ -107,7 +107,9 @@ def singularity(
     | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
     """
     if rank is None:
-        places = np.stack([q, *(near.q for near in nearby(Configuration(mechanism, q, t=t)) if near.misfit <= 1)])
+        places = np.stack(
+            [q, *(near.q for near in nearby_configurations(Configuration(mechanism, q, t=t)) if near.misfit <= 1)]
+        )
         times = np.full(len(places), t)
         rank = int(
             _ranks(strengths(mechanism, places, times, driven), _closure_error(mechanism, places, times)).max(initial=0)
@@ -203,11 +205,11 @@ def _refined(
 
 
 def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, last: int, time: float) -> Array:
-    """Coordinates between samples: the cubic with their coordinates and velocities, along the velocities of the earlier one."""
+    """Coordinates between samples: the cubic with their coordinates and velocities, from the earlier one."""
     k = min(max(int(np.searchsorted(t, time, side="right")) - 1, first), last - 1)
     h = float(t[k + 1] - t[k])
     if h <= 0:
-        return q[k]
+        return np.asarray(q[k])
     s = (time - float(t[k])) / h
     step = difference(mechanism, q[k], q[k + 1])
     cubic = s * (1 - s) ** 2 * h * v[k] + s**2 * (3 - 2 * s) * step - s**2 * (1 - s) * h * v[k + 1]

@@ -1,31 +1,45 @@
-"""Many assemblies at once: the search of `assemble` (assemble.py) for all rows together, closed by machine code.
+"""Many assemblies at once: the search of `assemble` (assembly_search.py) for all rows together, by machine code.
 
-A row that does not close in this way, that is near a toggle, or that gives what cannot simply be held (a coordinate of
+A row that does not close so, that is near a toggle, or that gives what cannot simply be held (a coordinate of
 a joint that closes a loop, a part of a ball), is assembled by `assemble`, alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from momentree.assembly.assemble import ATTEMPTS, COMPARED, MET, NEAR_MISS, SETTLED, UNGUESSED, _Assembly, assemble
+from momentree.assembly.assemble import assemble
+from momentree.assembly.assembly_search import (
+    ATTEMPTS,
+    COMPARED,
+    LEAST_ATTEMPTS,
+    MET,
+    NEAR_MISS,
+    SETTLED,
+    UNGUESSED,
+    AssemblySearch,
+    angular_velocities,
+    steps_around,
+    without_turns,
+)
 from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, Indices, Mask, finite, shortest
 from momentree.assembly.closed_velocities import FITS
-from momentree.assembly.closing_search import reference
 from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration_space import reference
 from momentree.assembly.named_values import Column, columns_given
-from momentree.assembly.nearby import regular_rank
+from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinate_array
 from momentree.errors import AssemblyError, MomentreeError
+from momentree.model.expressions.expression import Reference
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 if TYPE_CHECKING:
@@ -68,19 +82,22 @@ def assemble_many(
     parameters: Mapping[str, Any],
     strict: bool = True,
 ) -> States:
-    """The states that `assemble` gives for each row; `System.assemble_many` tells of the arguments."""
+    """The states that `assemble` gives for each row; `System.assemble_many` describes the arguments."""
     mechanism = system._numeric
-    held, moving = columns_given(mechanism, given, "given"), columns_given(mechanism, velocities, "velocities")
-    rows, near = system._free.rows(parameters), _guessed(mechanism, guess)
+    rows = system._free.rows(parameters)
+    names = system._free.names_of(rows)
+    held = columns_given(mechanism, given, "given", names)
+    moving = columns_given(mechanism, velocities, "velocities", names)
+    near = _guessed(mechanism, guess, names)
     count = _count(held, moving, near, rows)
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
-    found = []
+    parts = []
     for part in in_batches(count) or [slice(0, 0)]:
-        told = (_part(held, part), _part(moving, part), near.part(part))
-        found.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *told).states(strict, part.start))
-    q, v = (np.concatenate([getattr(states, name) for states in found]) for name in ("q", "v"))
+        columns = (_part(held, part), _part(moving, part), near.part(part))
+        parts.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *columns).states(strict, part.start))
+    q, v = (np.concatenate([getattr(states, name) for states in parts]) for name in ("q", "v"))
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
-    return States(system, q, v, float(t), own, tuple(reason for states in found for reason in states.reasons))
+    return States(system, q, v, float(t), own, tuple(reason for states in parts for reason in states.reasons))
 
 
 def _part(columns: Sequence[Column], part: slice) -> list[Column]:
@@ -101,21 +118,21 @@ class _Guess(NamedTuple):
         return _Guess(self.q[part] if many else self.q, _part(self.columns, part), self.named)
 
 
-def _guessed(mechanism: Mechanism, guess: Any) -> _Guess:
+def _guessed(mechanism: Mechanism, guess: Any, parameters: Mapping[Reference, Array]) -> _Guess:
     if guess is None:
         return _Guess(reference(mechanism), [], True)
     if isinstance(guess, (State, States)):
         return _Guess(guess.q, [], False)
     if isinstance(guess, Mapping):
-        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess"), True)
+        return _Guess(reference(mechanism), columns_given(mechanism, guess, "guess", parameters), True)
     if isinstance(guess, Sequence) and len(guess) and all(isinstance(one, State) for one in guess):
         return _Guess(np.array([one.q for one in guess]), [], False)
     return _Guess(coordinate_array(guess, mechanism.nq, "guess"), [], False)
 
 
 def _count(held: Sequence[Column], velocities: Sequence[Column], near: _Guess, rows: Array) -> int:
-    told = {"given": held, "velocities": velocities, "guess": near.columns}
-    shapes = {f"{what} {c.entry.label}": c.values.shape for what, columns in told.items() for c in columns}
+    named = {"given": held, "velocities": velocities, "guess": near.columns}
+    shapes = {f"{what} {c.entry.label}": c.values.shape for what, columns in named.items() for c in columns}
     shapes |= {"guess": near.q.shape[:-1], "parameters": rows.shape[:-1]}
     try:
         (count,) = np.broadcast_shapes(*shapes.values(), (1,))
@@ -125,7 +142,7 @@ def _count(held: Sequence[Column], velocities: Sequence[Column], near: _Guess, r
     return 0 if any(0 in shape for shape in shapes.values()) else int(count)
 
 
-class _Found(NamedTuple):
+class _Assembled(NamedTuple):
     """Coordinates and velocities of some rows, and why they are not closed."""
 
     q: Array
@@ -141,9 +158,9 @@ class _Assemblies:
         self.mechanism, self.count = batch.mechanism, batch.count
         self.guess = np.array(np.broadcast_to(near.q, (self.count, self.mechanism.nq)), dtype=float)
         for column in (*near.columns, *held):
-            place = column.entry.place
-            if isinstance(place, TreeBody):
-                self.guess[:, place.q.start + column.entry.index] = column.values
+            body = column.entry.body_or_loop
+            if isinstance(body, TreeBody):
+                self.guess[:, body.q.start + column.entry.index] = column.values
         fixed = {i for column in held for i in column.entry.held}
         self.hints = [column for column in near.columns if not fixed & {*column.entry.held}]
         self.closing = BatchClosing(batch, fixed)
@@ -159,25 +176,25 @@ class _Assemblies:
         """Whether rows can be closed together: what is given is held, and loops alone are to be closed."""
         columns = (*self.held, *self.hints)
         simple = all(column.entry.held for column in columns) and not self.mechanism.constraints
-        simple &= all(isinstance(column.entry.place, TreeBody) for column in self.velocities)
+        simple &= all(isinstance(column.entry.body_or_loop, TreeBody) for column in self.velocities)
         rows = sum(6 - loop.joint_type.freedom for loop in self.mechanism.loops) + len(self.velocities)
         return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
 
-    def states(self, strict: bool, first: int = 0) -> _Found:
+    def states(self, strict: bool, first: int = 0) -> _Assembled:
         """All states, those that are not found together one by one; `first` is the index of the first row."""
         q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
-        left, reasons = np.arange(self.count), [""] * self.count
+        alone, reasons = np.arange(self.count), [""] * self.count
         if self.together:
             with np.errstate(all="ignore"):
                 q, missed = self.solved()
                 v, fits = self.closed_velocities(q)
-            left = np.flatnonzero(~fits | np.isfinite(missed))
+            alone = np.flatnonzero(~fits | np.isfinite(missed))
             if not strict:
                 for k in np.flatnonzero(np.isfinite(missed)).tolist():
                     reasons[k] = self._short(k, q[k])
                 q[np.isfinite(missed)] = np.nan
-                left = np.flatnonzero(~fits & ~np.isfinite(missed))
-        for k in left.tolist():
+                alone = np.flatnonzero(~fits & ~np.isfinite(missed))
+        for k in alone.tolist():
             q[k], v[k] = np.nan, np.nan
             try:
                 q[k], v[k] = self._alone(k)
@@ -186,7 +203,7 @@ class _Assemblies:
                 if strict:
                     raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
         v[np.isnan(q).any(axis=1)] = np.nan
-        return _Found(q, v, reasons)
+        return _Assembled(q, v, reasons)
 
     # --- one by one ---
 
@@ -212,17 +229,17 @@ class _Assemblies:
         """Which loop cannot close, and by how much."""
         mechanism = self._own(k)
         given, guess = self._said(k, mechanism)
-        task = _Assembly(mechanism, given, guess, self.batch.t)
-        return f"{task._short(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
+        search = AssemblySearch(mechanism, given, guess, self.batch.t)
+        return f"{search.widest_opening(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
 
     # --- the search ---
 
     def solved(self) -> tuple[Array, Array]:
-        """The closed configurations nearest to the guesses; where there is none, the least misfit and the place of it.
+        """The closed configurations nearest to the guesses; where there is none, that of least misfit; and misfits.
 
         Misfits are NaN where a row is closed. Those that are closed exactly go before others.
         """
-        found, best = self.guess.copy(), np.full((2, self.count), np.inf)  # how near: closed exactly, and otherwise
+        nearest, best = self.guess.copy(), np.full((2, self.count), np.inf)  # how near: closed exactly, and otherwise
         missed, near = np.full((ATTEMPTS, self.count), np.inf), self.guess.copy()  # of those that are not closed
         active = np.arange(self.count)
         for attempt, steps in enumerate(self._starts()):
@@ -241,40 +258,33 @@ class _Assemblies:
             miss, hinted = self.misses(q, active)
             exactly, otherwise = best[:, active]
             nearer = closed & np.where(exact, miss < exactly, np.isinf(exactly) & (miss < otherwise))
-            found[active[nearer]] = q[nearer]
+            nearest[active[nearer]] = q[nearer]
             best[np.where(exact[nearer], 0, 1), active[nearer]] = miss[nearer]
             enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0) & ~loose
             ever = np.isfinite(best[:, active]).any(axis=0)
-            enough |= np.where(ever, attempt >= COMPARED, (attempt >= 12) & _settled(missed[:, active]))
+            enough |= np.where(ever, attempt >= COMPARED, (attempt >= LEAST_ATTEMPTS) & _settled(missed[:, active]))
             active = active[~enough]
             if not len(active):
                 break
         closed = np.isfinite(best).any(axis=0)
-        return np.where(closed[:, None], found, near), np.where(closed, np.nan, missed.min(axis=0))
+        return np.where(closed[:, None], nearest, near), np.where(closed, np.nan, missed.min(axis=0))
 
     def _loose(self, q: Array, rows: Indices, among: Mask) -> Mask:
-        """Rows among these that have more ways to go on with the given held than others have."""
+        """Rows among these with more degrees of freedom, the given ones held, than others have."""
         loose, some = np.zeros(len(q), dtype=bool), np.flatnonzero(among)
         if len(some):
             J = self.batch.at(q[some], rows[some]).J
-            paths = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
+            freedom = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
             at = Configuration(self._own(int(rows[some[0]])), q[some[0]], t=self.batch.t)
-            loose[some] = paths > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
+            loose[some] = freedom > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
         return loose
 
-    def _starts(self) -> Any:
-        """Scaled steps from the guesses to where searches begin: none, then farther and farther, the same for all."""
-        nv, moving = self.mechanism.nv, self.closing.moving
-        yield np.zeros(nv)
+    def _starts(self) -> Iterator[Array]:
+        """Scaled steps from the guesses to where searches begin, the same for all."""
+        moving = self.closing.moving
         if self.partly:
             moving = moving[self.weights[moving] < 1]
-        if not len(moving):
-            return
-        random = np.random.default_rng(20190227)
-        for k in range(1, ATTEMPTS):
-            step = np.zeros(nv)
-            step[moving] = random.uniform(-1, 1, len(moving)) * 0.05 * (math.pi / 0.05) ** min(k / 12, 1.0)
-            yield step
+        return steps_around(moving, self.mechanism.nv, ATTEMPTS)
 
     def _unwound(self, q: Array, rows: Indices) -> Array:
         """The same configurations without full turns away from the guesses, where turns do not matter."""
@@ -291,20 +301,18 @@ class _Assemblies:
     def misses(self, q: Array, rows: Indices) -> tuple[Array, Array]:
         """How far configurations are from the guesses, and from what was guessed by name alone."""
         step = self.batch.difference(self.guess[rows], q)
-        step[:, self._turns] = np.remainder(step[:, self._turns] + math.pi, 2 * math.pi) - math.pi
+        step[:, self._angular] = without_turns(step[:, self._angular])
         whole = np.linalg.norm(self.weights * step / self.batch.columns[rows], axis=1)
         square = np.zeros(len(rows))
         for column in self.hints:
-            place: Any = column.entry.place
-            miss = q[:, place.q.start + column.entry.index] - np.broadcast_to(column.values, (self.count,))[rows]
-            turned = np.remainder(miss + math.pi, 2 * math.pi) - math.pi
-            square += np.square(turned if column.entry.angle else miss / self.batch.sizes[rows])
+            body: Any = column.entry.body_or_loop
+            miss = q[:, body.q.start + column.entry.index] - np.broadcast_to(column.values, (self.count,))[rows]
+            square += np.square(without_turns(miss) if column.entry.angle else miss / self.batch.sizes[rows])
         return np.hypot(whole, np.sqrt(square)), np.sqrt(square)
 
     @cached_property
-    def _turns(self) -> Mask:
-        units = [unit for body in self.batch.bodies for unit in body.joint.type.velocity_units]
-        return np.array([unit != "m" for unit in units], dtype=bool)
+    def _angular(self) -> Mask:
+        return angular_velocities(self.mechanism)
 
     # --- velocities ---
 
@@ -317,11 +325,11 @@ class _Assemblies:
         at, columns = self.batch.at(q, everything), self.batch.columns
         given, rows = np.zeros((self.count, len(self.velocities))), np.zeros((self.count, len(self.velocities), nv))
         for i, column in enumerate(self.velocities):
-            body: Any = column.entry.place
-            place = body.v.start + column.entry.index
-            slides = body.joint.type.velocity_units[column.entry.index] == "m"
+            body: Any = column.entry.body_or_loop
+            index = body.v.start + column.entry.index
+            slides = column.entry.velocity_unit == "m"
             scale = self.batch.sizes if slides else np.ones(self.count)
-            given[:, i], rows[:, i, place] = column.values / scale, columns[:, place] / scale
+            given[:, i], rows[:, i, index] = column.values / scale, columns[:, index] / scale
         right = np.concatenate([-at.drift, given], axis=1)
         if not right.any():
             return np.zeros((self.count, nv)), np.ones(self.count, dtype=bool)
@@ -359,13 +367,13 @@ def _settled(missed: Array) -> Mask:
     """Rows whose searches came so often to the same least misfit that no more need be tried."""
     least = missed.min(axis=0)
     margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
-    return np.asarray((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least)
+    return np.asarray(((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least))
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
     """What a row says by name, as `assemble` takes it."""
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for column in columns:
         value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
-        found.setdefault(column.key, []).append(float(value))
-    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in found.items()}
+        values.setdefault(column.key, []).append(float(value))
+    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in values.items()}

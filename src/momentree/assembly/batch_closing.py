@@ -1,7 +1,7 @@
-"""Closing many configurations at once: the steps of closing_search.py, for all rows of a batch together.
+"""Closing the loops of many configurations at once: the search of closing_search.py, for all rows of a batch together.
 
 Closure errors and constraint Jacobians come from machine code. Each row has a damping of its own and stops by itself,
-so that it goes the same way as alone.
+so that it takes the same steps as alone: both follow closing_rules.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.assembly.closing_search import CREEPING, EPS, EXACT, LONGEST, STRICT, STRICT_WAY
+from momentree.assembly import closing_rules as rules
+from momentree.assembly.closing_rules import CREEPING, EXACT, STRICT
 from momentree.assembly.configuration import Array
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, constraint_scales, constraint_tolerances
 from momentree.compile.execute.kernel import kept
@@ -30,15 +31,15 @@ Indices = NDArray[np.intp]  # of rows of a batch
 Mask = NDArray[np.bool_]
 
 
-class Scaled(NamedTuple):
+class Residuals(NamedTuple):
     """Rows of a batch at one configuration each, scaled as in assembly/scaled_constraints.py.
 
-    | field | shape   | meaning                                                     |
-    |-------|---------|-------------------------------------------------------------|
-    | g     | k, r    | closure errors                                              |
-    | drift | k, r    | velocities that prescribed motion alone causes              |
-    | exact | k, r    | what round-off leaves of the errors of a closed configuration |
-    | J     | k, r, nv | constraint Jacobians                                       |
+    | field | shape    | meaning                                                       |
+    |-------|----------|---------------------------------------------------------------|
+    | g     | k, r     | closure errors                                                |
+    | drift | k, r     | velocities that prescribed motion alone causes                |
+    | exact | k, r     | what round-off leaves of the errors of a closed configuration |
+    | J     | k, r, nv | constraint Jacobians                                          |
     """
 
     g: Array
@@ -51,21 +52,25 @@ class Scaled(NamedTuple):
         return np.asarray(np.linalg.norm(self.g, axis=1))
 
     @property
+    def exact_size(self) -> Array:
+        return np.asarray(np.linalg.norm(self.exact, axis=1))
+
+    @property
     def closed_exactly(self) -> Mask:
         return np.asarray((np.abs(self.g) <= self.exact).all(axis=1))
 
-    def of(self, rows: Indices | Mask) -> Scaled:
+    def of(self, rows: Indices | Mask) -> Residuals:
         """Some of the rows."""
-        return Scaled(*(part[rows] for part in self))
+        return Residuals(*(part[rows] for part in self))
 
-    def put(self, rows: Indices, other: Scaled) -> None:
-        """Others in the place of some rows."""
+    def put(self, rows: Indices, other: Residuals) -> None:
+        """Replace some rows."""
         for part, new in zip(self, other, strict=True):
             part[rows] = new
 
 
-class Closed(NamedTuple):
-    """Where searches ended: coordinates, largest closure errors by the tolerance (closed up to 1), and by round-off."""
+class ClosedBatch(NamedTuple):
+    """Where searches ended: `Closed` (closing_search.py) of each row."""
 
     q: Array
     misfit: Array
@@ -80,8 +85,8 @@ class BatchOfRows:
         self.mechanism = system._numeric
 
     @cached_property
-    def told(self) -> Mechanism:
-        """The mechanism in batches."""
+    def batched(self) -> Mechanism:
+        """The mechanism whose numbers are columns, one entry for each row."""
         if not self.system.mechanism.free:
             return self.mechanism
         return self.system.mechanism.in_batches(self.system._free.names_of(self.parameters))
@@ -89,26 +94,26 @@ class BatchOfRows:
     @cached_property
     def constraint_scales(self) -> Array:
         """k x r."""
-        return self._by_row(constraint_scales(self.told))
+        return self._by_row(constraint_scales(self.batched))
 
     @cached_property
     def columns(self) -> Array:
         """k x nv: how far each velocity may carry."""
-        return self._by_row(column_scales(self.told))
+        return self._by_row(column_scales(self.batched))
 
     @cached_property
     def tolerances(self) -> Array:
         """k x r."""
-        return self._by_row(constraint_tolerances(self.told))
+        return self._by_row(constraint_tolerances(self.batched))
 
     @cached_property
     def sizes(self) -> Array:
         """k: of the mechanism (m)."""
-        return np.array(np.broadcast_to(self.told.size, (self.count,)), dtype=float)
+        return np.array(np.broadcast_to(self.batched.size, (self.count,)), dtype=float)
 
-    def _by_row(self, found: Array) -> Array:
+    def _by_row(self, columns: Array) -> Array:
         """k x n from n, or n x k."""
-        return np.ascontiguousarray(np.broadcast_to(found.T, (self.count, len(found))))
+        return np.ascontiguousarray(np.broadcast_to(columns.T, (self.count, len(columns))))
 
     @property
     def bodies(self) -> list[TreeBody]:
@@ -117,14 +122,14 @@ class BatchOfRows:
 
     # --- closure errors and Jacobians ---
 
-    def at(self, q: Array, rows: Indices) -> Scaled:
+    def at(self, q: Array, rows: Indices) -> Residuals:
         """Some rows at configurations q."""
         nv = self.mechanism.nv
         table = self._measured(q, rows).reshape(len(rows), sum(self._rows_of_loops), nv + 3)
         scales, count, sizes = self.constraint_scales[rows], self._joints_around, self._loop_sizes[rows]
-        exact = 4 * EPS * (count + 1) * (1 + table[..., 2] / sizes)
+        exact = rules.round_off(count, table[..., 2], sizes)
         J = table[..., 3:] * self.columns[rows][:, None, :] / scales[..., None]
-        return Scaled(table[..., 0] / scales, table[..., 1] / scales, exact, J)
+        return Residuals(table[..., 0] / scales, table[..., 1] / scales, exact, J)
 
     @cached_property
     def _joints_around(self) -> Array:
@@ -135,7 +140,7 @@ class BatchOfRows:
     @cached_property
     def _loop_sizes(self) -> Array:
         """k x r: of each row, the size of its loop (m)."""
-        sizes = [np.broadcast_to(size, (self.count,)) for size in self.told.loop_sizes]
+        sizes = [np.broadcast_to(size, (self.count,)) for size in self.batched.loop_sizes]
         return np.repeat(np.array(sizes, dtype=float).reshape(-1, self.count).T, self._rows_of_loops, axis=1)
 
     @cached_property
@@ -161,10 +166,10 @@ class BatchOfRows:
 
     def _by_numpy(self, q: Array, rows: Indices) -> Array:
         names = self.system._free.names_of(self.parameters[rows])
-        found = _flat(Evaluation(self.system.mechanism.evaluated(names), [*q.T], self.t, names))
-        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in found], axis=1)
+        numbers = _flat(Evaluation(self.system.mechanism.evaluated(names), [*q.T], self.t, names))
+        return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in numbers], axis=1)
 
-    # --- steps along the velocities of the tree ---
+    # --- steps of the coordinates along velocities ---
 
     def integrated(self, q: Array, step: Array) -> Array:
         """The coordinates after steps."""
@@ -179,8 +184,8 @@ class BatchOfRows:
         """The steps that `integrated` needs from q to later."""
         step = np.zeros((len(q), self.mechanism.nv))
         for body in self.bodies:
-            found = body.joint.type.difference(tuple(q[:, body.q].T), tuple(later[:, body.q].T))
-            for i, column in enumerate(found):
+            steps = body.joint.type.difference(tuple(q[:, body.q].T), tuple(later[:, body.q].T))
+            for i, column in enumerate(steps):
                 step[:, body.v.start + i] = column
         return step
 
@@ -192,70 +197,70 @@ class BatchClosing:
         self.batch = batch
         self.moving = np.setdiff1d(np.arange(batch.mechanism.nv), np.array(sorted(held), dtype=int))
 
-    def close(self, q: Array, rows: Indices) -> Closed:
+    def close(self, q: Array, rows: Indices) -> ClosedBatch:
         """The configurations that steps downhill lead to; what is closed exactly does not move."""
         q, at = q.copy(), self._at(q, rows)
-        left = np.flatnonzero(~at.closed_exactly)
-        if len(left):
-            near, there = self._downhill(q[left], at.of(left), rows[left])
-            near, there = self._polished(near, there, rows[left], CUT_OFF)
-            q[left], there = self._strictly(near, there, rows[left])
-            at.put(left, there)
-        return Closed(q, self._misfits(at, rows), np.asarray((np.abs(at.g) <= EXACT * at.exact).all(axis=1)))
+        open_ = np.flatnonzero(~at.closed_exactly)
+        if len(open_):
+            near, there = self._downhill(q[open_], at.of(open_), rows[open_])
+            near, there = self._polished(near, there, rows[open_], CUT_OFF)
+            q[open_], there = self._strictly(near, there, rows[open_])
+            at.put(open_, there)
+        return ClosedBatch(q, self._misfits(at, rows), np.asarray((np.abs(at.g) <= EXACT * at.exact).all(axis=1)))
 
-    def _downhill(self, q: Array, at: Scaled, rows: Indices) -> tuple[Array, Scaled]:
+    def _downhill(self, q: Array, at: Residuals, rows: Indices) -> tuple[Array, Residuals]:
         """Levenberg-Marquardt steps until all closure errors are within tolerance, or no step makes them smaller."""
-        damping, size = np.full(len(rows), 1e-3), at.size
+        damping, size = np.full(len(rows), rules.FIRST_DAMPING), at.size
         earlier, accepted = np.repeat(size[:, None], CREEPING, axis=1), np.ones(len(rows), dtype=int)
         active = np.flatnonzero(self._misfits(at, rows) > 1)
-        for _ in range(200):
+        for _ in range(rules.DOWNHILL_STEPS):
             if not len(active):
                 break
-            here, tried = size[active] ** 2, damping[active]
-            trial, there = self._tried(q, at, rows, active, tried * here + CUT_OFF**2)
+            before, tried = size[active], damping[active]
+            trial, there = self._tried(q, at, rows, active, rules.regularization(tried, before))
             new = there.size
-            better, downhill = new**2 < here * (1 - 1e-12), here - new**2 > 1e-6 * here
-            damping[active] = np.where(better, np.maximum(tried / 5, 1e-12), np.maximum(tried * 8, 1e-9))
-            gone = active[better]
-            q[gone], size[gone] = trial[better], new[better]
-            at.put(gone, there.of(better))
-            earlier[gone] = np.concatenate([earlier[gone, 1:], new[better, None]], axis=1)
-            accepted[gone] += 1
-            creeps = (size[active] > (1 - 1e-5) * earlier[active, 0]) & (accepted[active] > CREEPING)
-            arrived = better & (self._misfits(there, rows[active]) <= 1)
-            active = active[np.where(better, downhill, tried <= 1e8) & ~creeps & ~arrived]
+            smaller, worthwhile = rules.is_smaller(new, before), rules.is_worthwhile(new, before)
+            damping[active] = rules.next_damping(tried, smaller)
+            moved = active[smaller]
+            q[moved], size[moved] = trial[smaller], new[smaller]
+            at.put(moved, there.of(smaller))
+            earlier[moved] = np.concatenate([earlier[moved, 1:], new[smaller, None]], axis=1)
+            accepted[moved] += 1
+            creeps = rules.creeps(size[active], earlier[active, 0], accepted[active])
+            arrived = smaller & (self._misfits(there, rows[active]) <= 1)
+            active = active[np.where(smaller, worthwhile, tried <= rules.LARGEST_DAMPING) & ~creeps & ~arrived]
         return q, at
 
     def misfits(self, q: Array, rows: Indices) -> Array:
         """The largest closure error of each by its tolerance: closed up to 1."""
         return self._misfits(self._at(q, rows), rows)
 
-    def _misfits(self, at: Scaled, rows: Indices) -> Array:
+    def _misfits(self, at: Residuals, rows: Indices) -> Array:
         return np.asarray((np.abs(at.g) / self.batch.tolerances[rows]).max(axis=1, initial=0.0))
 
-    def _at(self, q: Array, rows: Indices) -> Scaled:
-        found = self.batch.at(q, rows)
-        return found._replace(J=found.J[:, :, self.moving])
+    def _at(self, q: Array, rows: Indices) -> Residuals:
+        residuals = self.batch.at(q, rows)
+        return residuals._replace(J=residuals.J[:, :, self.moving])
 
-    def _tried(self, q: Array, at: Scaled, rows: Indices, active: Indices, damping: Array) -> tuple[Array, Scaled]:
+    def _tried(
+        self, q: Array, at: Residuals, rows: Indices, active: Indices, damping: Array
+    ) -> tuple[Array, Residuals]:
         """A damped step of the rows that are active: C J' (J J' + damping E)^-1 g, on the smaller side."""
         J, g = at.J[active], at.g[active, :, None]
-        turned, (m, n) = np.swapaxes(J, 1, 2), J.shape[1:]
+        Jt, (m, n) = np.swapaxes(J, 1, 2), J.shape[1:]
         unit = np.eye(min(m, n)) * damping[:, None, None]
-        step = (
-            turned @ np.linalg.solve(J @ turned + unit, g) if m <= n else np.linalg.solve(turned @ J + unit, turned @ g)
-        )
+        step = Jt @ np.linalg.solve(J @ Jt + unit, g) if m <= n else np.linalg.solve(Jt @ J + unit, Jt @ g)
         trial = self._moved(q[active], np.asarray(-step[..., 0]), rows[active])
         return trial, self._at(trial, rows[active])
 
-    def _polished(self, q: Array, at: Scaled, rows: Indices, cut: float) -> tuple[Array, Scaled]:
+    def _polished(self, q: Array, at: Residuals, rows: Indices, cut: float) -> tuple[Array, Residuals]:
         """Newton steps for as long as the closure errors shrink."""
-        active = np.flatnonzero(at.size > 0.1 * np.linalg.norm(at.exact, axis=1))
-        for _ in range(16):
+        active = np.flatnonzero(~rules.is_polished(at.size, at.exact_size))
+        for _ in range(rules.NEWTON_STEPS):
             if not len(active):
                 break
             step = shortest(at.J[active], at.g[active], cut)
-            near = np.abs(step).max(axis=1, initial=0.0) <= 0.5  # otherwise it would leave the branch
+            near = np.abs(step).max(axis=1, initial=0.0) <= rules.NEAR  # otherwise it would leave the branch
             active, step = active[near], step[near]
             trial = self._moved(q[active], -step, rows[active])
             there = self._at(trial, rows[active])
@@ -263,20 +268,20 @@ class BatchClosing:
             active = active[better]
             q[active] = trial[better]
             at.put(active, there.of(better))
-            active = active[(there.size > 0.1 * np.linalg.norm(there.exact, axis=1))[better]]
+            active = active[~rules.is_polished(there.size, there.exact_size)[better]]
         return q, at
 
-    def _strictly(self, q: Array, at: Scaled, rows: Indices) -> tuple[Array, Scaled]:
+    def _strictly(self, q: Array, at: Residuals, rows: Indices) -> tuple[Array, Residuals]:
         """Near a toggle weak directions close the loop too: if they do, to round-off, and not far from here."""
-        left = np.flatnonzero(~at.closed_exactly)
-        if len(left):
-            near, there = self._polished(q[left].copy(), Scaled(*(x.copy() for x in at.of(left))), rows[left], STRICT)
-            step = self.batch.difference(q[left], near)[:, self.moving] / self._columns(rows[left])
-            way = np.abs(step).max(axis=1, initial=0.0)
-            exactly = there.size <= 2 * np.linalg.norm(there.exact, axis=1)
-            better = exactly & (way <= STRICT_WAY * np.sqrt(at.size[left]))
-            q[left[better]] = near[better]
-            at.put(left[better], there.of(better))
+        open_ = np.flatnonzero(~at.closed_exactly)
+        if len(open_):
+            copied = Residuals(*(x.copy() for x in at.of(open_)))
+            near, there = self._polished(q[open_].copy(), copied, rows[open_], STRICT)
+            step = self.batch.difference(q[open_], near)[:, self.moving] / self._columns(rows[open_])
+            distance = np.abs(step).max(axis=1, initial=0.0)
+            better = rules.is_strictly_closed(there.size, there.exact_size, distance, at.size[open_])
+            q[open_[better]] = near[better]
+            at.put(open_[better], there.of(better))
         return q, at
 
     def _columns(self, rows: Indices) -> Array:
@@ -286,8 +291,7 @@ class BatchClosing:
         """After scaled steps, none longer than a branch is wide."""
         length = np.abs(step).max(axis=1, initial=0.0)
         whole = np.zeros((len(q), self.batch.mechanism.nv))
-        shorter = np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))[:, None]
-        whole[:, self.moving] = step * shorter * self._columns(rows)
+        whole[:, self.moving] = step * rules.shortening(length)[:, None] * self._columns(rows)
         return self.batch.integrated(q, whole)
 
 
@@ -303,11 +307,11 @@ def shortest(J: Array, g: Array, cut: float) -> Array:
     sound = finite(J)
     U, sizes, V = np.linalg.svd(np.where(sound[:, None, None], J, 0.0), full_matrices=False)
     inverse = np.where(sizes > cut, 1 / np.where(sizes > cut, sizes, 1.0), 0.0)
-    found = np.swapaxes(V, 1, 2) @ (inverse[..., None] * (np.swapaxes(U, 1, 2) @ g[..., None]))
-    return np.asarray(np.where(sound[:, None], found[..., 0], np.nan))
+    x = np.swapaxes(V, 1, 2) @ (inverse[..., None] * (np.swapaxes(U, 1, 2) @ g[..., None]))
+    return np.asarray(np.where(sound[:, None], x[..., 0], np.nan))
 
 
 def _flat(at: Evaluation) -> list[Scalar]:
-    """Closure error, drift, slides and Jacobian of each row."""
+    """Closure error, drift, slides and Jacobian of each constraint."""
     rows: list[Any] = constraint_rows(at)
     return [x for row in rows for x in (row.error, row.drift, row.slid, *row.J)]

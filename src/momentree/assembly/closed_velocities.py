@@ -1,4 +1,4 @@
-"""The velocities that a state begins with: the given ones, no loop opening, and otherwise nearest to rest."""
+"""Initial velocities: those that are given, all loops kept closed, and otherwise nearest to rest."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.named_values import Entry, velocities_given
-from momentree.assembly.nearby import regular_rank, rows_at
+from momentree.assembly.nearby_configurations import constraints_at, regular_rank
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 from momentree.errors import AssemblyError
 from momentree.structure.mechanism import Mechanism
 
 FITS = 1e-9  # scaled, by the largest velocity: what may be missing of the given ones
-TOLD_APART = 1e-7  # strength of the weakest direction from which on round-off of closing does not decide its branch
+DISTINCT = 1e-7  # strength of the weakest direction from which on round-off of closing does not decide its branch
 ROUND_OFF = 1e-12  # strength below which a direction is not known at all
 
 
 def closed_velocities(
-    mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float, placed: bool = False
+    mechanism: Mechanism, q: Array, given: Mapping[str, Any], t: float, unmoved: bool = False
 ) -> Array:
     """The velocities nearest to rest that have the given ones and keep everything closed.
 
-    `placed`: every coordinate is as it was asked for. Otherwise, so near to a toggle that closing cannot tell which
+    `unmoved`: every coordinate is as it was asked for. Otherwise, so near to a toggle that closing cannot tell which
     branch it is on, velocities must say it.
     """
     at = Configuration(mechanism, q, t=t)
@@ -33,11 +33,10 @@ def closed_velocities(
     wanted = np.concatenate([-at.constraint_velocities(), [e.value - s for e, s in zip(entries, still, strict=True)]])
     if not wanted.any():
         return np.zeros(mechanism.nv)
-    units = [entry.place.joint.type.velocity_units[entry.index] for entry in entries]  # type: ignore[union-attr]
-    slopes = [(at.velocity_slopes(e.joint)[e.index], unit) for e, unit in zip(entries, units, strict=True)]
+    slopes = [(at.velocity_slopes(entry.joint)[entry.index], entry.velocity_unit) for entry in entries]
     scales = Scales(mechanism)
     rows = scales.scaled(at, on_velocities=True, more=slopes)
-    cut = _cut_off(at, rows, placed, entries)
+    cut = _cut_off(at, rows, unmoved, entries)
     right = rows.scaled(wanted)
     v = rows.shortest(right, cut)
     v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
@@ -48,17 +47,17 @@ def closed_velocities(
 
 def _carried(at: Configuration) -> Array:
     """How fast both ends of each loop move by prescribed motion alone (1/s): their difference has its round-off."""
-    found = [np.zeros(0)]
+    velocities = [np.zeros(0)]
     for loop, length in zip(at.mechanism.loops, at.mechanism.loop_sizes, strict=True):
         for end in (loop.first, loop.second):
             motion = end.placement.motion(at.moving.bodies[end.body].v)
-            found.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
-    return np.concatenate(found)
+            velocities.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
+    return np.concatenate(velocities)
 
 
-def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: Sequence[Entry]) -> float:
-    """Which directions of the constraints count: near a toggle as many as elsewhere, if they can be told apart."""
-    mechanism, closure = at.mechanism, rows_at(at)
+def _cut_off(at: Configuration, rows: ScaledConstraints, unmoved: bool, entries: Sequence[Entry]) -> float:
+    """Which directions of the constraints count: near a toggle as many as elsewhere, if they are distinct."""
+    mechanism, closure = at.mechanism, constraints_at(at)
     if not closure.dense or not len(closure.constraint_scales):
         return CUT_OFF
     rank = closure.rank(CUT_OFF)
@@ -67,8 +66,8 @@ def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: 
         return CUT_OFF
     weakest = float(closure.strengths[regular - 1])
     below = float(closure.strengths[regular]) if len(closure.strengths) > regular else 0.0
-    known = weakest > (ROUND_OFF if placed else TOLD_APART)
-    if known and below < 0.01 * weakest:
+    distinct = weakest > (ROUND_OFF if unmoved else DISTINCT)
+    if distinct and below < 0.01 * weakest:
         return float(np.sqrt(max(below, 1e-3 * weakest) * weakest))
     if rows.rank(CUT_OFF) < mechanism.nv:
         raise AssemblyError(_ambiguous(mechanism, closure, rank, regular, entries))
@@ -76,23 +75,23 @@ def _cut_off(at: Configuration, rows: ScaledConstraints, placed: bool, entries: 
 
 
 def freedoms(at: Configuration) -> int:
-    """Of the mechanism where its constraints are not singular."""
-    return at.mechanism.nv - _regular_rank(at, rows_at(at).rank(CUT_OFF))
+    """Degrees of freedom of the mechanism where its constraints are not singular."""
+    return at.mechanism.nv - _regular_rank(at, constraints_at(at).rank(CUT_OFF))
 
 
 def _regular_rank(at: Configuration, rank: int) -> int:
     """The rank where the constraints are not singular: once found, for all configurations that have it too."""
-    known: int | None = vars(at.mechanism).get("_regular_rank")
-    if known is None or rank != known:
-        known = regular_rank(at)
-        vars(at.mechanism).setdefault("_regular_rank", known)
-    return known
+    regular: int | None = vars(at.mechanism).get("_regular_rank")
+    if regular is None or rank != regular:
+        regular = regular_rank(at)
+        vars(at.mechanism).setdefault("_regular_rank", regular)
+    return regular
 
 
 def _ambiguous(
     mechanism: Mechanism, closure: ScaledConstraints, rank: int, regular: int, entries: Sequence[Entry]
 ) -> str:
-    """What could go on in several ways, and which velocities would say how."""
+    """Which motion is ambiguous, and which velocities would decide it."""
     given = {entry.joint for entry in entries}
     _, sizes, V = np.linalg.svd(closure.J)
     free = V[rank:].T  # motions that the strong directions let pass
@@ -108,15 +107,15 @@ def _ambiguous(
 
 
 def _check_fit(
-    mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledConstraints, left: Array, size: float
+    mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledConstraints, residual: Array, size: float
 ) -> None:
-    """What is left over must be what redundant constraints leave, within their tolerance."""
+    """The residual must be what redundant constraints leave, within their tolerance."""
     loops = len(rows.constraint_scales) - len(entries) - len(mechanism.constraints)
-    limit = np.full(len(left), FITS)
+    limit = np.full(len(residual), FITS)
     limit[:loops] = CUT_OFF
-    if (np.abs(left) <= limit * size).all():
+    if (np.abs(residual) <= limit * size).all():
         return
-    miss = float(np.abs(left * rows.constraint_scales).max())
+    miss = float(np.abs(residual * rows.constraint_scales).max())
     given_velocities = ", ".join(f"{e.label}={e.value:g}" for e in entries)
     driven = ", ".join(f"'{body.joint.name}'" for body in mechanism.bodies if body.laws)
     cause = f"the velocities {given_velocities}" if entries else f"the prescribed motions of joints {driven}"

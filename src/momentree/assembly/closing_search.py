@@ -1,4 +1,4 @@
-"""From a configuration to the nearest one that closes every loop: steps downhill, in scaled rows and columns.
+"""Closing the loops of one configuration: the nearest one that satisfies all constraints, in scaled rows and columns.
 
 Levenberg-Marquardt steps along the velocities of the tree (so that quaternions stay unit), then Newton steps along the
 directions that are stronger than the cut-off (scaled_constraints.py), until round-off. What is closed already does
@@ -13,29 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from momentree.assembly import closing_rules as rules
+from momentree.assembly.closing_rules import CLOSED, CREEPING, EPS, EXACT, STRICT
 from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration_space import difference, integrate
 from momentree.assembly.named_values import Entry
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales, constraint_tolerances
 from momentree.structure.mechanism import Mechanism
 
-EPS = float(np.finfo(float).eps)
-CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
-CREEPING = 12  # steps that together take off less than 1e-5 of the closure errors lead nowhere
-STRICT = 1e-10  # cut-off of the steps that may close a loop near a toggle
-STRICT_WAY = 10.0  # such steps may go so many times the root of the closure error
-EXACT = 100.0  # times what round-off leaves of closure errors: what is open by more is not closed exactly
-LONGEST = 0.6  # rad, or of the size: a longer step would leave the branch
 
-
-class Open(NamedTuple):
+class Residual(NamedTuple):
     """How far a configuration is from closed.
 
-    | field | meaning                                                              |
-    |-------|----------------------------------------------------------------------|
-    | at    | the configuration                                                    |
-    | closure errors  | scaled, one a row                                                    |
-    | rows  | J there, of the velocities that may change                           |
-    | exact | what round-off leaves of the closure errors of a closed configuration          |
+    | field          | meaning                                                               |
+    |----------------|-----------------------------------------------------------------------|
+    | at             | the configuration                                                     |
+    | closure_errors | scaled, one for each constraint                                       |
+    | rows           | the constraint Jacobian there, of the velocities that may change      |
+    | exact          | what round-off leaves of the closure errors of a closed configuration |
     """
 
     at: Configuration
@@ -48,12 +43,23 @@ class Open(NamedTuple):
         return float(np.linalg.norm(self.closure_errors))
 
     @property
+    def exact_size(self) -> float:
+        return float(np.linalg.norm(self.exact))
+
+    @property
     def closed_exactly(self) -> bool:
         return bool((np.abs(self.closure_errors) <= self.exact).all())
 
 
 class Closed(NamedTuple):
-    """Where a search ended: the configuration, its largest closure error by the tolerance (closed up to 1), and by round-off."""
+    """Where a search ended.
+
+    | field  | meaning                                                                |
+    |--------|------------------------------------------------------------------------|
+    | at     | the configuration                                                      |
+    | misfit | its largest closure error by the tolerance: closed up to 1             |
+    | exact  | whether it is closed to round-off                                      |
+    """
 
     at: Configuration
     misfit: float
@@ -80,8 +86,8 @@ class Closing:
         held |= {i for entry in entries for i in entry.held}
         return Closing(self.mechanism, self.t, held, [*self.wanted, *(entry for entry in entries if not entry.held)])
 
-    def residual(self, q: Array) -> Open:
-        """Closure errors and J, with a row more for each coordinate that is wanted."""
+    def residual(self, q: Array) -> Residual:
+        """Closure errors and constraint Jacobian, with a row more for each coordinate that is wanted."""
         at = Configuration(self.mechanism, q, t=self.t)
         misses, slopes = [], []
         for entry in self.wanted:
@@ -90,21 +96,21 @@ class Closing:
             slopes.append((at.coordinate_slopes(entry.joint)[entry.index], entry.unit))
         rows = self.scales.scaled(at, more=slopes)
         closure_errors = rows.scaled(np.concatenate([at.closure_errors(), misses]))
-        return Open(at, closure_errors, rows.among(self.moving), self._exact(at, len(closure_errors)))
+        return Residual(at, closure_errors, rows.among(self.moving), self._exact(at, len(closure_errors)))
 
     def _exact(self, at: Configuration, count: int) -> Array:
-        """Some units in the last place of the lengths around each loop, slides included."""
-        found = []
+        """What round-off leaves of closure errors."""
+        exact: list[float] = []
         for joint, size in zip(at.joints, self.mechanism.loop_sizes, strict=True):
             slides = sum(math.hypot(*at.bodies[number].X.joint.offset) for number in joint.path)
-            found += [4 * EPS * (len(joint.path) + 1) * (1 + slides / size)] * len(joint.rows)
-        return np.concatenate([found, np.full(count - len(found), 4 * EPS)])
+            exact += [rules.round_off(len(joint.path), slides, size)] * len(joint.rows)
+        return np.concatenate([exact, np.full(count - len(exact), 4 * EPS)])
 
     def misfit(self, q: Array) -> float:
         """The largest closure error by its tolerance: closed up to 1."""
         return self._misfit(self.residual(q))
 
-    def _misfit(self, at: Open) -> float:
+    def _misfit(self, at: Residual) -> float:
         return float((np.abs(at.closure_errors) / self.tolerances).max(initial=0.0))
 
     # --- the steps ---
@@ -116,32 +122,32 @@ class Closing:
             return self._closed(here)
         return self._strictly(self._polished(self._downhill(here), CUT_OFF))
 
-    def _downhill(self, here: Open) -> Open:
+    def _downhill(self, here: Residual) -> Residual:
         """Levenberg-Marquardt steps until all closure errors are within tolerance, or no step makes them smaller."""
-        damping, sizes = 1e-3, [here.size]
-        for _ in range(200):
-            if self._misfit(here) <= 1 or (sizes[-1] > (1 - 1e-5) * sizes[-CREEPING:][0] and len(sizes) > CREEPING):
+        damping, sizes = rules.FIRST_DAMPING, [here.size]
+        for _ in range(rules.DOWNHILL_STEPS):
+            if self._misfit(here) <= 1 or rules.creeps(sizes[-1], sizes[-CREEPING:][0], len(sizes)):
                 break
-            there = self._stepped(here, here.rows.damped(here.closure_errors, damping * here.size**2 + CUT_OFF**2))
-            if there.size**2 < here.size**2 * (1 - 1e-12):
-                downhill = here.size**2 - there.size**2 > 1e-6 * here.size**2
-                here, damping = there, max(damping / 5, 1e-12)
+            step = here.rows.damped(here.closure_errors, rules.regularization(damping, here.size))
+            there = self._stepped(here, step)
+            smaller, worthwhile = rules.is_smaller(there.size, here.size), rules.is_worthwhile(there.size, here.size)
+            if not smaller and damping > rules.LARGEST_DAMPING:
+                break
+            damping = float(rules.next_damping(damping, smaller))
+            if smaller:
+                here = there
                 sizes.append(here.size)
-                if not downhill:
+                if not worthwhile:
                     break
-            elif damping > 1e8:
-                break
-            else:
-                damping = max(damping * 8, 1e-9)
         return here
 
-    def _polished(self, here: Open, cut: float) -> Open:
+    def _polished(self, here: Residual, cut: float) -> Residual:
         """Newton steps for as long as the closure errors shrink."""
-        for _ in range(16):
-            if here.size <= 0.1 * float(np.linalg.norm(here.exact)):
+        for _ in range(rules.NEWTON_STEPS):
+            if rules.is_polished(here.size, here.exact_size):
                 break
             step = here.rows.shortest(here.closure_errors, cut)
-            if self._length(step) > 0.5:  # not near a solution: it would leave the branch
+            if self._length(step) > rules.NEAR:  # not near a solution: it would leave the branch
                 break
             there = self._stepped(here, step)
             if not there.size < here.size:
@@ -149,54 +155,27 @@ class Closing:
             here = there
         return here
 
-    def _strictly(self, here: Open) -> Closed:
+    def _strictly(self, here: Residual) -> Closed:
         """Near a toggle weak directions close the loop too: if they do, to round-off, and not far from here.
 
-        There the distance is the root of the closure error. Where constraints are redundant within their tolerance it is closure error by
-        tolerance: these steps would chase along the motion what they cannot close.
+        There the distance is the root of the closure error. Where constraints are redundant within their tolerance
+        it is closure error by tolerance: these steps would chase along the motion what they cannot close.
         """
         if not here.closed_exactly and here.rows.dense:
             there = self._polished(here, STRICT)
-            way = self._length(difference(self.mechanism, here.at.q, there.at.q)[self.moving])
-            if there.size <= 2 * float(np.linalg.norm(there.exact)) and way <= STRICT_WAY * math.sqrt(here.size):
+            distance = self._length(difference(self.mechanism, here.at.q, there.at.q)[self.moving])
+            if rules.is_strictly_closed(there.size, there.exact_size, distance, here.size):
                 here = there
         return self._closed(here)
 
-    def _closed(self, here: Open) -> Closed:
+    def _closed(self, here: Residual) -> Closed:
         return Closed(here.at, self._misfit(here), bool((np.abs(here.closure_errors) <= EXACT * here.exact).all()))
 
-    def _stepped(self, here: Open, step: Array) -> Open:
+    def _stepped(self, here: Residual, step: Array) -> Residual:
         """A step backwards along what would open it."""
         whole = np.zeros(self.mechanism.nv)
-        whole[self.moving] = -step * min(1.0, LONGEST / max(self._length(step), LONGEST))
+        whole[self.moving] = -step * rules.shortening(self._length(step))
         return self.residual(integrate(self.mechanism, here.at.q, whole))
 
     def _length(self, step: Array) -> float:
         return float(np.abs(step / self.scales.columns[self.moving]).max(initial=0.0))
-
-
-def reference(mechanism: Mechanism) -> Array:
-    """Every joint at its reference: the second frame on the first."""
-    q = np.zeros(mechanism.nq)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            q[body.q] = body.joint.type.reference()
-    return q
-
-
-def integrate(mechanism: Mechanism, q: Array, step: Array) -> Array:
-    """The coordinates after a step along the velocities of the tree."""
-    moved = q.copy()
-    for body in mechanism.bodies:
-        if body.laws is None:
-            moved[body.q] = body.joint.type.integrate(tuple(q[body.q]), tuple(step[body.v]))
-    return moved
-
-
-def difference(mechanism: Mechanism, q: Array, later: Array) -> Array:
-    """The step that `integrate` needs from q to later."""
-    step = np.zeros(mechanism.nv)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            step[body.v] = body.joint.type.difference(tuple(q[body.q]), tuple(later[body.q]))
-    return step

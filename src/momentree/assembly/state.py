@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,11 +19,11 @@ from momentree.structure.mechanism import Mechanism
 class State:
     """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.velocity("A")` its velocity.
 
-    | field | shape | meaning                            |
-    |-------|-------|------------------------------------|
-    | q     | nq    | coordinates of the tree (m, rad)   |
-    | v     | nv    | velocities of the tree (m/s, rad/s)     |
-    | t     |       | time (s)                           |
+    | field | shape | meaning                             |
+    |-------|-------|-------------------------------------|
+    | q     | nq    | coordinates of the tree (m, rad)    |
+    | v     | nv    | velocities of the tree (m/s, rad/s) |
+    | t     |       | time (s)                            |
     """
 
     mechanism: Mechanism = field(repr=False)
@@ -62,16 +64,23 @@ class State:
         return joint
 
     def __str__(self) -> str:
-        lines = [f"{self.mechanism.name} at t = {self.t:g} s, closed to {self.closure_error:.1e}"]
-        for name, place in self.mechanism.by_joint.items():
-            joint = place.joint.type  # type: ignore[union-attr]
-            values = " ".join(
-                f"{x:+.6g} {unit}" for x, unit in zip(np.atleast_1d(self[name]), joint.units, strict=True)
-            )
-            velocities = " ".join(f"{x:+.6g}" for x in np.atleast_1d(self.velocity(name)))
-            if values:
-                lines.append(f"  {name:<12} {values}   velocity {velocities}")
+        lines = [f"{self.mechanism.name} at t = {self.t:g} s, largest closure error {self.closure_error:.1e}"]
+        for name, body_or_loop in self.mechanism.by_joint.items():
+            joint = body_or_loop.joint.type  # type: ignore[union-attr]
+            if joint.coordinates:
+                q, v = np.atleast_1d(self[name]), np.atleast_1d(self.velocity(name))
+                units = [f"{unit}/s" for unit in joint.velocity_units]
+                lines.append(f"  {name:<12} {_with_units(q, joint.units)}, velocity {_with_units(v, units)}")
         return "\n".join(lines)
+
+
+def _with_units(values: Array, units: Sequence[str]) -> str:
+    """Neighbors of one unit together, "0 0 1 m"; a quaternion, whose numbers have none, in parentheses."""
+    texts = []
+    for unit, group in itertools.groupby(zip(values, units, strict=True), key=lambda pair: pair[1]):
+        numbers = " ".join(f"{x:.6g}" for x, _ in group)
+        texts.append(f"quaternion ({numbers.replace(' ', ', ')})" if unit == "1" else f"{numbers} {unit}")
+    return ", ".join(texts)
 
 
 def _single(values: tuple[float, ...]) -> float | Array:

@@ -1,4 +1,4 @@
-"""Motions beyond reach: prescribed joints ask for what loops cannot follow, and which of them it is."""
+"""Prescribed motions beyond reach: which loop cannot follow, by how much, and which joint asks for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from momentree.assembly.assemble import _Assembly
+from momentree.assembly.assembly_search import AssemblySearch
 from momentree.assembly.configuration import Array
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError
@@ -26,12 +26,13 @@ def beyond_reach(mechanism: Mechanism, q: Array, t: float, duration: float, ahea
     if not mechanism.loops or not _moved(mechanism):
         return ""
     times = sorted({t + part * duration for part in PARTS} | {t + part for part in ahead})
-    found = [_miss(mechanism, q, time) for time in times]
-    first = next((i for i, (_, short) in enumerate(found) if short), None)
+    misses = [_miss(mechanism, q, time) for time in times]
+    first = next((i for i, (_, short) in enumerate(misses) if short), None)
     if first is None:
         return ""
-    worst = max((i for i in range(first, len(found)) if all(short for _, short in found[first : i + 1])), default=first)
-    loop, short = found[worst]
+    later = range(first, len(misses))
+    worst = max((i for i in later if all(short for _, short in misses[first : i + 1])), default=first)
+    loop, short = misses[worst]
     motions = _asking(mechanism, loop)
     return (
         f"at t = {t:.9g} s loops reach the end of what they can follow: {short} at t = {times[worst]:.9g} s. "
@@ -44,21 +45,21 @@ def _miss(mechanism: Mechanism, q: Array, t: float) -> tuple[str, str]:
     """The loop that does not close at some time from here on, and how near it comes; empty if all close."""
     if not _finite(mechanism, t):
         return "", ""
-    task = _Assembly(mechanism, {}, State(mechanism, q, np.zeros(mechanism.nv), t), t)
-    found = task.closing.close(task.guess)
-    away = task.distance(found.q, q)
-    if found.misfit <= 1:
+    search = AssemblySearch(mechanism, {}, State(mechanism, q, np.zeros(mechanism.nv), t), t)
+    end = search.closing.close(search.guess)
+    away = search.distance(end.q, q)
+    if end.misfit <= 1:
         return "", "" if away <= FAR else f"they close only {away:.2g} rad away"
-    culprit, short = task._short(found.at)
+    culprit, short = search.widest_opening(end.at)
     return (culprit[1] if culprit else ""), short
 
 
 def _asking(mechanism: Mechanism, loop: str) -> str:
     """The prescribed motions around a loop, or all, with what they do."""
     around = _around(mechanism, loop)
-    told = [(body.joint.name, body.laws) for body in mechanism.bodies if body.laws and _changes(body.laws)]
-    names = [f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in told if laws and name in around]
-    names = names or [f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in told if laws]
+    moved = [(body.joint.name, body.laws) for body in mechanism.bodies if body.laws and _changes(body.laws)]
+    motions = {name: f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in moved}
+    names = [text for name, text in motions.items() if name in around] or [*motions.values()]
     names += ["the ground"] if mechanism.ground is not None and not names else []
     ask = "The prescribed motion of" if len(names) == 1 else "The prescribed motions of"
     return f"{ask} {' and '.join(names)} {'asks for' if len(names) == 1 else 'ask for'}"
@@ -93,4 +94,4 @@ def _laws(mechanism: Mechanism) -> list[Laws]:
 
 def _changes(laws: Laws) -> bool:
     """Whether a prescribed motion is one, and does not stay where it is."""
-    return any(str(rate) not in ("0", "0.0") for rate in laws[1])
+    return any(str(velocity) not in ("0", "0.0") for velocity in laws[1])

@@ -212,8 +212,8 @@ class _Reader:
             self.table("start")
             return None
         known = [field.name for field in dataclasses.fields(Start)]
-        table = self.table("start")
-        if "rates" in table and "velocities" not in table:  # as earlier versions said
+        table = dict(self.table("start"))
+        if "rates" in table and "velocities" not in table:  # as files of version 0.1 have it
             table["velocities"] = table.pop("rates")
         entry = self.keys(table, known, "start", "start")
         for what in ENTRIES:

@@ -190,6 +190,9 @@ class Values:
         """The way out of an unknown name; looked for only as long as mistakes are few enough to be read."""
         if len(self.mistakes) > MOST_HINTS:
             return ""
+        own = Reference(reference.name, f"v{reference.component}")  # what a free body's velocities are called
+        if reference.velocity and own in others:
+            return f" Did you mean '{own}'?"
         allowed = itertools.islice(itertools.chain(map(Reference, self.names), others), MOST_NAMES)
         return suggestion(str(reference), sorted(str(one) for one in allowed))
 

@@ -1,30 +1,16 @@
-"""An estimate of the global error of a run: what a second, more accurate simulation finds at the same times.
-
-| integrator    | the second simulation                                                      | its cost, by the first |
-|---------------|----------------------------------------------------------------------------|------------------------|
-| adaptive      | rtol a hundredth, but not below 1e-14; where that is not even half of it,   | 1.8 of dop853,         |
-|               | another formulation at 1e-14                                               | 2.5 of the others      |
-| of fixed step | half the step; the difference is extrapolated by the order                 | 2                      |
-"""
+"""An estimate of the global error of a run, by a second, more accurate simulation at the same times (refinement.py)."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.assembly.configuration import Array
-from momentree.equations.formulations import FORMULATIONS
-from momentree.simulate.blocks import Block
-from momentree.simulate.simulation import Simulation
+from momentree.simulate.blocks import RecordableSimulation
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
-    from momentree.simulate.settings import Settings
-
-TIGHTER, TIGHTEST = 0.01, 1e-14
 
 
 @dataclass(frozen=True)
@@ -52,15 +38,14 @@ class ErrorEstimate:
         return f"about {self.angle:.1e} rad, {self.length:.1e} m ({self.by})"
 
 
-def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
+def error_of(simulation: RecordableSimulation, run: Run) -> ErrorEstimate:
     """The estimate for a run of this simulation, from its start to its last sample."""
-    settings, by, share = finer(simulation._settings)
     twice = np.flatnonzero(run.t[1:] == run.t[:-1])  # at an impact, before and after it: other times in the other run
     chosen = np.setdiff1d(np.arange(len(run.t)), np.concatenate([twice, twice + 1]))
-    found = _sampled(simulation, settings, run.t[chosen])
-    asked = np.flatnonzero(np.isin(found.t, run.t[chosen]))  # the other run has samples at its own impacts too
+    refined, by, share = simulation.refined(run.t[chosen])
+    asked = np.flatnonzero(np.isin(refined.t, run.t[chosen]))  # the other run has samples at its own impacts too
     count = min(len(asked), len(chosen))
-    pairs = ((found.q, run.q), (found.v, run.v))
+    pairs = ((refined.q, run.q), (refined.v, run.v))
     q, v = (np.abs(a[asked[:count]] - b[chosen[:count]]).max(axis=0, initial=0.0) * share for a, b in pairs)
     names = simulation.system.mechanism.coordinates, simulation.system.mechanism.velocities
     named = zip(names, (q, v), strict=True)
@@ -71,38 +56,3 @@ def error_of(simulation: Simulation, run: Run) -> ErrorEstimate:
         sizes[unit] = max(sizes[unit], float(x))
     until = float(run.t[chosen[count - 1]]) if count else float(simulation.t_start)
     return ErrorEstimate(coordinates, velocities, sizes["m"], max(sizes["rad"], 2 * sizes["1"]), until, by)
-
-
-def finer(settings: Settings) -> tuple[Settings, str, float]:
-    """Settings of the second simulation, what differs in words, and the error over the difference."""
-    if not settings.method.adaptive:
-        h = float(settings.step or 1) / 2
-        rest = 1 - 2.0**-settings.method.order
-        return dataclasses.replace(settings, step=h, verify=False), f"step {h:g} s instead of {2 * h:g}", 1 / rest
-    rtol = max(TIGHTER * settings.rtol, TIGHTEST)
-    atol = None if settings.atol is None else settings.atol * rtol / settings.rtol
-    by, formulation = f"rtol {rtol:g} instead of {settings.rtol:g}", settings.formulation
-    stabilization = settings.stabilization
-    if rtol > settings.rtol / 2:
-        formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
-        stabilization = stabilization if stabilization in FORMULATIONS[formulation].holds else "project"
-        by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
-    more: dict[str, Any] = {
-        "rtol": rtol,
-        "atol": atol,
-        "formulation": formulation,
-        "stabilization": stabilization,
-        "verify": False,
-    }
-    return dataclasses.replace(settings, **more), by, 1.0
-
-
-def _sampled(simulation: Simulation, settings: Settings, times: Array) -> Block:
-    """The samples of another simulation from the same start at these times, as far as it comes."""
-    system = simulation.system
-    if len(times) < 2:
-        return Block.joined([], system.nq, system.nv, 0)
-    settings = dataclasses.replace(settings, t_end=float(times[-1]))
-    other = type(simulation)(system, simulation.start, settings, {}, times)
-    blocks = list(iter(other.advance, None))
-    return Block.joined(blocks, system.nq, system.nv, len(other.work_terms))

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,20 +30,20 @@ from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Part
 from momentree.results.global_error import error_of
 from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
 from momentree.results.run_files import write
-from momentree.simulate.blocks import Block, End, Setting, Simulation, Statistics
-
-if TYPE_CHECKING:
-    from momentree.system import System
+from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
+from momentree.simulate.simulation import new_simulation
 
 SECONDS = 1.0  # of computing after which samples are written, or
 SAMPLES = 200_000  # so many of them
 Where = str | os.PathLike[str]
-Progress = Callable[
+ProgressCallback = Callable[
     [float, float], None
-]  # called with the time (s) and the largest closure error (m, rad) after each block
+]  # of the time (s) and the largest closure error (m, rad) after a block
 
 
-def record(simulation: Simulation, path: Where | None = None, progress: Progress | bool | None = None) -> Run:
+def record(
+    simulation: RecordableSimulation, path: Where | None = None, progress: ProgressCallback | bool | None = None
+) -> Run:
     """Run a simulation to its end; with a path, into a NetCDF file that survives whatever happens.
 
     | argument | meaning                                                                                        |
@@ -61,7 +61,9 @@ def record(simulation: Simulation, path: Where | None = None, progress: Progress
 
 
 def resume_run(
-    path: Where, progress: Progress | bool | None = None, make: Callable[..., Simulation] | None = None
+    path: Where,
+    progress: ProgressCallback | bool | None = None,
+    make: Callable[..., RecordableSimulation] | None = None,
 ) -> Run:
     """Go on with a run that was interrupted or killed while it was written to this file; a finished one is loaded.
 
@@ -76,11 +78,11 @@ def resume_run(
         told = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
         warnings.warn(RunWarning(f"{told} from t = {parts.reached:g} s."), stacklevel=2)
     with contextlib.closing(parts):
-        simulation = _made_again(parts, make or _simulation)
+        simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
 
 
-def _manifest(simulation: Simulation) -> Manifest:
+def _manifest(simulation: RecordableSimulation) -> Manifest:
     from momentree import __version__
 
     system, start = simulation.system, simulation.start
@@ -117,13 +119,7 @@ def begun(path: Path) -> Begun | None:
     return Begun(run.model, run.settings, run.q[0], run.v[0], float(run.t[0])) if len(run.t) else None
 
 
-def _simulation(system: System, start: State, **settings: Any) -> Simulation:
-    from momentree.simulate.simulation import simulation
-
-    return simulation(system, start, **settings)
-
-
-def _made_again(parts: Parts, make: Callable[..., Simulation]) -> Simulation:
+def _made_again(parts: Parts, make: Callable[..., RecordableSimulation]) -> RecordableSimulation:
     """The simulation as it was after the last whole chunk."""
     told = parts.manifest
     system = loads(told.model, f"the model in {parts.folder}").build(told.free, told.code)
@@ -144,7 +140,7 @@ class _Recording:
     | after   | checkpoint and statistics after the last of them            |
     """
 
-    def __init__(self, simulation: Simulation, parts: Parts | None, progress: Progress | bool | None):
+    def __init__(self, simulation: RecordableSimulation, parts: Parts | None, progress: ProgressCallback | bool | None):
         self.simulation, self.parts, self.progress = simulation, parts, progress
         self.mechanism = simulation.system.mechanism.at_defaults()
         chunks = parts.chunks if parts else []
@@ -170,7 +166,7 @@ class _Recording:
         if not (self.simulation.settings.get("verify") and len(run.t)) or run.end.reason == "interrupted":
             return run
         with contextlib.suppress(KeyboardInterrupt):
-            return run.known(error=error_of(cast(Any, self.simulation), run))
+            return run.known(error=error_of(self.simulation, run))
         return run
 
     # --- computing ---
@@ -303,7 +299,9 @@ def how_to_continue(path: Path) -> str:
     return f'momentree.resume_run("{path}"), or `momentree run --resume -o {path}`'
 
 
-def _run_of(simulation: Simulation, blocks: list[Block], end: End | None, statistics: Statistics | None = None) -> Run:
+def _run_of(
+    simulation: RecordableSimulation, blocks: list[Block], end: End | None, statistics: Statistics | None = None
+) -> Run:
     """A run of these blocks; without an end, it was interrupted."""
     system, work_terms = simulation.system, tuple(simulation.work_terms)
     samples = Block.joined(blocks, system.nq, system.nv, len(work_terms))

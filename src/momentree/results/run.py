@@ -18,7 +18,7 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.files import dumps, loads
 from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
-from momentree.simulate.events import latched
+from momentree.simulate.events import latch_events
 from momentree.structure.locked_joints import left_free, locked
 
 if TYPE_CHECKING:
@@ -204,12 +204,12 @@ class Run:
     @cached_property
     def closure_error(self) -> Array:
         """The largest closure error of any loop or holonomic constraint (m, rad), k."""
-        return self.openings[:, :2].max(axis=1)
+        return np.asarray(self.openings[:, :2].max(axis=1))
 
     @cached_property
     def closure_velocity(self) -> Array:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s), k."""
-        return self.openings[:, 2:].max(axis=1)
+        return np.asarray(self.openings[:, 2:].max(axis=1))
 
     @cached_property
     def openings(self) -> Array:
@@ -310,7 +310,7 @@ class Run:
 
         A blow has two samples at the same time, before and after it.
         """
-        latches = {event.name: event for event in latched(self.mechanism)}
+        latches = {event.name: event for event in latch_events(self.mechanism)}
         again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
         begun, held = 0, dict[int, float]()
         for name, at in self.end.events:

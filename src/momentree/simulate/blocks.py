@@ -1,10 +1,10 @@
-"""What a simulation hands over while it runs: blocks of samples, accounts of work, how it went and how it ended."""
+"""What a simulation hands over while it runs: blocks of samples, work terms, statistics of its steps, and its end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,8 @@ class Block:
     |-------|-------|----------------------------------------------------|
     | t     | k     | time (s); does not decrease                        |
     | q     | k, nq | coordinates of the tree (m, rad)                   |
-    | v     | k, nv | velocities of the tree (m/s, rad/s)                     |
-    | work  | k, m  | work done so far by each meter (J)                 |
+    | v     | k, nv | velocities of the tree (m/s, rad/s)                |
+    | work  | k, m  | work done so far, by each work term (J)            |
     """
 
     t: Array
@@ -38,6 +38,10 @@ class Block:
     def __len__(self) -> int:
         return len(self.t)
 
+    def part(self, samples: slice) -> Block:
+        """Some of the samples."""
+        return Block(self.t[samples], self.q[samples], self.v[samples], self.work[samples])
+
     @classmethod
     def joined(cls, blocks: Sequence[Block], nq: int, nv: int, work_terms: int) -> Block:
         """One block after another; of no blocks, one without samples."""
@@ -47,7 +51,7 @@ class Block:
 
 @dataclass(frozen=True)
 class WorkTerm:
-    """An account of work: "torque on A".
+    """Something whose work is accounted for in the balance of energy: "torque on A".
 
     `kind` is "drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground", "latch".
     """
@@ -58,7 +62,7 @@ class WorkTerm:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Steps and evaluations from the start of the simulation, and the length of its steps (s)."""
+    """Steps and evaluations from the start of the simulation, and its smallest and largest step size (s)."""
 
     accepted: int = 0
     rejected: int = 0
@@ -85,14 +89,29 @@ class End:
     events: tuple[tuple[str, float], ...] = ()
 
 
-class Simulation(Protocol):
-    """A simulation in progress.
+class Refined(NamedTuple):
+    """Samples of a second, more accurate simulation.
+
+    | field | meaning                                                             |
+    |-------|---------------------------------------------------------------------|
+    | block | at the times that were asked for, as far as it came                 |
+    | by    | what is more accurate: "rtol 1e-14 instead of 1e-12"                |
+    | share | the error of the first simulation over the difference of the two    |
+    """
+
+    block: Block
+    by: str
+    share: float
+
+
+class RecordableSimulation(Protocol):
+    """A simulation in progress, as results.recorder takes it.
 
     `advance` computes the next block, a bounded amount of work, and gives None once there is no more; `end` then says
     why. The first sample of all is the start.
 
-    `checkpoint` holds all that is needed to go on, `statistics` included: after `restore` of it, in a simulation made
-    anew of the same system, start and settings, `advance` gives bit for bit what it would have given. `settings` are
+    `checkpoint` holds all that is needed to go on, `statistics` included: after `restore` of it, in another simulation
+    of the same system, start and settings, `advance` gives bit for bit what it would have given. `settings` are
     the keyword arguments that it was made with, numbers and texts.
     """
 
@@ -125,3 +144,5 @@ class Simulation(Protocol):
     def checkpoint(self) -> dict[str, NDArray[Any]]: ...
 
     def restore(self, checkpoint: dict[str, NDArray[Any]]) -> None: ...
+
+    def refined(self, times: Array) -> Refined: ...

@@ -1,4 +1,4 @@
-"""Events: when an expression of time, coordinates and velocities passes through zero."""
+"""Events: zero crossings of expressions of time, coordinates and velocities; latches are events that lock joints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Event:
 
     | field     | meaning                                                                    |
     |-----------|----------------------------------------------------------------------------|
-    | when      | an expression of t, parameters, coordinates and velocities: its passage through 0 |
+    | when      | an expression of t, parameters, coordinates and velocities: it crosses 0   |
     | stop      | whether the simulation ends there                                          |
     | direction | "rising", "falling" or "either"                                            |
     """
@@ -56,9 +56,9 @@ class Passage(NamedTuple):
     t: float
 
 
-def asked(events: Mapping[str, Any]) -> dict[str, Event]:
+def events_by_name(events: Mapping[str, Any]) -> dict[str, Event]:
     """Events by name, as a user may give them: an expression, an Event, or the fields of one."""
-    found: dict[str, Event] = {}
+    named: dict[str, Event] = {}
     for name, event in events.items():
         if isinstance(event, str):
             event = Event(event)
@@ -69,34 +69,34 @@ def asked(events: Mapping[str, Any]) -> dict[str, Event]:
         if event.direction not in _DIRECTIONS:
             choices = f"choose {', '.join(_DIRECTIONS)}.{suggestion(str(event.direction), _DIRECTIONS)}"
             raise MomentreeError(f"event '{name}': direction is {event.direction!r}; {choices}")
-        found[name] = event
-    return found
+        named[name] = event
+    return named
 
 
-def latched(mechanism: Mechanism) -> list[Watched]:
+def latch_events(mechanism: Mechanism) -> list[Watched]:
     """The latches of a mechanism as events: a joint's coordinate arrives."""
-    found = []
+    events = []
     for latch in mechanism.latches:
         body = mechanism.bodies[latch.body - 1]
         distance = Expression("reference", (body.joint.coordinates[0],)) - latch.at
-        found.append(Watched(f"latch of {body.joint.name}", distance, 0, False, latch.body, float(latch.at)))
-    return found
+        events.append(Watched(f"latch of {body.joint.name}", distance, 0, False, latch.body, float(latch.at)))
+    return events
 
 
 def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
-    """The events that a user asks for, in numbers; everything that is wrong with them is told at once."""
-    known = known_references([body.joint for body in mechanism.bodies])
-    found, problems = [], []
+    """The events that a user asks for, in numbers; everything that is wrong with them is one error."""
+    references = known_references([body.joint for body in mechanism.bodies])
+    resolved, problems = [], []
     for name, event in events.items():
         try:
-            expression = mechanism.values.law(event.when, known, "when")
+            expression = mechanism.values.law(event.when, references, "when")
         except Mistake as mistake:
             problems.append(f"event '{name}': {mistake}")
             continue
-        found.append(Watched(name, expression, _DIRECTIONS[event.direction], event.stop))
+        resolved.append(Watched(name, expression, _DIRECTIONS[event.direction], event.stop))
     if problems:
         raise MomentreeError("\n".join(problems))
-    return found
+    return resolved
 
 
 def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Reference, Any]:
@@ -115,9 +115,9 @@ def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Referen
 
 def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, Any, Array], Array]) -> list[Passage]:
     """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps."""
-    found: list[Passage] = []
+    crossings: list[Passage] = []
     if not steps:
-        return found
+        return crossings
     parts = np.linspace(0, 1, WITHIN + 1)
     step, x = np.repeat(np.arange(steps), WITHIN + 1), np.tile(parts, steps)
     for event in events:
@@ -125,12 +125,12 @@ def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, An
         rising, falling = (g[:, :-1] < 0) & (g[:, 1:] >= 0), (g[:, :-1] > 0) & (g[:, 1:] <= 0)
         hit = {1: rising, -1: falling, 0: rising | falling}[event.sign]
         for i, part in np.argwhere(hit):
-            within = functools.partial(_single, value, event, i)
-            found.append(Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0))
-    return sorted(found, key=lambda passage: (passage.step, passage.x))
+            within = functools.partial(_value_at, value, event, i)
+            crossings.append(Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0))
+    return sorted(crossings, key=lambda passage: (passage.step, passage.x))
 
 
-def _single(value: Callable[[Watched, Any, Array], Array], event: Watched, step: int, x: float) -> float:
+def _value_at(value: Callable[[Watched, Any, Array], Array], event: Watched, step: int, x: float) -> float:
     return float(value(event, np.array([step]), np.array([x]))[0])
 
 

@@ -1,4 +1,4 @@
-"""A phase of a motion: one mechanism from beginning to end, some of its joints perhaps held by latches."""
+"""A phase of a simulation: one mechanism from beginning to end, some of its joints perhaps locked by latches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from momentree.structure.maximal_coordinates import taken_apart
 if TYPE_CHECKING:
     from momentree.system import System
 
-ROUND_OFF = 2e-15  # of a coordinate: smaller steps close nothing
+ROUND_OFF = 2e-15  # of a coordinate: smaller corrections close nothing
 
 
 def closed_states(
@@ -40,34 +40,35 @@ def closed_states(
     The first of the arguments of `close` and `hold` is what they may change. Momenta need no `hold`: the velocities
     that follow from them keep loops closed.
     """
-    state, found = arguments[0], y.copy()
+    state, closed = arguments[0], y.copy()
     for _ in range(NEWTON):
         new = close(arguments)[:, :nq]
-        for place in quaternions:
-            new[:, place : place + 4] /= np.linalg.norm(new[:, place : place + 4], axis=1, keepdims=True)
+        for first in quaternions:
+            new[:, first : first + 4] /= np.linalg.norm(new[:, first : first + 4], axis=1, keepdims=True)
         moves = np.abs(new - state[:, :nq])
-        closed = (moves <= ROUND_OFF * np.abs(state[:, :nq])).all(axis=1)  # these stay as they are
-        moved, new[closed] = moves.max(initial=0.0), state[closed, :nq]
+        unmoved = (moves <= ROUND_OFF * np.abs(state[:, :nq])).all(axis=1)  # these stay as they are
+        moved, new[unmoved] = moves.max(initial=0.0), state[unmoved, :nq]
         state[:, :nq] = new
         if not moved > NEAR:
             break
-    found[:, :nq] = state[:, :nq]
+    closed[:, :nq] = state[:, :nq]
     if hold is not None:
         held = hold(arguments)
-        found[:, nq : nq + held.shape[1]] = held
-    return found
+        closed[:, nq : nq + held.shape[1]] = held
+    return closed
 
 
 class Phase:
-    """The mechanism while so many joints are held, its code, and where its numbers belong in the whole system.
+    """The mechanism while some joints are locked, its code, and where its numbers belong in the whole system.
 
-    | attribute | meaning                                                                                  |
-    |-----------|------------------------------------------------------------------------------------------|
-    | mechanism | in floats, the held joints prescribed                                                    |
-    | told      | the same as the formulation tells it: its coordinates and momenta or velocities are the state |
-    | q, v      | which coordinates and velocities of the system those of the mechanism are                     |
-    | accounts  | of each of its accounts of work, its place among the meters                              |
-    | counted   | angles whose turns are counted, behind the accounts                                      |
+    | attribute  | meaning                                                                                     |
+    |------------|---------------------------------------------------------------------------------------------|
+    | held       | the bodies whose joints are locked, by number, and the coordinates at which they are        |
+    | mechanism  | in floats, the locked joints prescribed                                                     |
+    | formulated | the same in the variables of the formulation: coordinates, and momenta or velocities        |
+    | q, v       | which coordinates and velocities of the system those of the mechanism are                   |
+    | accounts   | of each of its accounts of work, its index among the work terms of the system               |
+    | counted    | angles whose turns are counted, behind the accounts                                         |
     """
 
     def __init__(
@@ -79,66 +80,70 @@ class Phase:
         self._tree = locked(system.mechanism, held) if held else system.mechanism
         self._symbolic = anew.told(self._tree) if anew else self._tree
         self.mechanism = locked(system._numeric, held) if held else system._numeric
-        self.told = self._symbolic.at_defaults() if anew else self.mechanism
+        self.formulated = self._symbolic.at_defaults() if anew else self.mechanism
         self.counted = anew.counted(self._tree, self._symbolic) if anew else []
-        self.q, self.v = (np.array(places, dtype=int) for places in left_free(system.mechanism, held))
-        names = [name for name, _ in accounts_of(self.told)]
+        self.q, self.v = (np.array(indices, dtype=int) for indices in left_free(system.mechanism, held))
+        names = [name for name, _ in accounts_of(self.formulated)]
         self.accounts = np.array([work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int)
-        self.quaternions = error_floor(self.told)[1]
+        self.quaternions = error_floor(self.formulated)[1]
         what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
-        self.stepper = self._kept(what, lambda: self._stepper(dense))
+        self.stepper: Stepper = self._code(what, lambda: self._stepper(dense))
 
-    def _kept(self, what: str, make: Callable[[], Any]) -> Any:
-        # which bodies a formulation tells anew may depend on the values of free parameters
-        anew = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
-        return kept(self._system, f"{what} {anew} {sorted(self.held.items())}", make)
+    def _code(self, what: str, make: Callable[[], Any]) -> Any:
+        # which bodies a formulation separates may depend on the values of free parameters
+        separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
+        return kept(self._system, f"{what} {separate} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
         settings, closing = self._settings, (self._settings.held, self._settings.stabilization == "project")
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
         return new_stepper(*what, True, 1, dense, *closing, self.counted)
 
-    def motion(self, t: float, q: Array, v: Array, h: float) -> Integration:
-        """From coordinates and velocities of the system."""
+    def integration(self, t: float, q: Array, v: Array, h: float) -> Integration:
+        """One that begins at coordinates and velocities of the system, with the first step size h."""
         at, velocities = q[self.q].tolist(), v[self.v].tolist()
-        turns = [at[place] for place in self._turning]
+        turns = [at[i] for i in self._turning]
         self._refuse_turns(np.array([t]), np.round(np.array([turns]) / (2 * np.pi)))
         if self._formulation.anew:
-            at, velocities = self._formulation.anew.entered(Evaluation(self.mechanism, at, t), self.told, velocities)
+            at, velocities = self._formulation.anew.entered(
+                Evaluation(self.mechanism, at, t), self.formulated, velocities
+            )
         if self._formulation.momenta:
-            velocities = self._formulation.momenta(Evaluation(self.told, at, t), velocities)
+            velocities = self._formulation.momenta(Evaluation(self.formulated, at, t), velocities)
         y = np.concatenate([at, velocities, np.zeros(len(self.accounts)), turns])
         tolerances = self._settings.tolerances
         return self.stepper.start(y[:, None], t, h, *tolerances, self.parameters)
 
     def moves(self, t: Array, y: Array) -> tuple[Array, Array]:
         """All coordinates and velocities of the system, from states (k, n) of this phase."""
-        system, told = self._system, self.told
+        system, formulated = self._system, self.formulated
         q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
         for number, value in self.held.items():
             q[:, system.mechanism.bodies[number - 1].q] = value
         y = self._closed(t, y)
-        at, velocities = y[:, : told.nq], y[:, told.nq : told.nq + told.nv]
+        at, velocities = y[:, : formulated.nq], y[:, formulated.nq : formulated.nq + formulated.nv]
         if self._formulation.momenta:
             velocities = self._velocities(t, y)
-        q[:, self.q], v[:, self.v] = self._left(t, at, velocities, y) if self._formulation.anew else (at, velocities)
+        q[:, self.q], v[:, self.v] = (
+            self._tree_motion(t, at, velocities, y) if self._formulation.anew else (at, velocities)
+        )
         return q, v
 
     def openings(self, t: Array, y: Array) -> Array:
         """The largest closure errors (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
         if not self._formulation.anew or not len(t):
             return np.zeros(4)
-        y, nq, nv = self._closed(t, y), self.told.nq, self.told.nv
+        y, nq, nv = self._closed(t, y), self.formulated.nq, self.formulated.nv
         with np.errstate(all="ignore"):
-            return Samples(self.told, y[:, :nq], y[:, nq : nq + nv], t).openings().max(axis=0)
+            return np.asarray(Samples(self.formulated, y[:, :nq], y[:, nq : nq + nv], t).openings().max(axis=0))
 
-    def _left(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
+    def _tree_motion(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
         """Coordinates and velocities of the tree, angles with the turns that were counted."""
         assert self._formulation.anew is not None
         with np.errstate(all="ignore"):
-            found = self._formulation.anew.left(Evaluation(self.told, [*q.T], t), self.mechanism, [*u.T])
+            tree = self._formulation.anew.left(Evaluation(self.formulated, [*q.T], t), self.mechanism, [*u.T])
         at, velocities = (
-            np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in found
+            np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in tree
         )
         turns = np.round((y[:, y.shape[1] - len(self.counted) :] - at[:, self._turning]) / (2 * np.pi))
         self._refuse_turns(t, turns)
@@ -148,7 +153,7 @@ class Phase:
     def _refuse_turns(self, t: Array, turns: Array) -> None:
         """Springs and limits do not see turns, so joints that have them must not make any."""
         for angle, column in zip(self.counted, turns.T, strict=True):
-            loop = self.told.loops[angle.loop]
+            loop = self.formulated.loops[angle.loop]
             if (loop.joint_type.spring or loop.joint_type.limits) and (column[np.isfinite(column)] != 0).any():
                 raise MomentreeError(
                     f"joint '{loop.name}': turns beyond pi at t = {t[np.flatnonzero(column)[0]]:g} s, where its spring "
@@ -158,31 +163,31 @@ class Phase:
     @cached_property
     def _turning(self) -> list[int]:
         """Where the angles that are counted stand among the coordinates of the mechanism."""
-        places = [body.q.start for body in taken_apart(self._tree, self._symbolic)]
-        return [places[angle.loop] + angle.place for angle in self.counted]
+        starts = [body.q.start for body in taken_apart(self._tree, self._symbolic)]
+        return [starts[angle.loop] + angle.place for angle in self.counted]
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
-        if not self.told.loops or self._settings.stabilization != "project" or not len(t):
+        if not self.formulated.loops or self._settings.stabilization != "project" or not len(t):
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
-        close = self._kept(what, lambda: closing_kernel(self._symbolic, self._system.code))
+        close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))
         formulation, hold = self._formulation, None
-        if not formulation.momenta and self.told.nv:
+        if not formulation.momenta and self.formulated.nv:
             made = f"held velocities {formulation.name}"
-            hold = self._kept(made, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
-        arguments = self._arguments(t, y, self.told.nq + self.told.nv)
-        return closed_states(close, hold, arguments, y, self.told.nq, self.quaternions)
+            hold = self._code(made, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
+        arguments = self._arguments(t, y, self.formulated.nq + self.formulated.nv)
+        return closed_states(close, hold, arguments, y, self.formulated.nq, self.quaternions)
 
     def _arguments(self, t: Array, y: Array, count: int) -> list[Array]:
         constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
         return [np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants]
 
     def work(self, y: Array, before: Array) -> Array:
-        """What each meter has counted, from states (k, n), where `before` was counted in earlier phases."""
-        work, first = np.repeat(before[None], len(y), axis=0), self.told.nq + self.told.nv
-        known = self.accounts >= 0
-        work[:, self.accounts[known]] += y[:, first : first + len(self.accounts)][:, known]
+        """What each work term has come to, from states (k, n), where `before` is from earlier phases."""
+        work, first = np.repeat(before[None], len(y), axis=0), self.formulated.nq + self.formulated.nv
+        named = self.accounts >= 0
+        work[:, self.accounts[named]] += y[:, first : first + len(self.accounts)][:, named]
         return work
 
     def velocities_from_momenta(self, q: Array, p: Array, t: float) -> Array:
@@ -194,11 +199,11 @@ class Phase:
     def _velocities(self, t: Array, y: Array) -> Array:
         if not len(t) or not len(self.v):
             return np.zeros((len(t), len(self.v)))
-        return self._kernel(self._arguments(t, y, len(self.q) + len(self.v)))
+        return np.asarray(self._kernel(self._arguments(t, y, len(self.q) + len(self.v))))
 
     @cached_property
     def _kernel(self) -> Any:
-        return self._kept("velocities", lambda: velocity_kernel(self._tree, self._system.code))
+        return self._code("velocities", lambda: velocity_kernel(self._tree, self._system.code))
 
     @cached_property
     def parameters(self) -> Array | None:

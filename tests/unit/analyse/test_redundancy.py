@@ -17,8 +17,8 @@ from momentree.analyse.redundancy import (
     strengths,
     toggles,
 )
-from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.assembly.scaled_constraints import column_scales, constraint_scales
 from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics

@@ -158,7 +158,7 @@ def test_near_a_toggle_a_row_is_assembled_alone(alone):
     ("given", "told"),
     [
         ({"given": {"A": [0.1, math.nan]}}, "given: 'A' is nan in row 1; finite numbers are expected"),
-        ({"given": {"A": "x"}}, "given: 'A' is 'x'; expected a number"),
+        ({"given": {"A": "x"}}, "given: unknown name 'x' in 'A'"),
         ({"given": {"A": [[1.0, 2.0]]}}, "given: 'A' is .* expected a number, or many rows of that"),
         ({"given": {"E": 1.0}}, "given: there is no joint 'E'"),
         ({"velocities": {"A": [0.0, math.inf]}}, "velocities: 'A' is inf in row 1"),

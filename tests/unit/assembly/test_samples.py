@@ -7,8 +7,8 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, MOVING, four_bar, random_loops, slider_crank
-from momentree.assembly.assemble import integrate
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.assembly.samples import Samples, in_batches
 from momentree.model.frames import Frame
 from momentree.spatial import Rotation, Vector, turn

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
 from momentree.equations.contact import contact_forces, elastic_energy, elastic_force, meet, normal_force, press

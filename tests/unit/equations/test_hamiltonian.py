@@ -8,7 +8,7 @@ import pytest
 import momentree as mt
 from agree.test_dynamics import SEEDS, loaded, near
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.equations.articulated import accelerating_bodies, forward_dynamics
 from momentree.equations.balance import energy
 from momentree.equations.evaluation import Evaluation

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import momentree as mt
 from mechanisms import four_bar
 from momentree.cli import app
-from momentree.results.global_error import finer
+from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::momentree.RunWarning")
@@ -58,7 +58,7 @@ def test_the_estimate_is_the_error_of_the_pendulum(way, every):
 
 
 def test_beyond_the_smallest_tolerance_another_formulation_is_asked():
-    settings, by, share = finer(settings_of(t_end=1.0, rtol=1e-14, stabilization="leak"))
+    settings, by, share = refined_settings(settings_of(t_end=1.0, rtol=1e-14, stabilization="leak"))
     assert (settings.formulation, settings.stabilization, settings.rtol, share) == ("lagrange", "project", 1e-14, 1.0)
     assert by == "formulation lagrange instead of hamiltonian, rtol 1e-14"
     system = pendulum().build()
@@ -86,7 +86,7 @@ def test_without_asking_there_is_none():
 def test_it_is_printed_and_saved(tmp_path):
     system = pendulum().build()
     run = system.simulate(system.assemble({"phi": 1.0}), 1.0, verify=True, path=tmp_path / "run.nc")
-    (line,) = (line for line in str(run).splitlines() if line.strip().startswith("error"))
+    (line,) = (line for line in str(run).splitlines() if line.strip().startswith("global error"))
     assert f"about {run.error.angle:.1e} rad, 0.0e+00 m (rtol 1e-14 instead of 1e-12)" in line
     assert mt.load_run(tmp_path / "run.nc").error == run.error
     run.save(tmp_path / "again.nc")

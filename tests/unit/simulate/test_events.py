@@ -9,7 +9,7 @@ import momentree as mt
 from mechanisms import four_bar
 from momentree.errors import ModelError, MomentreeError
 from momentree.simulate.events import Event
-from momentree.simulate.simulation import simulation
+from momentree.simulate.simulation import new_simulation
 
 PERIOD = 2.367841947576237449  # s: of the pendulum of IFToMM benchmark A01, from the horizontal (Jacobi)
 
@@ -141,11 +141,11 @@ def test_latches_in_a_free_flight_change_no_momentum(formulation):
 def test_a_latch_is_part_of_a_checkpoint():
     system = two_discs().build()
     start = system.assemble({"A": 0.0, "B": 0.0}, velocities={"A": 0.0, "B": 3.0})
-    whole = simulation(system, start, t_end=2.0, every=0.01)
+    whole = new_simulation(system, start, t_end=2.0, every=0.01)
     first = whole.advance()
     kept = whole.checkpoint()
     rest = blocks(whole)
-    again = simulation(system, start, t_end=2.0, every=0.01)
+    again = new_simulation(system, start, t_end=2.0, every=0.01)
     again.restore(kept)
     found = blocks(again)
     assert first.t[-1] > 1 / 3

@@ -13,7 +13,7 @@ from mechanisms import four_bar, random_configuration, random_tree
 from momentree.assembly.state import State
 from momentree.simulate import simulation as module
 from momentree.simulate.blocks import Block
-from momentree.simulate.simulation import ROOM, simulation
+from momentree.simulate.simulation import RECORDS, new_simulation
 
 pytestmark = pytest.mark.filterwarnings("ignore::momentree.RunWarning")  # runs that fail say so; that is tested here
 
@@ -108,7 +108,7 @@ def test_quaternions_of_all_samples_are_of_unit_length(way):
 def test_one_sample_may_take_more_steps_than_a_block_has_room_for():
     system = pendulum()
     run = system.simulate(system.assemble({"A": 1.0}), 60.0, integrator="dopri5", rtol=1e-12, every=30.0)
-    assert run.statistics.accepted > 4 * ROOM
+    assert run.statistics.accepted > 4 * RECORDS
     assert run.t.tolist() == [0, 30, 60]
 
 
@@ -137,7 +137,7 @@ def test_steps_and_evaluations_are_counted():
         for every, extra in ((None, 0), (0.5, dense)):
             run = system.simulate(start, 1.0, integrator=integrator, every=every)
             found = run.statistics
-            calls = 1 + (found.accepted - 1) // ROOM
+            calls = 1 + (found.accepted - 1) // RECORDS
             assert found.evaluations == calls + stages * (found.accepted + found.rejected) + extra * found.accepted
             assert 0 < found.shortest < found.longest < 1
 
@@ -165,33 +165,33 @@ def test_a_step_that_is_given_is_the_longest():
 @every_way
 @pytest.mark.parametrize("every", [None, 0.01])
 def test_what_follows_a_checkpoint_is_the_same_to_the_last_bit(way, every, monkeypatch):
-    monkeypatch.setattr(module, "ROOM", 10)  # steps in a block
+    monkeypatch.setattr(module, "RECORDS", 10)  # steps in a block
     system, start = flying()
     settings = {"t_end": 3.0, "rtol": 1e-10, "every": every, **way}
-    running = simulation(system, start, **settings)
+    running = new_simulation(system, start, **settings)
     blocks, checkpoints = [], [running.checkpoint()]
     while (block := running.advance()) is not None:
         blocks.append(block)
         checkpoints.append(running.checkpoint())
     assert len(blocks) > 2
     for i in {0, 1, len(blocks) // 2, len(blocks) - 1}:
-        anew = simulation(system, start, **settings)
+        anew = new_simulation(system, start, **settings)
         anew.restore(checkpoints[i])
         rest, expected = whole(blocks_of(anew)), whole(blocks[i:])
         for name in ("t", "q", "v", "work"):
             assert np.array_equal(getattr(rest, name), getattr(expected, name)), (i, name)
         assert anew.statistics == running.statistics
         assert anew.end == running.end
-    ended = simulation(system, start, **settings)
+    ended = new_simulation(system, start, **settings)
     ended.restore(checkpoints[-1])
     assert ended.advance() is None
     assert ended.end == running.end
 
 
 def test_a_simulation_goes_back_to_a_checkpoint_of_its_own(monkeypatch):
-    monkeypatch.setattr(module, "ROOM", 10)
+    monkeypatch.setattr(module, "RECORDS", 10)
     system, start = flying()
-    running = simulation(system, start, t_end=3.0, rtol=1e-10)
+    running = new_simulation(system, start, t_end=3.0, rtol=1e-10)
     running.advance()
     checkpoint = running.checkpoint()
     once = blocks_of(running)
@@ -202,7 +202,7 @@ def test_a_simulation_goes_back_to_a_checkpoint_of_its_own(monkeypatch):
 
 def test_the_start_may_be_changed_while_it_runs():
     system, start = flying()
-    running = simulation(system, start, t_end=1.0)
+    running = new_simulation(system, start, t_end=1.0)
     start.q[:] = np.nan
     assert np.isfinite(whole(blocks_of(running)).q).all()
 
@@ -257,7 +257,7 @@ def test_everything_that_is_wrong_is_told_at_once():
 def test_an_unknown_setting_is_named():
     system = pendulum()
     with pytest.raises(mt.MomentreeError, match=r"no setting 'rtoll'. Did you mean 'rtol'"):
-        simulation(system, system.assemble(), t_end=1.0, rtoll=1e-9)
+        new_simulation(system, system.assemble(), t_end=1.0, rtoll=1e-9)
     with pytest.raises(mt.MomentreeError, match=r"no setting 'evry'. Did you mean 'every'"):
         system.simulate_many([[0.0]], [[0.0]], 1.0, evry=0.1)
 

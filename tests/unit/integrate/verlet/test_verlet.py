@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.compile.trace.right_hand_sides import accounts_of, velocity_kernel
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta, right_hand_side

@@ -1,4 +1,4 @@
-"""Whether starts close all loops: independent constraints to round-off, redundant ones within their tolerance."""
+"""Constraint violations of starts: independent constraints must close to round-off, redundant ones within tolerance."""
 
 from __future__ import annotations
 
@@ -14,46 +14,41 @@ from momentree.structure.mechanism import Mechanism
 CLOSED = 1e-8  # by the size of each loop: up to this its independent constraints count as closed
 
 
-class Opened(NamedTuple):
-    """What is open at a start: the row, what of it ("closure error" or "velocity"), its unit, and how much."""
+class Violation(NamedTuple):
+    """What is open at a start: the index of the constraint, "closure error" or "velocity", the unit, and how much."""
 
-    row: int
+    constraint: int
     what: str
     unit: str
     value: float
 
 
-def opened(mechanism: Mechanism, at: Samples) -> Opened | None:
+def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     """The worst of all that starts leave open beyond what they may; None if they are closed."""
     scales = Scales(mechanism)
     more = len(mechanism.constraints)
-    rows = np.concatenate([scales.rows, np.ones(more)])
+    by_constraint = np.concatenate([scales.rows, np.ones(more)])
     within = np.concatenate([constraint_tolerances(mechanism), np.full(more, CLOSED)])
     speed = np.maximum(1.0, np.abs(at.v.T / scales.columns).max(axis=1, initial=0.0))[:, None]
     closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
-    for what, unit, found, by, limit in (
-        (
-            "closure error",
-            "m or rad",
-            closure_errors,
-            rows[: closure_errors.shape[1]],
-            np.maximum(within[: closure_errors.shape[1]], CLOSED),
-        ),
-        ("velocity", "m/s or rad/s", velocities, rows * speed, np.maximum(within, CUT_OFF)),
+    count = closure_errors.shape[1]
+    for what, unit, values, by, limit in (
+        ("closure error", "m or rad", closure_errors, by_constraint[:count], np.maximum(within[:count], CLOSED)),
+        ("velocity", "m/s or rad/s", velocities, by_constraint * speed, np.maximum(within, CUT_OFF)),
     ):
-        scaled = np.abs(found / by)
+        scaled = np.abs(values / by)
         scaled = np.where(np.isfinite(scaled), scaled, np.inf)
         for k in np.flatnonzero((scaled > CLOSED).any(axis=1)):
-            part = _independent(mechanism, scales, at, int(k), (found / by)[k])
+            part = _independent(mechanism, scales, at, int(k), (values / by)[k])
             worst = np.maximum(np.abs(part) / CLOSED, scaled[k] / limit)
-            row = int(worst.argmax())
-            if not worst[row] <= 1:
-                return Opened(row, what, unit, float(abs(found[k, row])))
+            i = int(worst.argmax())
+            if not worst[i] <= 1:
+                return Violation(i, what, unit, float(abs(values[k, i])))
     return None
 
 
 def _independent(mechanism: Mechanism, scales: Scales, at: Samples, k: int, scaled: Array) -> Array:
-    """The part of scaled closure errors that motions of the tree could close: along directions stronger than the cut-off."""
+    """The part of scaled closure errors that motions of the tree could close, along directions above the cut-off."""
     if not np.isfinite(scaled).all():
         return scaled
     configuration = Configuration(mechanism, at.q[:, k], t=float(at.t[k]))

@@ -1,4 +1,4 @@
-"""Closed configurations a finite way off, and the rank that the constraints have where they are not singular."""
+"""Closed configurations near another one, and the rank of the constraint Jacobian where it is not singular."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from momentree.assembly.closing_search import Closed, Closing, integrate
+from momentree.assembly.closing_search import Closed, Closing
 from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration_space import integrate
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 
 PROBES = 2  # other configurations that are tried, in case the first is singular
 
 
-def rows_at(at: Configuration) -> ScaledConstraints:
-    """J at a configuration, constraints on velocities included."""
+def constraints_at(at: Configuration) -> ScaledConstraints:
+    """The constraint Jacobian J at a configuration, constraints on velocities included."""
     return Scales(at.mechanism).scaled(at, on_velocities=True)
 
 
-def nearby(at: Configuration) -> Iterator[Closed]:
-    """A random direction that the constraints let pass, then closed again: closed if the misfit is 1 at most."""
-    mechanism, rows = at.mechanism, rows_at(at)
+def nearby_configurations(at: Configuration) -> Iterator[Closed]:
+    """A random motion that the constraints allow, then closed again: closed if the misfit is 1 at most."""
+    mechanism, rows = at.mechanism, constraints_at(at)
     if not len(rows.constraint_scales) or not mechanism.nv:
         return
     closing, random = Closing(mechanism, at.t), np.random.default_rng(1997)
@@ -34,5 +35,5 @@ def nearby(at: Configuration) -> Iterator[Closed]:
 
 def regular_rank(at: Configuration) -> int:
     """The largest rank of J at a configuration and near it."""
-    found = [at, *(near.at for near in nearby(at) if near.misfit <= 1)]
-    return max(rows_at(each).rank(CUT_OFF) for each in found)
+    closed = [at, *(near.at for near in nearby_configurations(at) if near.misfit <= 1)]
+    return max(constraints_at(each).rank(CUT_OFF) for each in closed)

@@ -1,0 +1,69 @@
+"""The rules by which loops are closed: damping, step sizes, and when to stop. The same for one configuration and many.
+
+Levenberg-Marquardt steps go downhill, Newton steps polish (closing_search.py, batch_closing.py). Sizes are norms of
+scaled closure errors; all arguments are numbers, or arrays with one number for each configuration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from momentree.assembly.scaled_constraints import CUT_OFF
+
+EPS = float(np.finfo(float).eps)
+CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
+EXACT = 100.0  # times what round-off leaves of closure errors: what is open by more is not closed exactly
+DOWNHILL_STEPS, NEWTON_STEPS = 200, 16  # at most
+FIRST_DAMPING, LARGEST_DAMPING = 1e-3, 1e8
+CREEPING = 12  # steps that together take off less than 1e-5 of the closure errors lead nowhere
+LONGEST = 0.6  # rad, or of the size: a longer step would leave the branch
+NEAR = 0.5  # likewise, of a Newton step: a solution is not near
+STRICT = 1e-10  # cut-off of the steps that may close a loop near a toggle
+STRICT_DISTANCE = 10.0  # such steps may go so many times the root of the closure error
+
+
+def round_off(joints: Any, slides: Any, size: Any) -> Any:
+    """Some units in the last place of the lengths around a loop, slides included: what is left of closure errors."""
+    return 4 * EPS * (joints + 1) * (1 + slides / size)
+
+
+def regularization(damping: Any, size: Any) -> Any:
+    """What is added to J J' in a damped step."""
+    return damping * size**2 + CUT_OFF**2
+
+
+def is_smaller(size: Any, before: Any) -> Any:
+    """Whether a step made closure errors smaller."""
+    return size**2 < before**2 * (1 - 1e-12)
+
+
+def is_worthwhile(size: Any, before: Any) -> Any:
+    """Whether a step made them so much smaller that another is tried."""
+    return before**2 - size**2 > 1e-6 * before**2
+
+
+def next_damping(damping: Any, smaller: Any) -> Any:
+    """Less damping after a step that made closure errors smaller, more after one that did not."""
+    return np.where(smaller, np.maximum(damping / 5, 1e-12), np.maximum(damping * 8, 1e-9))
+
+
+def creeps(size: Any, earlier: Any, count: Any) -> Any:
+    """Whether the last steps took off next to nothing: `earlier` is the size so many steps ago, of `count` sizes."""
+    return (size > (1 - 1e-5) * earlier) & (count > CREEPING)
+
+
+def shortening(length: Any) -> Any:
+    """By what a step is multiplied so that it does not leave the branch."""
+    return np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))
+
+
+def is_polished(size: Any, exact: Any) -> Any:
+    """Whether no Newton step can improve closure errors; `exact` is the norm of what round-off leaves of them."""
+    return size <= 0.1 * exact
+
+
+def is_strictly_closed(size: Any, exact: Any, distance: Any, size_before: Any) -> Any:
+    """Whether steps along weak directions closed a loop to round-off, and not far from where they began."""
+    return (size <= 2 * exact) & (distance <= STRICT_DISTANCE * np.sqrt(size_before))

@@ -1,0 +1,78 @@
+"""Why a simulation cannot go on, or hardly does, and the way out: the texts of failed runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from momentree.assembly.configuration import Array
+from momentree.assembly.unreachable import beyond_reach
+from momentree.integrate.records import Status
+from momentree.integrate.stepper import Integration
+from momentree.integrate.verlet_stepper import SymplecticIntegration
+from momentree.simulate.law_checks import discontinuous_laws, laws_without_value, unbounded_laws
+from momentree.structure.mechanism import Mechanism
+
+SLOW = (
+    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
+    "for stiff forces, or allow a larger rtol."
+)
+
+
+def reason_of_failure(
+    mechanism: Mechanism, status: Status, integration: Integration, q: Array, v: Array, duration: float
+) -> str:
+    """What went wrong at the coordinates and velocities that an integration came to, and the way out."""
+    t, tiny = integration.t, np.finfo(float).eps * max(abs(integration.t), 1.0)
+    adaptive, h = integration.adaptive, abs(float(integration.control[1]))
+    reach = beyond_reach(mechanism, q, t, duration, () if adaptive else (h / 2, h, 2 * h))
+    if reach:
+        return reach
+    if status == Status.OPEN:
+        message = f"at t = {t:.9g} s loops cannot be closed after {'any step' if adaptive else f'a step of {h:g} s'}"
+        return f"{message}. Take smaller steps (step=), a smaller rtol, or look at the configuration there."
+    if isinstance(integration, SymplecticIntegration):
+        return f"at t = {t:.9g} s: {integration.reason(status)}"
+    if status == Status.TOO_SHORT:
+        laws = unbounded_laws(mechanism, q, v, t) or discontinuous_laws(mechanism, q, v, t)
+        return (
+            f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: "
+            f"{'; '.join(laws) or 'something changes too quickly there'}. "
+            "Allow a larger rtol, or look at the forces of the model."
+        )
+    # a step of a fixed size, and what lies between two records, reaches farther than one that was shortened
+    ahead = max(128 * tiny, 0.0 if adaptive else integration.control[1] * integration.counts[6])
+    tried = (laws_without_value(mechanism, q, v, t, ahead * part / 8) for part in range(9))
+    culprits = next((laws for laws in tried if laws), [])
+    cause = f": {'; '.join(culprits)}" if culprits else ". Look at the forces and the state there"
+    return f"at t = {t:.9g} s the derivatives are no longer finite numbers{cause}."
+
+
+def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, duration: float) -> str:
+    """What makes step sizes so small, and what to use instead; "" where no cause is found."""
+    reach = beyond_reach(mechanism, q, t, duration)
+    if reach:
+        return reach
+    unbounded = unbounded_laws(mechanism, q, v, t)
+    if unbounded:
+        return f"{_sentence(unbounded)} Allow a larger rtol, or look at the forces of the model."
+    discontinuous = discontinuous_laws(mechanism, q, v, t)
+    if discontinuous:
+        return (
+            f"{_sentence(discontinuous)} Smooth it: tanh(v/v0) instead of sign(v), with v0 a velocity that does "
+            "not matter, or let an event end the motion there."
+        )
+    return ""
+
+
+def reason_of_open_loops(mechanism: Mechanism, closure_error: float, q: Array, t: float, duration: float) -> str:
+    """Loops that are not projected and cannot be called loops any more; their closure error is by the size."""
+    message = f"at t = {t:.9g} s loops have come apart: their closure error is {closure_error:.2g} of the size of the"
+    reach = beyond_reach(mechanism, q, t, duration)
+    return (
+        f"{message} mechanism. {reach or 'Use stabilization=' + repr('project') + ', a larger gain or a smaller rtol.'}"
+    )
+
+
+def _sentence(causes: list[str]) -> str:
+    text = "; ".join(causes)
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,80 @@
+"""Laws of motion, torque and force with which no integrator can go on: not finite, without bound, or with jumps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from momentree.assembly.configuration import Array
+from momentree.assembly.configuration_space import integrate
+from momentree.equations.articulated import forward_dynamics
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import laws_of, names_of
+from momentree.equations.kinematics import records
+from momentree.errors import MomentreeError
+from momentree.model.values import TIME
+from momentree.structure.mechanism import Mechanism
+
+LITTLE, JUMP, MOST_TRIED = 1e-6, 0.1, 60  # what jumps: changes by so much of itself; how many velocities are tried
+
+
+def laws_without_value(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:
+    """Laws that have no finite value a little ahead, as the user knows them."""
+    if ahead:
+        a = np.array(forward_dynamics(Evaluation(mechanism, q.tolist(), t), v.tolist(), [0.0] * len(v)), dtype=float)
+        q, v = integrate(mechanism, q, ahead * v), v + ahead * a
+    values = _law_values(mechanism, q, v, t + ahead)
+    return [f"{law} has no finite value" for law, value in values.items() if not math.isfinite(value)]
+
+
+def unbounded_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
+    """Laws that are many times what they were a billionth of a second, or of the time, before, or 100 times that."""
+    now, unbounded = _law_values(mechanism, q, v, t), dict[str, None]()
+    for part in (1e-9, 1e-7):
+        before = _law_values(mechanism, q, v, t - part * max(abs(t), 1.0))
+        unbounded |= dict.fromkeys(law for law in now if abs(now[law]) > 10 * (1 + abs(before.get(law, 0.0))))
+    return [f"{law} grows without bound" for law in unbounded]
+
+
+def discontinuous_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
+    """Laws that are quite different where velocities or coordinates are a little larger or smaller."""
+    now, changes = _law_values(mechanism, q, v, t), dict[str, float]()
+    for i in range(min(mechanism.nv, MOST_TRIED)):
+        little = np.zeros(mechanism.nv)
+        little[i] = LITTLE
+        for side in (-1, 1):
+            moved = _law_values(mechanism, integrate(mechanism, q, side * little), v + side * little, t)
+            for law in now:
+                changes[law] = max(changes.get(law, 0.0), abs(moved[law] - now[law]))
+    jumps = [law for law, change in changes.items() if change > JUMP * max(abs(now[law]), math.sqrt(LITTLE))]
+    return [f"{law} jumps there" for law in jumps]
+
+
+def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
+    """The value of each law by what it is called; of a motion, the largest of the law and its derivatives."""
+    motions = [(f"the motion of {body.joint.name}", body.laws) for body in mechanism.bodies if body.laws]
+    motions += [("the motion of the ground", mechanism.ground)] if mechanism.ground else []
+    values = dict[str, float]()
+    for name, levels in motions:
+        for level in zip(*levels, strict=True):
+            derivatives = [_value(law, {TIME: t}) for law in level]
+            values[f"{name}, {level[0]}, or a derivative of it"] = max(derivatives, key=_magnitude)
+    if not all(map(math.isfinite, values.values())):
+        return values  # then nothing else has a value
+    at = Evaluation(mechanism, q.tolist(), t)
+    names = names_of(at, records(at, v.tolist()))
+    return values | {f"{name}, {law},": _value(law, names) for name, law in laws_of(mechanism)}
+
+
+def _value(law: Any, names: Mapping[Any, Any]) -> float:
+    try:
+        return float(law.evaluate(names))
+    except (ArithmeticError, ValueError, MomentreeError):
+        return math.nan
+
+
+def _magnitude(value: float) -> float:
+    return abs(value) if math.isfinite(value) else math.inf

@@ -1,0 +1,48 @@
+"""The plan of a simulation: size of the first step, longest step size, steps between records, times of the samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from momentree.integrate.stepper import Array
+from momentree.simulate.settings import Settings
+
+RECORDS = 512  # of one call of the integrator
+FIRST = 1e-6  # of the duration: the first step, from which the step size is adapted
+
+
+class StepPlan:
+    """What the settings say of steps and samples of a simulation from `t_start`.
+
+    | attribute | meaning                                                                           |
+    |-----------|-----------------------------------------------------------------------------------|
+    | fixed     | whether all steps have one size                                                   |
+    | first     | s: the size of the first step; of all, where it is fixed                          |
+    | longest   | s: the largest step size that is allowed                                          |
+    """
+
+    def __init__(self, settings: Settings, t_start: float):
+        self._settings, self._t_start = settings, t_start
+        self.fixed = not settings.method.adaptive
+        self.first = float(settings.step or 1) if self.fixed else FIRST * (float(settings.t_end) - t_start)
+        self.longest = math.inf if self.fixed or settings.step is None else settings.step
+
+    @property
+    def interpolated(self) -> bool:
+        """Whether samples are due within steps."""
+        return self._settings.every is not None and not self.fixed
+
+    def steps_between_records(self, dense: bool) -> int:
+        """How many steps one record of the integrator spans; one where states within steps are needed (`dense`)."""
+        every = self._settings.every
+        return 1 if every is None or dense or not self.fixed else round(every / self.first)
+
+    def sample_times(self) -> Array:
+        """The start, multiples of `every` after it, and the end, with which one that is very near to it coincides."""
+        every, t_end = float(self._settings.every or 1), float(self._settings.t_end)
+        near = 1e-6 * self.first if self.fixed else 1e-9 * every
+        count = math.floor((t_end - self._t_start) / every * (1 + 1e-12) + 1e-9)
+        times = self._t_start + every * np.arange(count + 1)
+        return np.append(times[times < t_end - near], t_end)
