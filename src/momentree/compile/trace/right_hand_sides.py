@@ -196,12 +196,12 @@ def _kick(
     moving = hamiltonian.changing_bodies(Evaluation(_tree(told), y[: told.nq], t, parameters, run), y[told.nq :])
     rhs = _velocities_on_group(told, moving)
     moving.locally(forces_on_group)
-    return [*rhs, *generalized(told, moving, "F")], moving
+    return [*rhs, *generalized(told, moving, "group_force")], moving
 
 
 def _velocities_on_group(told: Mechanism, moving: Records) -> list[Scalar]:
     moving.locally(velocities_on_group)
-    return list(generalized(told, moving, "r"))
+    return list(generalized(told, moving, "group_velocity"))
 
 
 def _tree(mechanism: Mechanism) -> Mechanism:

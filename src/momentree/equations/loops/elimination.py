@@ -101,24 +101,24 @@ def begin_constraints(body: Record) -> Fields:
 def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
     """The inward step of a formalism where loops are closed: rows that close, the step, then rows that stay open.
 
-    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `rest`, p - A' phi.
+    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `net`, p - A' phi.
     """
 
     def through(body: Record) -> tuple[Fields, Fields]:
-        here, rows, made = Record(**vars(body)), body.open, Fields()
+        here, rows, made = body.having(), body.open, Fields()
         if body.slots.closes:
-            made, here.M_star, bias, rows = close(body, getattr(body, phi))
-            setattr(here, phi, bias)
+            made, M_star, bias, rows = close(body, getattr(body, phi))
+            here = body.having(M_star=M_star, **{phi: bias})
         given, up = step(here)
         vars(here).update(given)
-        left = {"open": carried(here, rows, given.get("rest", ()), getattr(here, v_r))}
+        left = {"open": carried(here, rows, given.get("net", ()), getattr(here, v_r))}
         return made | given, left if body.slots.onto_still else up | left
 
     return through
 
 
 def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, OpenConstraints]:
-    """The rows that close here give eta = -(g + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
+    """The rows that close here give eta = -(G_b + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
     rows, count = body.open, body.slots.closes
     if body.slots.onto_still:  # then the node does not move either, and what rows do to it does not matter
         rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
@@ -139,7 +139,7 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
         Phi.append([rows.at(j, count + m) - x for m, x in enumerate(taken)])
     for i in here:
         phi = phi + rows.F[i] * g[i]
-    made = {"g": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
+    made = {"G_b": tuple(g), "G_F": tuple(G_F), "G_o": tuple(map(tuple, G_o))}
     return made, body.M_star.plus_products(rows.F[:count], G_F), phi, OpenConstraints(F, b, Phi, rows.scale[count:])
 
 
@@ -183,7 +183,7 @@ def impulses(body: Record, parent: Record, v: Motion) -> list[Scalar]:
         return open_above
     found = []
     for i in range(body.slots.closes):
-        total = body.g[i] + v @ body.G_F[i]
+        total = body.G_b[i] + v @ body.G_F[i]
         for column, eta in zip(body.G_o, open_above, strict=True):
             total = total + column[i] * eta
         found.append(-total)
