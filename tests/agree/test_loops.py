@@ -79,7 +79,7 @@ def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
         moving = closed(at, *given)
         momenta_along(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
         for record in moving[1:]:
-            record.mu_star = record.Z
+            vars(record)["mu_star"] = record.Z
         return moving
 
     closed = hamiltonian.moving_bodies

@@ -157,7 +157,7 @@ def test_what_nobody_reads_is_not_stored():
     kept = {key.split(".")[0] for _, key in code.slots}
     assert "X_0" not in kept  # placements matter to forces between bodies only
     assert "along" not in kept
-    assert {"v", "M_star", "p", "dv"} <= kept
+    assert {"v", "M_star", "bias_force", "dv"} <= kept
 
 
 @pytest.mark.parametrize("what", QUANTITIES)

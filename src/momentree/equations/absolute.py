@@ -60,9 +60,9 @@ def counting(found: Mechanism, moving: Records, angles: Sequence[Angle]) -> list
     """How they change."""
     wanted = {angle.loop for angle in angles}
     for number, record in enumerate(moving.loops[1:]):
-        record.counted = number in wanted
-    moving.loops.locally(lambda loop: {"turning": find_joint_coordinates(loop)["u"]} if loop.counted else {})
-    return [moving.loops[angle.loop + 1].turning[angle.place] for angle in angles]
+        record.counts_turns = number in wanted
+    moving.loops.locally(lambda loop: {"turn_velocities": find_joint_coordinates(loop)["u"]} if loop.counts_turns else {})
+    return [moving.loops[angle.loop + 1].turn_velocities[angle.place] for angle in angles]
 
 
 def entered(at: Evaluation, found: Mechanism, u: Coordinates) -> Moves:

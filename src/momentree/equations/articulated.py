@@ -21,9 +21,9 @@ from momentree.spatial.symmetric import inverse, product
 
 
 def begin(body: Record) -> Fields:
-    """M* = M, and the force that the body needs to move on without accelerating: p = Omega M v - F."""
-    p = body.v.cross_force(body.inertia @ body.v) - body.applied
-    return {"M_star": ArticulatedInertia.of(body.inertia), "p": p}
+    """M* = M, and the bias force, which the body needs to move on without accelerating: Omega M v - F."""
+    bias_force = body.v.cross_force(body.inertia @ body.v) - body.applied
+    return {"M_star": ArticulatedInertia.of(body.inertia), "bias_force": bias_force}
 
 
 def carry_bias(body: Record, parent: Record) -> Fields:
@@ -34,39 +34,39 @@ def carry_bias(body: Record, parent: Record) -> Fields:
 
 
 def articulate(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; p likewise."""
-    M, c = body.M_star, body.c
+    """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; the bias force p likewise."""
+    M, p, c = body.M_star, body.bias_force, body.c
     if not body.free:
-        return {}, {"M_star": M.to_parent(body.X), "p": body.X.force_to_parent(body.p + M @ c)}
+        return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
     D = inverse([[axis @ w for w in W] for axis in body.A.columns])
-    rest = [tau + f - b for tau, f, b in zip(body.tau, body.along, body.A.along(body.p), strict=True)]
-    left = M.less(body.A, W, D)
-    p = body.p + left @ c
-    for w, share in zip(W, product(D, rest), strict=True):
+    net = [tau + f - b for tau, f, b in zip(body.tau, body.along, body.A.along(p), strict=True)]
+    M_a = M.less(body.A, W, D)
+    p = p + M_a @ c
+    for w, share in zip(W, product(D, net), strict=True):
         p = p + w * share
-    return {"W": W, "D": D, "rest": rest}, {"M_star": left.to_parent(body.X), "p": body.X.force_to_parent(p)}
+    up = {"M_star": M_a.to_parent(body.X), "bias_force": body.X.force_to_parent(p)}
+    return {"W": W, "D": D, "net": net}, up
 
 
 def find_reactions(body: Record, parent: Record) -> Fields:
-    """lambda, here eta, of the rows that are open here; what they do along the velocities is part of the rest."""
+    """Lagrange multipliers lambda, here eta, of the constraints that are open here: their forces are part of `net`."""
     a = body.X.motion(parent.dv) + body.c
     eta = impulses(body, parent, a)
     if not body.free:
         return {"dv": a, **numbered(eta)}
-    rest = list(body.rest)
+    net = list(body.net)
     for force, size in zip(body.open.F, eta, strict=True):
-        rest = [r + along * size for r, along in zip(rest, body.A.along(force), strict=True)]
-    return {**accelerate(Record(**{**vars(body), "rest": rest}), parent), **numbered(eta)}
+        net = [f + along * size for f, along in zip(net, body.A.along(force), strict=True)]
+    return {**accelerate(body.having(net=net), parent), **numbered(eta)}
 
 
 def accelerate(body: Record, parent: Record) -> Fields:
-    """du = D (rest - W' a), dv = a + A du, where a = C dv_parent + c."""
+    """du = D (net - W' a), dv = a + A du, where a = C dv_parent + c."""
     a = body.X.motion(parent.dv) + body.c
     if not body.free:
         return {"dv": a}
-    rest = [r - (a @ w) for r, w in zip(body.rest, body.W, strict=True)]
-    du = product(body.D, rest)
+    du = product(body.D, [f - (a @ w) for f, w in zip(body.net, body.W, strict=True)])
     return {"du": du, "dv": a + body.A @ du}
 
 
@@ -95,7 +95,7 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
         moving.loops.locally(measure_closure_error)
     moving.loops.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(articulate, phi="p", v_r="c"))
+    moving.inward(with_constraints(articulate, phi="bias_force", v_r="c"))
     moving.outward(find_reactions)
     return moving
 

@@ -48,20 +48,21 @@ def find_centre(body: Record) -> Fields:
     """The centre of mass, and the inertia there; a massless carrier is looked at in its origin."""
     m, h = body.inertia.mass, body.inertia.h
     c = ZERO if m == 0 else h / m
-    return {"centre": Transform(offset=c), "central": RigidInertia(m, ZERO, body.inertia.shifted(-c).J)}
+    return {"X_C": Transform(offset=c), "M_C": RigidInertia(m, ZERO, body.inertia.shifted(-c).J)}
 
 
 def move_to_centre(body: Record) -> Fields:
     """V, w and v_s, w_s at the centre of mass; a is the change of the components of V and w x V, eps that of w."""
-    V, dV = body.centre.motion(body.v), body.centre.motion(body.dv)
-    partial = {s: body.centre.motion(column) for s, column in body.partial.items()}
-    return {"V": V, "a": Motion(dV.linear + V.angular.cross(V.linear), dV.angular), "partial": partial}
+    V, dV = body.X_C.motion(body.v), body.X_C.motion(body.dv)
+    partial = {s: body.X_C.motion(column) for s, column in body.partial.items()}
+    a = Motion(dV.linear + V.angular.cross(V.linear), dV.angular)
+    return {"V_C": V, "a_C": a, "partial_C": partial}
 
 
 def load(body: Record) -> Fields:
     """R and m: the applied forces, at the centre of mass, and the weight."""
-    weight = body.X_0.rotation.T @ body.gravity * body.central.mass
-    return {"active": body.centre.force(body.applied) + Force(weight, ZERO)}
+    weight = body.X_0.rotation.T @ body.gravity * body.M_C.mass
+    return {"active": body.X_C.force(body.applied) + Force(weight, ZERO)}
 
 
 @dataclass(frozen=True)
@@ -126,16 +127,16 @@ def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
     act(at, moving)
     moving[0].partial = {}
     for body in mechanism.bodies:
-        fields = {"velocities": range(body.v.start, body.v.stop), "gravity": mechanism.gravity}
-        moving[body.number].__dict__.update(fields)
+        record = moving[body.number]
+        record.velocities, record.gravity = range(body.v.start, body.v.stop), mechanism.gravity
     moving.outward(carry_partial)
     for step in (find_centre, move_to_centre, load):
         moving.locally(step)
     return EnergyForm(
-        inertia=tuple(body.central for body in moving[1:]),
-        partial=tuple(tuple(body.partial.get(s, REST) for s in range(mechanism.nv)) for body in moving[1:]),
-        velocity=tuple(body.V for body in moving[1:]),
-        acceleration=tuple(body.a for body in moving[1:]),
+        inertia=tuple(body.M_C for body in moving[1:]),
+        partial=tuple(tuple(body.partial_C.get(s, REST) for s in range(mechanism.nv)) for body in moving[1:]),
+        velocity=tuple(body.V_C for body in moving[1:]),
+        acceleration=tuple(body.a_C for body in moving[1:]),
         force=tuple(body.active for body in moving[1:]),
         along=generalized(mechanism, moving, "along"),
     )
@@ -176,7 +177,7 @@ def power(at: Evaluation, u: Coordinates, du: Coordinates) -> Power:
     # v_t, w_t: how the bodies move when every velocity is zero
     carried = records(at, [0] * at.mechanism.nv)
     carried.locally(find_centre)
-    v_t = [body.centre.motion(body.v) for body in carried[1:]]
+    v_t = [body.X_C.motion(body.v) for body in carried[1:]]
     needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]
     along = _sum(force * rate for force, rate in zip(form.along, u, strict=True))
     return Power(_power(form.velocity, form.inertial), _power(form.velocity, form.force) + along, _power(v_t, needed))

@@ -27,19 +27,19 @@ def begin(body: Record) -> Fields:
 
 
 def give_way(body: Record) -> tuple[Fields, Fields]:
-    """W = P A, D = A' W, K = W D^-1; to the parent P - K D K'."""
+    """W = P A, D = (A' W)^-1, K = W D; to the parent P - W D W'."""
     if not body.free:
         return {}, {"P": body.P.to_parent(body.X)}
     W = [body.P @ axis for axis in body.A.columns]
-    D = [[axis @ w for w in W] for axis in body.A.columns]
-    D_inverse = inverse(D)
+    pivot = [[axis @ w for w in W] for axis in body.A.columns]
+    D = inverse(pivot)
     K = []
-    for row in D_inverse:  # D is symmetric, so its rows serve as columns
+    for row in D:  # which is symmetric, so its rows serve as columns
         column = W[0] * row[0]
         for w, share in zip(W[1:], row[1:], strict=True):
             column = column + w * share
         K.append(column)
-    return {"D": D, "D_inverse": D_inverse, "K": K}, {"P": body.P.less(body.A, W, D_inverse).to_parent(body.X)}
+    return {"pivot": pivot, "D": D, "K": K}, {"P": body.P.less(body.A, W, D).to_parent(body.X)}
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def factors(at: Evaluation) -> Factors:
             if node.v.stop > node.v.start:
                 axes = placed[node.number].A.columns
                 U[node.number, body.number] = [[axis @ force for force in forces] for axis in axes]
-    D, D_inverse = ({b.number: getattr(placed[b.number], name) for b in moving} for name in ("D", "D_inverse"))
+    D, D_inverse = ({b.number: getattr(placed[b.number], name) for b in moving} for name in ("pivot", "D"))
     return Factors(mechanism, U, D, D_inverse)
 
 

@@ -6,6 +6,7 @@ angles lie in (-pi, pi]. What acts along its velocities is a wrench on each of i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 
 from momentree.equations.contact import contact_forces, elastic_energy, meet
@@ -20,7 +21,7 @@ from momentree.equations.loops.wrenches import (
     wrenches_by_body,
 )
 from momentree.equations.stops import stop_energy, stop_force, stops_of
-from momentree.equations.sweeps import Fields, Record, Records
+from momentree.equations.sweeps import Fields, LocalStep, Record, Records
 from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Force, Scalar, Vector
@@ -51,7 +52,7 @@ def related(mechanism: Mechanism, moving: Records) -> Records:
     loaded = {loop.name for loop in loaded_loops(mechanism)}
     for loop, record in zip(mechanism.loops, loops[1:], strict=True):
         record.loaded = loop.joint is not None and loop.name in loaded
-    loops.locally(lambda loop: find_joint_coordinates(loop) if loop.loaded else {})
+    loops.locally(_where_loaded(find_joint_coordinates, {}))
     loops.related = True
     return loops
 
@@ -99,12 +100,22 @@ def act(at: Evaluation, moving: Records, closed: bool = False) -> None:
         record.applied = force
     if not any(record.loaded for record in moving.loops[1:]):
         return
-    moving.loops.locally(lambda loop: apply_joint_forces(loop) if loop.loaded else NO_WRENCHES)
+    moving.loops.locally(_where_loaded(apply_joint_forces, NO_WRENCHES))
     if closed:
         moving.locally(add_constraint_wrenches)
         return
     for record, force in zip(moving, wrenches_by_body(mechanism, moving.loops, len(moving)), strict=True):
         record.applied = record.applied + force
+
+
+def _where_loaded(step: LocalStep, otherwise: Fields) -> LocalStep:
+    """A step of loops on whose joint something depends; the others are given `otherwise`."""
+
+    @functools.wraps(step)
+    def where_loaded(loop: Record) -> Fields:
+        return step(loop) if loop.loaded else otherwise
+
+    return where_loaded
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
@@ -138,7 +149,7 @@ def torque(mechanism: Mechanism, moving: Records, names: Names) -> None:
         record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
     moving.locally(resist)
     if any(record.loaded for record in moving.loops[1:]):
-        moving.loops.locally(lambda loop: resist(loop) if loop.loaded else {})
+        moving.loops.locally(_where_loaded(resist, {}))
 
 
 def resist(body: Record) -> Fields:

@@ -67,10 +67,9 @@ def carry_phi(body: Record) -> tuple[Fields, Fields]:
 
 def give_way(body: Record) -> tuple[Fields, Fields]:
     """`articulate` and `carry_phi` in one step."""
-    given, up = articulate(body)
-    here = Record(**{**vars(body), **given})
-    rest = {"rest": _less(body.p, body.A.along(body.phi))} if body.free else {}
-    return given | rest, up | carry_phi(here)[1]
+    fields, up = articulate(body)
+    net = {"net": _less(body.p, body.A.along(body.phi))} if body.free else {}
+    return fields | net, up | carry_phi(body.having(**fields))[1]
 
 
 def find_velocities(body: Record, parent: Record) -> Fields:
@@ -93,7 +92,7 @@ def find_impulses(body: Record, parent: Record) -> Fields:
     if not body.slots.closes:
         for force, size in zip(body.open.F, eta, strict=True):
             phi = phi - force * size
-    found = find_velocities(Record(**{**vars(body), "phi": phi}), parent)
+    found = find_velocities(body.having(phi=phi), parent)
     return {**found, **numbered(eta)}
 
 

@@ -236,12 +236,12 @@ def _kick(at: Evaluation, p: Coordinates) -> tuple[list[Scalar], Records]:
     moving = hamiltonian.changing_bodies(_of_tree(at), p)
     velocities = _velocities_on_group(at.mechanism, moving)
     moving.locally(forces_on_group)
-    return [*velocities, *generalized(at.mechanism, moving, "F")], moving
+    return [*velocities, *generalized(at.mechanism, moving, "group_force")], moving
 
 
 def _velocities_on_group(mechanism: Mechanism, moving: Records) -> list[Scalar]:
     moving.locally(velocities_on_group)
-    return list(generalized(mechanism, moving, "r"))
+    return list(generalized(mechanism, moving, "group_velocity"))
 
 
 def _of_tree(at: Evaluation) -> Evaluation:

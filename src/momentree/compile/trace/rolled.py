@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from momentree.compile.trace.field_layout import Form, general, places, put_together, taken_apart
 from momentree.compile.trace.tape import Tape, Variable
-from momentree.equations.sweeps import Fields, InwardStep, LocalStep, OutwardStep, Record, Records
+from momentree.equations.sweeps import Fields, InwardStep, LocalStep, OutwardStep, Record, Records, check_summed
 from momentree.spatial import Scalar
 
 FEW = 8  # bodies: fewer that are alike share a group of a more general form, if there is one
@@ -87,9 +87,15 @@ class RolledRecord(Record):
     Its sweep is told of every field that is set: what is known of the others need not be found again.
     """
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.__dict__[name] = value
-        self.sweep.changed(self.number, name)
+    sweep: RolledRecords
+
+    def __init__(self, record: Record, sweep: RolledRecords):
+        self.__dict__.update(vars(record), sweep=sweep)
+
+    def give(self, fields: Fields, giver: object) -> None:
+        super().give(fields, giver)
+        for name in fields:
+            self.sweep.changed(self.number, name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in _NAMES:
@@ -195,7 +201,7 @@ class RolledRecords(Records):
     """The ground and the bodies of a tree, or loops, swept by loops that are written later."""
 
     def __init__(self, bodies: Iterable[Record], program: Program, order: Sequence[int] | None = None):
-        super().__init__((RolledRecord(**vars(body), sweep=self) for body in bodies), order)
+        super().__init__((RolledRecord(body, self) for body in bodies), order)
         self.program, self.tape, self.place = program, program.tape, len(program.sweeps)
         program.sweeps.append(self)
         self._made: list[dict[str, Made]] = [{} for _ in self]
@@ -311,7 +317,7 @@ class RolledRecords(Records):
                 made, to_parent = step(record)
                 for name, value in {} if top else to_parent.items():
                     self._add(group, name, value)
-            vars(record).update(made)
+            record.give(made, step)
             group.fields.update(made)
 
     def _add(self, group: Group, name: str, value: Any) -> None:
@@ -330,7 +336,8 @@ class RolledRecords(Records):
             record = self._record(group, made_before, generally)
             for _, step in steps:
                 made, to_parent = step(record)
-                vars(record).update(made)
+                record.give(made, step)
+                check_summed(to_parent, step)
                 names |= set(to_parent)
         return names
 

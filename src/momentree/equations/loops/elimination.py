@@ -96,17 +96,17 @@ def begin_constraints(body: Record) -> Fields:
 def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
     """The inward step of a formalism where loops are closed: rows that are closed, the step, rows that stay open.
 
-    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `rest`, p - A' phi.
+    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `net`, p - A' phi.
     """
 
     def eliminate(body: Record) -> tuple[Fields, Fields]:
-        here, rows, closed = Record(**vars(body)), body.open, Fields()
+        here, rows, closed = body.having(), body.open, Fields()
         if body.slots.closes:
-            closed, here.M_star, bias, rows = close(body, getattr(body, phi))
-            setattr(here, phi, bias)
+            closed, M_star, bias, rows = close(body, getattr(body, phi))
+            here = body.having(M_star=M_star, **{phi: bias})
         fields, to_parent = step(here)
         vars(here).update(fields)
-        still_open = {"open": carried(here, rows, fields.get("rest", ()), getattr(here, v_r))}
+        still_open = {"open": carried(here, rows, fields.get("net", ()), getattr(here, v_r))}
         return closed | fields, still_open if body.slots.on_fixed_ground else to_parent | still_open
 
     return eliminate
