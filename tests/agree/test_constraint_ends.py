@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import random_body, random_frame, random_joint
-from momentree.assembly.assemble import integrate
+from momentree.assembly.configuration_space import integrate
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import place, records
@@ -62,6 +62,9 @@ class Solved:
             fields = {f"rows_on{end}": tuple(forces) for end, forces in enumerate(rows)}
             given.append(Record(**fields, bias=tuple(bias), misfit=0.0))
         self.moving = with_constraints_at(bodies, given, plan, Records)
+        for record in bodies[1:]:  # placed again, with the nodes
+            for name in ("X", "X_0", "A"):
+                del vars(record)[name]
         self.moving.outward(place)
         self.moving.locally(hamiltonian.begin)
         hamiltonian.find_closed(self.moving)
