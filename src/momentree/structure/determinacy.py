@@ -50,8 +50,8 @@ class Undetermined:
         name, kind = self.body.joint.name, self.body.joint.type.kind
         if self.negative:
             return (
-                f"joint '{name}' moves a negative inertia along {self.velocity}: an impossible inertia, here or further "
-                "out, has made the mass matrix indefinite. Give the bodies inertias that bodies can have."
+                f"joint '{name}' moves a negative inertia along {self.velocity}: an impossible inertia, here or "
+                "further out, has made the mass matrix indefinite. Give the bodies inertias that bodies can have."
             )
         spins = " (a rod between two ball joints spins about itself: make one of them universal)"
         spins = spins if kind == "Spherical" else ""
