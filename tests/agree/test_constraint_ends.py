@@ -134,7 +134,7 @@ def test_constraints_that_are_coupled(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_gears_on_two_hinges_of_one_carrier(seed):
     """u_2 = ratio u_4: moments along two hinges and, on the carrier, their opposites; closed at the carrier."""
-    random, system, q, p = started(seed)
+    _, system, q, p = started(seed)
     placed, ratio = records(Evaluation(system.mechanism, q)), 2.5
     carrier = placed[1].X_0.rotation
     on_wheels = [placed[2].A.columns[0].angular, placed[4].A.columns[0].angular * -ratio]

@@ -5,7 +5,7 @@
     columns:  slides times L, the size of the largest loop that they are in; turns as they are
 
 A singular value is then how far a loop opens, by its size, when its joints move by a radian or by its size. It depends
-on no unit, no mass and no place. Values below CUT_OFF belong to redundant directions (docs/theory/closure.md).
+on no unit, no mass and no position. Values below CUT_OFF belong to redundant directions (docs/theory/closure.md).
 Dense where it is small, by singular values; sparse otherwise, by factors of J J' + cut-off^2 E.
 """
 
@@ -70,7 +70,7 @@ def column_scales(mechanism: Mechanism) -> Array:
 
 
 def cut_off(closure_error: float) -> float:
-    """The cut-off at a configuration that is open by `closure error` (scaled): redundant rows look independent there by so much.
+    """The cut-off at a configuration with this closure error (scaled), where redundant constraints look independent.
 
     Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
     constraints that are independent must still count.
@@ -124,12 +124,12 @@ class ScaledConstraints:
 
     def scaled(self, closure_errors: Array) -> Array:
         """Closure errors, or velocities, of the rows as pure numbers."""
-        return closure_errors / self.constraint_scales
+        return np.asarray(closure_errors / self.constraint_scales)
 
     # --- solutions, by scaled right-hand sides ---
 
     def damped(self, closure_errors: Array, damping: float) -> Array:
-        """C J' (J J' + damping E)^-1 closure errors: columns in their own units."""
+        """C J' (J J' + damping E)^-1 g, g the closure errors: columns in their own units."""
         if self.dense:
             m, n = self.J.shape
             if m <= n:
@@ -141,9 +141,9 @@ class ScaledConstraints:
         return np.asarray(self.column_scales * found)
 
     def shortest(self, closure_errors: Array, cut: float) -> Array:
-        """The shortest x with J x = closure errors, as far as directions stronger than the cut-off allow; in its own units.
+        """The shortest x with J x = g, closure errors, along directions stronger than the cut-off; in its own units.
 
-        Sparse: with S = (J J' + cut^2 E)^-1 and P = E - cut^2 S, y <- y + P P S (closure errors - J J' y), as in the loop solve.
+        Sparse: with S = (J J' + cut^2 E)^-1 and P = E - cut^2 S, y <- y + P P S (g - J J' y), as in the loop solve.
         """
         if self.dense:
             U, sizes, V = self._svd

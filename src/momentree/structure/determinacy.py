@@ -1,12 +1,12 @@
-"""Whether the motion is determined: every freedom of every joint must move some inertia.
+"""Determinacy of the motion: every degree of freedom of every joint must move some inertia.
 
 Going inward, D = A' M* A of each joint (articulated inertias, equations/articulated.py) must be positive definite:
 only then does an acceleration follow from the forces. It is decided in pure numbers at random coordinates: each motion
 along a joint is measured by the inertia that it could move at most, the joint itself and those next to it being held.
 So millimetres and grams, kilometres and tons are treated alike.
 
-Most bodies have inertia enough of their own, and M* is never less than that: only those that have not, and what they
-carry, are looked at.
+Most bodies have enough inertia of their own, and M* is never less than that: only the others, and the bodies that they
+carry, are examined.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ class Undetermined:
 
     | field    | meaning                                                                            |
     |----------|------------------------------------------------------------------------------------|
-    | velocity     | the velocity of the joint along which that is so, or mostly                        |
-    | negative | the inertia along it is less than zero, as only bodies that cannot exist have it    |
+    | velocity | the velocity of the joint along which that is so, or mostly                        |
+    | negative | the inertia along it is less than zero, as only bodies that cannot exist have it   |
     """
 
     body: TreeBody
-    rate: str
+    velocity: str
     negative: bool = False
 
     def __str__(self) -> str:
         name, kind = self.body.joint.name, self.body.joint.type.kind
         if self.negative:
             return (
-                f"joint '{name}' moves a negative inertia along {self.rate}: an impossible inertia, here or further "
-                "out, has made the mass matrix indefinite. Give the bodies inertias that bodies can have."
+                f"joint '{name}' moves a negative inertia along {self.velocity}: an impossible inertia, here or "
+                "further out, has made the mass matrix indefinite. Give the bodies inertias that bodies can have."
             )
         spins = " (a rod between two ball joints spins about itself: make one of them universal)"
         spins = spins if kind == "Spherical" else ""
         if self.body.inertia.mass == 0:
             return (
-                f"has no mass, and nothing that hangs on it has inertia that joint '{name}' would move along "
-                f"{self.rate}, so that its motion is not determined. Give it a mass, "
+                f"has no mass, and no body that it carries has inertia that joint '{name}' would move along "
+                f"{self.velocity}, so that its motion is not determined. Give it a mass, "
                 f"or a joint with less freedom{spins}."
             )
         return (
-            f"joint '{name}' can move it along {self.rate} without moving any inertia, so that its motion is "
+            f"joint '{name}' can move it along {self.velocity} without moving any inertia, so that its motion is "
             "not determined. Give it inertia there (a slender rod has none about itself: give it a radius; nor has a "
             f"point mass about its own place) or a joint with less freedom{spins}."
         )
@@ -80,27 +80,27 @@ def undetermined(bodies: Sequence[TreeBody], negative: Collection[int] = ()) -> 
         return
     carried = _carried(bodies, weak)
     random = np.random.default_rng(1)
-    found: dict[int, Undetermined] = {}
+    faults: dict[int, Undetermined] = {}
     for _ in range(TRIES if negative else 1):
-        for each in _singular(carried, _somewhere(carried, random)):
-            found.setdefault(each.body.number, replace(each, negative=each.negative and bool(negative)))
-    yield from (found[number] for number in sorted(found))
+        for each in _singular(carried, _random_coordinates(carried, random)):
+            faults.setdefault(each.body.number, replace(each, negative=each.negative and bool(negative)))
+    yield from (faults[number] for number in sorted(faults))
 
 
-# --- which bodies to look at ---
+# --- which bodies to examine ---
 
 
 def _weak(bodies: Sequence[TreeBody]) -> set[int]:
     """Bodies that move and have, along their joints, no inertia of their own, or next to none of what they carry."""
     masses = [0.0] * (len(bodies) + 1)
-    found = set()
+    weak = set()
     for body in reversed(bodies):
         own = body.inertia.mass
         own = 0.0 if isinstance(own, Expression) else float(own)
         if body.v.stop > body.v.start and (own < LIGHT * masses[body.number] or _has_weak_direction(body)):
-            found.add(body.number)
+            weak.add(body.number)
         masses[body.parent] += masses[body.number] + own
-    return found
+    return weak
 
 
 def _has_weak_direction(body: TreeBody) -> bool:
@@ -128,46 +128,46 @@ def _carried(bodies: Sequence[TreeBody], weak: Collection[int]) -> list[TreeBody
 
 def _carriers(bodies: Sequence[TreeBody], numbers: Collection[int]) -> set[int]:
     """These bodies and all that carry them."""
-    found = set()
+    carriers = set()
     for number in numbers:
-        while number and number not in found:
-            found.add(number)
+        while number and number not in carriers:
+            carriers.add(number)
             number = bodies[number - 1].parent
-    return found
+    return carriers
 
 
 # --- articulated inertias ---
 
 
-def _singular(bodies: Sequence[TreeBody], somewhere: Mapping[int, tuple[float, ...]]) -> Iterator[Undetermined]:
+def _singular(bodies: Sequence[TreeBody], coordinates: Mapping[int, tuple[float, ...]]) -> Iterator[Undetermined]:
     """Inward: M*, and beside it the inertia with the joints of the next bodies held, by which M* is measured."""
     M = {body.number: ArticulatedInertia.of(body.inertia) for body in bodies}
     held, length = dict(M), _length(bodies)
     for body in reversed(bodies):
-        mine, q = M[body.number], somewhere[body.number]
+        mine, q = M[body.number], coordinates[body.number]
         if any(isinstance(x, Expression) for x in (*mine.K, *mine.J)):
             continue  # a free parameter: known at run time only
-        X, left = ChainTransform(body.mount, body.joint_type.placement(q)), mine
+        X, transmitted = ChainTransform(body.mount, body.joint_type.placement(q)), mine
         if body.v.stop > body.v.start:
             A = body.joint_type.motion_subspace(q)
-            found = _Spectrum(A, mine, held[body.number])
-            if found.least <= SINGULAR:
-                yield Undetermined(body, body.joint.type.velocities[found.direction], found.least < -SINGULAR)
-            left = mine.less(A, [mine @ column for column in A.columns], found.inverse())
-            left = _without_noise(left, held[body.number], length)
+            spectrum = _Spectrum(A, mine, held[body.number])
+            if spectrum.least <= SINGULAR:
+                yield Undetermined(body, body.joint.type.velocities[spectrum.direction], spectrum.least < -SINGULAR)
+            transmitted = mine.less(A, [mine @ column for column in A.columns], spectrum.inverse())
+            transmitted = _without_noise(transmitted, held[body.number], length)
         if body.parent in M:
-            M[body.parent] = M[body.parent] + left.to_parent(X)
+            M[body.parent] = M[body.parent] + transmitted.to_parent(X)
             held[body.parent] = held[body.parent] + mine.to_parent(X)
 
 
-def _without_noise(left: ArticulatedInertia, before: ArticulatedInertia, length: float) -> ArticulatedInertia:
-    """What a joint leaves of an inertia, without round-off along directions in which nothing is left."""
+def _without_noise(transmitted: ArticulatedInertia, before: ArticulatedInertia, length: float) -> ArticulatedInertia:
+    """The inertia that a joint transmits, without round-off along directions in which it transmits none."""
     scales = np.array([1.0] * 3 + [1 / length] * 3)
     scaled = np.outer(scales, scales)
-    values, vectors = np.linalg.eigh(_matrix(left) * scaled)
+    values, vectors = np.linalg.eigh(_matrix(transmitted) * scaled)
     tiny = NOISE * float(np.trace(_matrix(before) * scaled))
     if np.abs(values).min() > tiny:
-        return left
+        return transmitted
     matrix = (vectors * np.where(np.abs(values) > tiny, values, 0)) @ vectors.T / scaled
     K, J = (tuple(float(block[i, j]) for i, j in _PAIRS) for block in (matrix[:3, :3], matrix[3:, 3:]))
     a, b, c = (Vector(*row) for row in matrix[:3, 3:].tolist())
@@ -175,13 +175,13 @@ def _without_noise(left: ArticulatedInertia, before: ArticulatedInertia, length:
 
 
 def _matrix(M: ArticulatedInertia) -> Matrix:
-    found = np.zeros((6, 6))
+    matrix = np.zeros((6, 6))
     for entry, (i, j) in enumerate(_PAIRS):
-        found[i, j] = found[j, i] = M.K[entry]
-        found[i + 3, j + 3] = found[j + 3, i + 3] = M.J[entry]
-    found[:3, 3:] = [[*row] for row in M.H]
-    found[3:, :3] = found[:3, 3:].T
-    return found
+        matrix[i, j] = matrix[j, i] = M.K[entry]
+        matrix[i + 3, j + 3] = matrix[j + 3, i + 3] = M.J[entry]
+    matrix[:3, 3:] = [[*row] for row in M.H]
+    matrix[3:, :3] = matrix[:3, 3:].T
+    return matrix
 
 
 class _Spectrum:
@@ -208,7 +208,8 @@ class _Spectrum:
         """Of D, but for directions in which it is singular."""
         reciprocals = [1 / value if abs(value) > SINGULAR else 0.0 for value in self._values]
         scaled: Matrix = (self._vectors * reciprocals) @ self._vectors.T
-        return (scaled * np.outer(self._scales, self._scales)).tolist()
+        inverse: list[list[float]] = (scaled * np.outer(self._scales, self._scales)).tolist()
+        return inverse
 
 
 def _size(column: Motion, M: ArticulatedInertia) -> float:
@@ -236,30 +237,30 @@ def _along(M: ArticulatedInertia, n: Vector) -> tuple[float, float]:
 # --- random coordinates ---
 
 
-def _somewhere(bodies: Sequence[TreeBody], random: np.random.Generator) -> dict[int, tuple[float, ...]]:
+def _random_coordinates(bodies: Sequence[TreeBody], random: np.random.Generator) -> dict[int, tuple[float, ...]]:
     """Coordinates of each joint, turned by about a right angle at most, slid by about the size of the bodies."""
     length = _length(bodies)
-    found = {}
+    coordinates = {}
     for body in bodies:
         joint = body.joint.type
         turns = [
             float(column.angular @ column.angular) > 0 for column in joint.motion_subspace(joint.reference()).columns
         ]
         step = [random.uniform(0.3, 1.2) * (1 if turning else length) for turning in turns]
-        found[body.number] = joint.integrate(joint.reference(), step)
-    return found
+        coordinates[body.number] = joint.integrate(joint.reference(), step)
+    return coordinates
 
 
 def _length(bodies: Sequence[TreeBody]) -> float:
-    """How far apart joints and masses are, at most; 1 m where they all stand in one point."""
-    found = [0.0]
+    """How far apart joints and masses are, at most; 1 m where they are all in one point."""
+    lengths = [0.0]
     for body in bodies:
         M = body.inertia
         numbers = [*body.mount.offset, M.mass, *M.h, *M.J[:3]]
         if any(isinstance(x, Expression) for x in numbers):
             continue
         if body.parent:  # how far the whole is from the origin does not matter
-            found.append(max(abs(float(x)) for x in body.mount.offset))
+            lengths.append(max(abs(float(x)) for x in body.mount.offset))
         if M.mass > 0:
-            found.append(max(float(M.h.norm / M.mass), math.sqrt(max(abs(float(x)) for x in M.J[:3]) / M.mass)))
-    return max(found) or 1.0
+            lengths.append(max(float(M.h.norm / M.mass), math.sqrt(max(abs(float(x)) for x in M.J[:3]) / M.mass)))
+    return max(lengths) or 1.0

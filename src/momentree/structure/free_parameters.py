@@ -28,7 +28,7 @@ from momentree.structure.mechanism import Mechanism, TreeBody, with_numbers
 
 Array = NDArray[np.float64]
 FEW = 64  # rows: so many distinct ones are built one by one
-KEPT = 10_000  # rows that are known to be sound, at most
+KEPT = 10_000  # rows remembered as valid, at most
 WEAK = 1e-8  # of the inertia along a joint: with less, the judge looks at it
 
 
@@ -41,9 +41,9 @@ class FreeParameters:
 
     def of(self, model: Model) -> FreeParameters:
         """Those of the same model with other values written in: what was found sound is sound there too."""
-        found = FreeParameters(model, self.names)
-        found._sound = self._sound
-        return found
+        others = FreeParameters(model, self.names)
+        others._sound = self._sound
+        return others
 
     # --- one set of values ---
 
@@ -101,18 +101,18 @@ class FreeParameters:
 
     def _defined(self, given: tuple[str, ...]) -> list[Any]:
         """Each parameter as a number, or as an expression of those that are given."""
-        found: dict[tuple[str, ...], list[Any]] = vars(self).setdefault("_definitions", {})
-        if given not in found:
+        definitions: dict[tuple[str, ...], list[Any]] = vars(self).setdefault("_definitions", {})
+        if given not in definitions:
             values = Values(dict(self.model.parameters), free=given)
-            found[given] = [values.scalar(name) for name in self.names]
-        return found[given]
+            definitions[given] = [values.scalar(name) for name in self.names]
+        return definitions[given]
 
     def names_of(self, rows: Array) -> dict[Reference, Array]:
         """The columns of rows by what expressions call them."""
         return {Reference(name): rows[..., i] for i, name in enumerate(self.names)}
 
     def check(self, rows: Array) -> None:
-        """Refuse the first of rows (k, n) that the model cannot have, telling which."""
+        """Refuse the first of rows (k, n) that the model cannot have, and name it."""
         if not rows.size:
             return
         if len(rows) == 1:
@@ -150,9 +150,9 @@ class FreeParameters:
 
     @cached_property
     def _checked(self) -> tuple[Mechanism, list[Pending]]:
-        with pending_checks() as found, warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)  # it was told when the system was built
-            return freeze(self.model, self.names), found
+        with pending_checks() as checks, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # it was given when the system was built
+            return freeze(self.model, self.names), checks
 
     @property
     def _frozen(self) -> Mechanism:
@@ -169,13 +169,13 @@ class FreeParameters:
         if key in self._sound:
             return
         other = [(name, x) for name, x in zip(self.names, row.tolist(), strict=True) if x != self._own[name]]
-        told = ", ".join(f"{name} = {x:g}" for name, x in other) or "its own parameters"
+        changed = ", ".join(f"{name} = {x:g}" for name, x in other) or "its own parameters"
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)
                 freeze(self.model_with(row.tolist()))
         except ModelError as error:
-            where = f"with {told}" if k is None else f"row {k} of the parameters, {told}"
+            where = f"with {changed}" if k is None else f"row {k} of the parameters, {changed}"
             raise ModelError([_within(problem, where) for problem in error.problems]) from None
         if len(self._sound) >= KEPT:
             self._sound.clear()
@@ -189,7 +189,7 @@ class FreeParameters:
         raise MomentreeError(message)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be found again."""
+        """Without what can be computed again."""
         return {"model": self.model, "names": self.names, "_sound": set()}
 
 

@@ -51,17 +51,17 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
         raise ModelError(problems)
     try:
         freezer = _Freezer(model, free)
-        found = freezer.mechanism()
-        wanted = model.tolerance if tolerance is None else tolerance
-        found = found.with_tolerance(checked_tolerance(found, wanted))
+        mechanism = freezer.mechanism()
+        chosen = model.tolerance if tolerance is None else tolerance
+        mechanism = mechanism.with_tolerance(checked_tolerance(mechanism, chosen))
     except ModelError as error:
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free
         raise ModelError([Problem("free", str(mistake))]) from None
     if freezer.impossible:
-        said = [*freezer.faults(), 'The motion is computed with that all the same, as inertia_check = "warn" says.']
-        warnings.warn("\n".join(said), ModelWarning, stacklevel=4)  # where build was called
-    return found
+        lines = [*freezer.faults(), 'The motion is computed all the same, because inertia_check = "warn".']
+        warnings.warn("\n".join(lines), ModelWarning, stacklevel=4)  # where build was called
+    return mechanism
 
 
 class Numbered(NamedTuple):
@@ -87,17 +87,17 @@ def checked_tolerance(mechanism: Mechanism, raw: Any) -> float | None:
 
 
 class _Freezer:
-    """The steps, and what they pass on: bodies are numbered 1.. as given, then images, then properly."""
+    """The steps, with their shared data: bodies are numbered 1.. as in the model, then images, then properly."""
 
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
         self.values = Values(dict(model.parameters), free)
         self.defaults = Values(dict(model.parameters)) if free else self.values
         doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
-        found = ((body.name, body.impossible(self.defaults)) for body in doubtful)
-        self.impossible = {name: mistake for name, mistake in found if mistake}  # inertias that no body has
+        mistakes = ((body.name, body.impossible(self.defaults)) for body in doubtful)
+        self.impossible = {name: mistake for name, mistake in mistakes if mistake}  # inertias that no body has
         self.negative = {name for name, mistake in self.impossible.items() if mistake.negative}
-        self.given = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
+        self.model_numbers = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
         self.joints = [dataclasses.replace(joint, type=joint.type.resolved(self.values)) for joint in model.joints]
         self.added: list[str] = []
         self.cuts = frozenset(model.cuts)
@@ -136,11 +136,11 @@ class _Freezer:
                 fault = self.impossible[body.name].fault
                 yield str(self.model.placed(Problem(f"body '{body.name}'", fault, ("body", i, "inertia"))))
 
-    # --- the graph -------------------------------------------------------------------------------------------------
+    # --- the graph ---
 
     def graph(self) -> Graph:
-        """Bodies and joints as given; the freedom of a joint is its weight, so that the freest are cut."""
-        arcs = [(self.given[c.first.body], self.given[c.second.body]) for c in self.joints]
+        """Bodies and joints as in the model; the freedom of a joint is its weight, so that the freest are cut."""
+        arcs = [(self.model_numbers[c.first.body], self.model_numbers[c.second.body]) for c in self.joints]
         weights = [c.type.freedom for c in self.joints]
         numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
         cut = [numbers[name] for name in self.model.cuts]
@@ -148,7 +148,9 @@ class _Freezer:
             return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
         except GraphError:
             held = ", ".join(f"'{name}'" for name in self.model.cuts)
-            message = f"without {held} a part of the mechanism hangs in the air. Cut joints of loops only."
+            message = (
+                f"without {held} a part of the mechanism is not connected to the ground. Cut joints of loops only."
+            )
             raise ModelError([Problem("cut", message, ("structure", "cut"))]) from None
 
     def connected(self, graph: Graph) -> Graph:
@@ -177,7 +179,7 @@ class _Freezer:
         if not self.splits:
             return graph
         numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
-        pairs = [(self.given[split.body], numbers[split.joint]) for split in self.splits]
+        pairs = [(self.model_numbers[split.body], numbers[split.joint]) for split in self.splits]
         try:
             return graph.split(pairs)
         except GraphError:
@@ -194,66 +196,66 @@ class _Freezer:
                 where, path = f"split of '{split.body}'", ("structure", "split", i, "joint")
                 raise ModelError([Problem(where, message + "Split a body at a joint of a loop.", path)]) from None
 
-    # --- which tree ------------------------------------------------------------------------------------------------
+    # --- which tree ---
 
     def determined(self, primary: Graph) -> Numbered:
         """The tree, in which every freedom must move some inertia.
 
-        A body without inertia enough, such as a massless coupler, would move nothing as the end of a chain. So where
+        A body with too little inertia, such as a massless coupler, would move none as the end of a chain. So where
         there are loops, the joints of such bodies enter the tree and others are cut; where that is not enough, loops
         are opened inside bodies that have inertia, half of which goes to either side.
         """
-        first = found = self.numbered(primary)
-        problems = fewest = self.undetermined(found.bodies)
-        kept: set[int] = set()
-        while problems and found.graph.cut:
-            more = self._joints_of(primary, problems, found) - kept
+        first = numbered = self.numbered(primary)
+        problems = fewest = self.undetermined(numbered.bodies)
+        in_tree: set[int] = set()
+        while problems and numbered.graph.cut:
+            more = self._joints_of(primary, problems, numbered) - in_tree
             if not more:
                 break
-            kept |= more
-            found = self.numbered(self.keeping(primary, kept))
-            problems = self.undetermined(found.bodies)
+            in_tree |= more
+            numbered = self.numbered(self.with_tree_arcs(primary, in_tree))
+            problems = self.undetermined(numbered.bodies)
             fewest = min(fewest, problems, key=len)
         if problems and first.graph.cut:
             self.splits += self.openings(first, self.in_numbers(first.bodies))
-            found = self.numbered(primary)
-            problems = self.undetermined(found.bodies)
+            numbered = self.numbered(primary)
+            problems = self.undetermined(numbered.bodies)
             fewest = min(fewest, problems, key=len)
         if problems:
             raise ModelError([self._undetermined_problem(each, first) for each in fewest[:MOST]])
-        return found
+        return numbered
 
-    def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], found: Numbered) -> set[int]:
+    def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], numbered: Numbered) -> set[int]:
         """The arcs at the bodies that have too little inertia."""
-        weak = {self.given[self._source(each.body, found.bodies)] for each in problems}
+        weak = {self.model_numbers[self._source(each.body, numbered.bodies)] for each in problems}
         return {arc for arc, pair in enumerate(primary.arcs.tolist(), 1) if weak & {*pair}}
 
-    def openings(self, found: Numbered, bodies: Sequence[TreeBody]) -> list[Split]:
+    def openings(self, numbered: Numbered, bodies: Sequence[TreeBody]) -> list[Split]:
         """Loops with bodies of too little inertia, each to be opened inside a body that has enough."""
-        weak = {each.body.number for each in self.undetermined(found.bodies)}
-        said = {split.body for split in self.model.splits}
-        places: dict[int, set[int]] = {}  # arcs by the body that is to have images there
-        for cycle in found.graph.cycles:
-            if found.of_arc[cycle.cut].name in self.cuts:
+        weak = {each.body.number for each in self.undetermined(numbered.bodies)}
+        split_by_user = {split.body for split in self.model.splits}
+        images: dict[int, set[int]] = {}  # arcs by the body that is to have images there
+        for cycle in numbered.graph.cycles:
+            if numbered.of_arc[cycle.cut].name in self.cuts:
                 continue
             heavy = [number for number in cycle.bodies if number and number not in weak]
-            heavy = [k for k in heavy if bodies[k - 1].inertia.mass > 0 and bodies[k - 1].name not in said]
+            heavy = [k for k in heavy if bodies[k - 1].inertia.mass > 0 and bodies[k - 1].name not in split_by_user]
             if heavy and weak & {*cycle.bodies}:
                 body = max(heavy, key=lambda number: bodies[number - 1].inertia.mass)
-                arcs = [arc for arc in cycle.arcs if body in found.graph.arcs[arc - 1]]
-                places.setdefault(body, set()).add(cycle.cut if cycle.cut in arcs else arcs[0])
+                arcs = [arc for arc in cycle.arcs if body in numbered.graph.arcs[arc - 1]]
+                images.setdefault(body, set()).add(cycle.cut if cycle.cut in arcs else arcs[0])
         return [
-            Split(bodies[body - 1].name, found.of_arc[arc].name, 1 / (len(arcs) + 1))
-            for body, arcs in places.items()
+            Split(bodies[body - 1].name, numbered.of_arc[arc].name, 1 / (len(arcs) + 1))
+            for body, arcs in images.items()
             for arc in sorted(arcs)
         ]
 
-    def keeping(self, graph: Graph, kept: Collection[int]) -> Graph:
-        """The same graph with other joints cut: those that are kept enter the tree before all that move freely."""
+    def with_tree_arcs(self, graph: Graph, in_tree: Collection[int]) -> Graph:
+        """The same graph with other joints cut: these arcs enter the tree before all other joints that move freely."""
         latched = {latch.joint for latch in self.model.latches}
         ranks = []
         for arc, c in enumerate(self.joints, 1):
-            first = 0 if c.type.motion is not None else 1 if arc in kept or c.name in latched else 2
+            first = 0 if c.type.motion is not None else 1 if arc in in_tree or c.name in latched else 2
             ranks.append(10 * first + c.type.freedom)
         return Graph(graph.arcs, n=graph.n, weights=ranks, cut=[arc for arc in graph.cut if self._insisted(arc)])
 
@@ -266,7 +268,7 @@ class _Freezer:
         return Numbered(graph, of_arc, self.tree(graph, of_arc, np.argsort(body_map).tolist()))
 
     def undetermined(self, bodies: Sequence[TreeBody]) -> list[Undetermined]:
-        """What moves no inertia, free parameters being at the values that the model gives them."""
+        """The bodies that move no inertia, free parameters being at the values that the model gives them."""
         bodies = self.in_numbers(bodies)
         negative = [body.number for body in bodies if self._source(body, bodies) in self.negative]
         return list(undetermined(bodies, negative))
@@ -275,23 +277,23 @@ class _Freezer:
         """The bodies in floats."""
         if not self.free:
             return bodies
-        known = {Reference(name): self.defaults.scalar(name) for name in self.free}
-        return [_at(body, known) for body in bodies]
+        values = {Reference(name): self.defaults.scalar(name) for name in self.free}
+        return [_in_floats(body, values) for body in bodies]
 
     def _source(self, body: TreeBody, bodies: Sequence[TreeBody]) -> str:
-        """The name of the body that the user speaks of."""
+        """The name of the body in the model."""
         return bodies[body.image_of - 1].name if body.image_of else body.name
 
-    def _undetermined_problem(self, each: Undetermined, found: Numbered) -> Problem:
-        name = self._source(each.body, found.bodies)
-        message = str(each)
-        beside = [found.of_arc[arc].name for arc in found.graph.cut if each.body.number in found.graph.arcs[arc - 1]]
+    def _undetermined_problem(self, each: Undetermined, numbered: Numbered) -> Problem:
+        name = self._source(each.body, numbered.bodies)
+        message, graph = str(each), numbered.graph
+        beside = [numbered.of_arc[arc].name for arc in graph.cut if each.body.number in graph.arcs[arc - 1]]
         insisted = [joint for joint in beside if joint in self.cuts]
         if insisted:
             message += f" Or cut another joint of its loop than '{insisted[0]}', so that it carries what has inertia."
-        return Problem(f"body '{each.body.name}'", message, ("body", self.given[name] - 1))
+        return Problem(f"body '{each.body.name}'", message, ("body", self.model_numbers[name] - 1))
 
-    # --- the tree --------------------------------------------------------------------------------------------------
+    # --- the tree ---
 
     def tree(self, graph: Graph, of_arc: dict[int, Joint], old_of: Sequence[int]) -> tuple[TreeBody, ...]:
         parents, directions = graph.parents.tolist(), graph.direction.tolist()
@@ -332,14 +334,14 @@ class _Freezer:
         return tuple(bodies)
 
     def inertias(self) -> dict[int, RigidInertia]:
-        """By given number, in the frames that the user calls the bodies' own; split bodies share theirs."""
+        """By number in the model, in the user's frames of the bodies; split bodies share theirs with their images."""
         choice = self.model.inertia_check
         whole = {i: body.rigid_inertia(self.values, choice) for i, body in enumerate(self.model.bodies, 1)}
         taken: defaultdict[int, float] = defaultdict(float)
         shared = dict(whole)
         for image, split in enumerate(self.splits, len(whole) + 1):
             share = split.portion(self.values)
-            body = self.given[split.body]
+            body = self.model_numbers[split.body]
             taken[body] += share
             shared[image] = whole[body] * share
             if isinstance(taken[body], Expression):
@@ -350,7 +352,7 @@ class _Freezer:
             shared[body] = whole[body] * (1 - share)
         return shared
 
-    # --- the loops -------------------------------------------------------------------------------------------------
+    # --- the loops ---
 
     def loops(self, graph: Graph, of_arc: dict[int, Joint], bodies: Sequence[TreeBody]) -> tuple[Loop, ...]:
         """The split bodies, then the cut joints, in the order of the rows of epsilon."""
@@ -371,7 +373,7 @@ class _Freezer:
             loops.append(Loop(c.name, c.type, first, second, c))
         return tuple(loops)
 
-    # --- the forces -------------------------------------------------------------------------------------------------
+    # --- the elements ---
 
     def torques(self, bodies: Sequence[TreeBody], known: dict[Reference, str]) -> tuple[Torque, ...]:
         preceded = {body.joint.name: body.number for body in bodies}
@@ -393,27 +395,27 @@ class _Freezer:
         )
 
     def forces(self, known: dict[Reference, str]) -> tuple[PointForce, ...]:
-        found = []
+        forces = []
         for force in self.model.forces:
             laws = force.laws(self.values, known)
-            found.append(PointForce(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
-        return tuple(found)
+            forces.append(PointForce(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
+        return tuple(forces)
 
     def springs(self) -> tuple[Spring, ...]:
-        found = []
+        springs = []
         for s in self.model.springs:
             stiffness, damping, rest = s.numbers(self.values)
             ends = self.attached(s.first), self.attached(s.second)
-            found.append(Spring(*ends, stiffness, damping, rest, s.tension_only))
-        return tuple(found)
+            springs.append(Spring(*ends, stiffness, damping, rest, s.tension_only))
+        return tuple(springs)
 
     def contacts(self) -> tuple[Contact, ...]:
-        found = []
+        contacts = []
         for i, contact in enumerate(self.model.contacts, 1):
             ends = self.attached(contact.frame), self.attached(contact.against)
             name = f"contact {i} of {contact.frame.body}"
-            found.append(Contact(name, *ends, contact.law, **contact.numbers(self.values)))
-        return tuple(found)
+            contacts.append(Contact(name, *ends, contact.law, **contact.numbers(self.values)))
+        return tuple(contacts)
 
     def attached(self, frame: Frame) -> Attached:
         """A frame in the frame used here for its body; of a split body, in the pre-image."""
@@ -430,17 +432,16 @@ class _Freezer:
 
 def _check_taken(share: float, body: str) -> None:
     if share >= 1:
-        message = f"the images take {share:g} of the body: nothing is left of it. Give smaller shares."
+        message = f"the images take {share:g} of the body, which leaves nothing of it. Give smaller shares."
         raise ModelError([Problem(f"split of '{body}'", message, ("structure", "split"))])
 
 
 def _laws(values: Sequence[Expression]) -> Laws:
     velocities = tuple(law.derivative(TIME) for law in values)
-    return Laws(tuple(values), velocities, tuple(rate.derivative(TIME) for rate in velocities))
+    return Laws(tuple(values), velocities, tuple(velocity.derivative(TIME) for velocity in velocities))
 
 
-def _at(body: TreeBody, known: Mapping[Reference, Scalar]) -> TreeBody:
-    """The body in floats, at known values of free parameters."""
-    number = with_numbers(body, lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
-    found: TreeBody = number
-    return found
+def _in_floats(body: TreeBody, values: Mapping[Reference, Scalar]) -> TreeBody:
+    """The body in floats, at these values of free parameters."""
+    fixed: TreeBody = with_numbers(body, lambda x: float(x.substitute(values)) if isinstance(x, Expression) else x)
+    return fixed

@@ -88,7 +88,7 @@ class Graph:
     def __hash__(self) -> int:
         return hash((self.n, self.arcs.tobytes(), self.images))
 
-    # what the arcs say at once: holds for every graph, connected or not
+    # --- directly from the arcs: for every graph, connected or not ---
 
     @property
     def i_plus(self) -> Ints:
@@ -165,9 +165,11 @@ class Graph:
             component = kruskal(self.n, self.arcs, np.setdiff1d(np.arange(self.m), _at(self._insisted)))[1]
             end = next(end for end in self.arcs[a - 1] if component[end] != component[0])
             bodies = np.flatnonzero(component == component[end]).tolist()
-            raise GraphError(f"cut: without arc {a} nothing holds {_named(bodies)}. Leave arc {a} out of cut.")
+            raise GraphError(
+                f"cut: without arc {a}, {_named(bodies)} would not be connected to body 0. Leave arc {a} out of cut."
+            )
 
-    # the spanning tree, seen from body 0
+    # --- the spanning tree, rooted at body 0 ---
 
     @cached_property
     def _rooting(self) -> Rooting:
@@ -209,7 +211,7 @@ class Graph:
         return tuple(np.setdiff1d(np.arange(1, self.n + 1), self.parents).tolist())
 
     def path(self, k: int) -> tuple[int, ...]:
-        """The numbers of the arcs on the way from 0 to body k: P_k of Ivanov 2022, section 1."""
+        """The numbers of the arcs on the path from 0 to body k: P_k of Ivanov 2022, section 1."""
         if not _is_integer(k) or not 0 <= k <= self.n:
             raise GraphError(f"path: there is no body {k!r}; bodies are numbered 0 to {self.n}.")
         tree, arcs = self._rooting, []
@@ -225,7 +227,7 @@ class Graph:
 
     @cached_property
     def P(self) -> tuple[tuple[int, ...], ...]:
-        """For each body, the bodies on the way from 0 to it, itself included (Ivanov 2022, section 1).
+        """For each body, the bodies on the path from 0 to it, itself included (Ivanov 2022, section 1).
 
         Ivanov collects arcs; in his numbering, the proper one, an arc has the number of the body that it precedes.
         """
@@ -247,7 +249,7 @@ class Graph:
         """The fundamental cycles, one for each cut arc."""
         return self._rooting.cycles(self.arcs, self.cut)
 
-    # the matrices
+    # --- the matrices ---
 
     @cached_property
     def S_full(self) -> Matrix:
@@ -263,7 +265,8 @@ class Graph:
 
         Only its first entry is non-zero if the tree is numbered properly and has one root; not otherwise.
         """
-        return self._dense("S0")[0]
+        row: Matrix = self._dense("S0")[0]
+        return row
 
     @cached_property
     def S(self) -> Matrix:
@@ -320,7 +323,7 @@ class Graph:
         return shapes[which]
 
     def _entries(self, which: str) -> Entries:
-        """Rows, columns and values; S_full and epsilon exist for every graph, the others speak of a rooted tree."""
+        """Rows, columns and values; S_full and epsilon exist for every graph, the others for a rooted tree."""
         if which == "S_full":
             return _incidence(self.arcs)
         if which == "epsilon":
@@ -330,7 +333,7 @@ class Graph:
         tree = self._rooting
         if which == "T":
             if 32 * (entries := int(tree.depth.sum())) > LARGEST_MATRIX:
-                raise GraphError(f"T: {entries} entries are too many to keep. Use path(k) for the bodies that matter.")
+                raise GraphError(f"T: {entries} entries are too many to store. Use path(k) for the bodies that matter.")
             return tree.paths(np.array(self.tree))
         if which == "Phi":
             rows = _at([arc for cycle in self.cycles for arc in cycle.arcs])
@@ -340,7 +343,7 @@ class Graph:
         part = bodies == 0 if which == "S0" else bodies > 0
         return np.maximum(bodies[part] - 1, 0), columns[part], signs[part]
 
-    # other numberings, other graphs
+    # --- other numberings, other graphs ---
 
     @cached_property
     def is_proper(self) -> bool:
@@ -399,7 +402,8 @@ class Graph:
         if secondary.components > self.components:
             loose = _named(secondary.floating)
             raise GraphError(
-                f"split: with arcs {sorted(moved)} moved nothing holds {loose}. Split at arcs of loops only."
+                f"split: with arcs {sorted(moved)} moved, {loose} would not be connected to body 0. "
+                "Split at arcs of loops only."
             )
         return secondary
 
@@ -420,7 +424,7 @@ class Graph:
 
 
 def _at(numbers: Sequence[int]) -> Ints:
-    """Where the things numbered from 1 stand in an array."""
+    """The indices in an array of what is numbered from 1."""
     return np.array(numbers, dtype=np.int64) - 1
 
 

@@ -1,4 +1,4 @@
-"""The same mechanism with some joints held where they are: prescribed from then on, with laws that never change."""
+"""Locked joints: the same mechanism with some joints prescribed from then on, at constant coordinates."""
 
 from __future__ import annotations
 

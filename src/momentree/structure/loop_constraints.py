@@ -1,8 +1,8 @@
-"""The rows that close each loop: those of its joint or, where the loop can only move in a plane, those in that plane.
+"""Loop constraints: the rows of each closing joint or, where the loop can only move in a plane, those in that plane.
 
-A loop moves in a plane if all joints of the tree around it turn about parallel axes and slide across them. Then what
-its rows say of motion out of the plane is never violated and never does anything: such rows are redundant whatever the
-configuration, and are left out. All stay where the joint itself does not keep to that plane.
+A loop moves in a plane if all joints of the tree around it turn about parallel axes and slide perpendicular to them.
+Then constraints on motion out of the plane are never violated and never transmit a force: they are redundant whatever
+the configuration, and are left out. All stay where the closing joint itself does not keep to that plane.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ TINY = 1e-13  # of unit vectors: what round-off leaves
 
 
 def loop_constraints(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
-    """The rows as forces at the origin of the second frame, in axes of the first frame, by which they are carried."""
+    """The rows as wrenches at the origin of the second frame, in axes of the first frame, which carries them."""
     rows = tuple(row.direction for row in loop.joint_type.constraint_rows(loop.joint_type.reference()))
     if loop.joint_type.crossed_axes is not None:
         return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)
     within = None if normal is None else _within(rows, normal)
-    return within if within is not None and _let_pass(loop.joint_type, within) else rows
+    return within if within is not None and _allow_joint_motion(loop.joint_type, within) else rows
 
 
 def plane_of(mechanism: Mechanism, loop: Loop) -> Vector | None:
@@ -37,7 +37,7 @@ def plane_of(mechanism: Mechanism, loop: Loop) -> Vector | None:
 def planes_from_ground(mechanism: Mechanism) -> list[tuple[Vector, Transform] | None]:
     """For each body the normal of the plane, fixed in the ground, in which the tree lets it move, None if in none.
 
-    With it where the body stands at reference. Where all joints share a plane, it is the same for all bodies.
+    With it the body's placement at reference. Where all joints share a plane, it is the same for all bodies.
     """
     placed, paths = [Transform()], [tuple[tuple[JointType, Rotation], ...]()]
     for body in mechanism.bodies:
@@ -45,8 +45,8 @@ def planes_from_ground(mechanism: Mechanism) -> list[tuple[Vector, Transform] | 
         placed.append(mount @ body.joint_type.placement(body.joint.type.reference()))
         R = placed[-1].rotation if body.reverse else mount.rotation
         paths.append((*paths[body.parent], (body.joint.type, R)))
-    together = _common_plane(way[-1] for way in paths[1:])
-    normals = [together or _common_plane(way) for way in paths[1:]]
+    together = _common_plane(path[-1] for path in paths[1:])
+    normals = [together or _common_plane(path) for path in paths[1:]]
     return [None if n is None else (n, X) for n, X in zip(normals, placed[1:], strict=True)]
 
 
@@ -83,41 +83,41 @@ def _around(mechanism: Mechanism, loop: Loop) -> Iterator[tuple[JointType, Rotat
     # a turn about parallel axes leaves them as they are: any configuration would do
     first, second, _ = mechanism.paths(loop)
     R_base_first = _turned(mechanism, first[::-1]) @ loop.first.placement.rotation
-    for way in (first, second):
-        for i, number in enumerate(way):
+    for path in (first, second):
+        for i, number in enumerate(path):
             body = mechanism.bodies[number - 1]
-            # axes are told in the joint's first frame: on the parent's side, but on the body's if the tree is reversed
-            R = _turned(mechanism, way[i:][::-1] if body.reverse else way[i + 1 :][::-1])
+            # axes are those of the joint's first frame: on the parent's side, but on the body's if the tree is reversed
+            R = _turned(mechanism, path[i:][::-1] if body.reverse else path[i + 1 :][::-1])
             R = R if body.reverse else R @ body.mount.rotation
             yield body.joint.type, R_base_first.T @ R
 
 
-def _turned(mechanism: Mechanism, way: Sequence[int]) -> Rotation:
-    """How the last body of a way is turned as seen from where it begins."""
+def _turned(mechanism: Mechanism, path: Sequence[int]) -> Rotation:
+    """The rotation along a path, all coordinates at reference."""
     R = IDENTITY
-    for number in way:
+    for number in path:
         body = mechanism.bodies[number - 1]
         R = R @ body.mount.rotation @ body.joint_type.placement(body.joint.type.reference()).rotation
     return R
 
 
 def _within(rows: Sequence[Force], n: Vector) -> tuple[Force, ...]:
-    """What rows say of motion in a plane: an orthonormal basis of their components along n1, n2 and about n."""
+    """The rows restricted to a plane: an orthonormal basis of their components along n1, n2 and about n."""
     n1, n2 = normals(n)
     basis: list[tuple[Scalar, ...]] = []
     for row in rows:
-        left = (row.linear @ n1, row.linear @ n2, row.angular @ n)
-        for known in basis:
-            part = sum(a * b for a, b in zip(left, known, strict=True))
-            left = tuple(a - part * b for a, b in zip(left, known, strict=True))
-        size = math.sqrt(sum(x * x for x in left))
+        new = (row.linear @ n1, row.linear @ n2, row.angular @ n)
+        for earlier in basis:
+            part = sum(a * b for a, b in zip(new, earlier, strict=True))
+            new = tuple(a - part * b for a, b in zip(new, earlier, strict=True))
+        size = math.sqrt(sum(x * x for x in new))
         if size > 1e-9 * max(1.0, math.sqrt(sum(x * x for x in row))):
-            basis.append(tuple(_clean(x / size) for x in left))
+            basis.append(tuple(_clean(x / size) for x in new))
     return tuple(Force(n1 * a + n2 * b, n * c) for a, b, c in basis)
 
 
-def _let_pass(joint: JointType, rows: Sequence[Force]) -> bool:
-    """Whether rows still let pass all that the joint does, so that their closure errors do not depend on where it is."""
+def _allow_joint_motion(joint: JointType, rows: Sequence[Force]) -> bool:
+    """Whether rows still allow all motions of the joint, so that closure errors do not depend on its coordinates."""
     parts = [axis @ row for axis in joint.motion_subspace(joint.reference()).columns for row in rows]
     return all(isinstance(part, (int, float)) and abs(part) < 1e-9 for part in parts)
 

@@ -1,4 +1,4 @@
-"""The same mechanism with its bodies apart: each placed by itself, and the joints of the tree closing loops.
+"""Maximal coordinates: the same mechanism with each body placed by itself, and the joints of the tree closing loops.
 
 A body whose joints, from the ground on, let it move in one plane only is placed in that plane (x, y, angle), any other
 in space (position, quaternion). Two kinds of bodies stay on the joints that they have in the tree: those that these
@@ -29,23 +29,23 @@ class Angle(NamedTuple):
 
 
 def apart(mechanism: Mechanism) -> Mechanism:
-    """The mechanism told anew; the loops of joints that were in the tree come first.
+    """The mechanism in maximal coordinates; the loops of joints that were in the tree come first.
 
     Which bodies have inertia enough is seen with free parameters at the values that the model gives them.
     """
     staying = {body.number for body in mechanism.bodies if body.laws or _stands_apart(body)}
     while True:
-        told = _told(mechanism, staying)
-        weak = {each.body.number for each in undetermined(told.at_defaults().bodies)}
+        maximal = _maximal(mechanism, staying)
+        weak = {each.body.number for each in undetermined(maximal.at_defaults().bodies)}
         carried = {body.number for body in mechanism.bodies if body.parent in weak & staying}
         if not (weak | carried) - staying:
-            return told
+            return maximal
         staying |= weak | carried
 
 
-def taken_apart(mechanism: Mechanism, told: Mechanism) -> list[TreeBody]:
-    """The bodies of the tree that stand apart now, in the order of the loops that their joints close."""
-    pairs = zip(mechanism.bodies, told.bodies, strict=True)
+def taken_apart(mechanism: Mechanism, maximal: Mechanism) -> list[TreeBody]:
+    """The bodies placed by themselves now, in the order of the loops that their joints close."""
+    pairs = zip(mechanism.bodies, maximal.bodies, strict=True)
     return [body for body, new in pairs if not stays(body, new)]
 
 
@@ -54,9 +54,9 @@ def stays(body: TreeBody, new: TreeBody) -> bool:
     return body.joint.name == new.joint.name
 
 
-def turning_angles(mechanism: Mechanism, told: Mechanism) -> list[Angle]:
+def turning_angles(mechanism: Mechanism, maximal: Mechanism) -> list[Angle]:
     """The angles of joints that were in the tree, where they count turns; a screw counts them by its advance."""
-    bodies = enumerate(taken_apart(mechanism, told))
+    bodies = enumerate(taken_apart(mechanism, maximal))
     return [Angle(i, k) for i, body in bodies for k in body.joint.type.turning]
 
 
@@ -65,7 +65,7 @@ def _stands_apart(body: TreeBody) -> bool:
     return body.parent == 0 and isinstance(body.joint.type, Free) and not body.reverse
 
 
-def _told(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
+def _maximal(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
     bodies, loops, nq, nv = [], [], 0, 0
     planes = planes_from_ground(mechanism)
     for body in mechanism.bodies:

@@ -1,4 +1,10 @@
-"""Mechanism: a model frozen into a properly numbered tree of bodies and the loops that were opened to get it."""
+"""The frozen mechanism: a properly numbered tree of bodies, the loops opened to get it, and the elements on them.
+
+An element here has the name that it has in the user's model (model/elements.py) and is told apart by its module:
+`structure.mechanism.Torque` is `model.elements.Torque` with its body by number and its values in numbers. The same
+holds for PointForce, Spring, Contact, Constraint and Latch, and for the fields of `Mechanism` and `Model` that hold
+them (torques, forces, springs, contacts, constraints, latches).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Reversed:
-    """A joint met from its second frame: the tree runs from M to F, the coordinates keep the user's meaning."""
+    """A joint type entered from its second frame: the tree runs from M to F, coordinates keep the user's meaning."""
 
     def __init__(self, joint_type: JointType):
         self.joint_type = joint_type
@@ -46,7 +52,7 @@ class Reversed:
         )
         v_M = A @ u
         both = zip(A.columns, dA.columns, strict=True)
-        return MotionSubspace([-X_FM.motion_to_parent(v_M.cross(column) + rate) for column, rate in both])
+        return MotionSubspace([-X_FM.motion_to_parent(v_M.cross(column) + change) for column, change in both])
 
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return self.joint_type.coordinate_derivatives(q, u)
@@ -68,27 +74,27 @@ class Attached(NamedTuple):
 
     def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Attached:
         """The same with scalars of any kind for free parameters."""
-        found: Attached = with_numbers(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
-        return found
+        frame: Attached = with_numbers(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
+        return frame
 
 
 @dataclass(frozen=True)
 class TreeBody:
     """A body of the tree and the joint that precedes it.
 
-    Its frame here is the joint's frame on its side: there stand its velocity, momentum and inertia (NOTATION.md).
+    Its frame here is the joint's frame on its side; velocity, momentum and inertia refer to it (NOTATION.md).
 
-    | field      | meaning                                                                         |
-    |------------|---------------------------------------------------------------------------------|
-    | parent     | number of the preceding body, 0 for the ground                                   |
-    | joint      | the joint as the user described it, in numbers                                   |
-    | reverse    | the tree runs through the joint from its second frame to its first               |
-    | mount      | where the joint's frame on the parent's side stands in the parent                |
-    | own        | where the frame that the user calls the body's own stands in the frame used here |
-    | inertia    | at the frame used here; a split body's share                                     |
-    | q, v       | where its coordinates and velocities stand; empty for a prescribed joint              |
-    | laws       | of a prescribed joint, else None                                                 |
-    | image_of   | number of the pre-image if this is the image of a split body, else 0             |
+    | field      | meaning                                                                 |
+    |------------|-------------------------------------------------------------------------|
+    | parent     | number of the preceding body, 0 for the ground                          |
+    | joint      | the joint as the user described it, in numbers                          |
+    | reverse    | the tree runs through the joint from its second frame to its first      |
+    | mount      | placement in the parent of the joint's frame on the parent's side       |
+    | own        | placement, in the frame used here, of the user's frame of the body      |
+    | inertia    | at the frame used here; a split body's share                            |
+    | q, v       | indices of its coordinates and velocities; empty for a prescribed joint |
+    | laws       | of a prescribed joint, else None                                        |
+    | image_of   | number of the pre-image if this is the image of a split body, else 0    |
     """
 
     name: str
@@ -106,7 +112,7 @@ class TreeBody:
 
     @cached_property
     def joint_type(self) -> JointType | Reversed:
-        """The type of the joint as the tree meets it, from the parent to the body."""
+        """The type of the joint as the tree runs through it, from the parent to the body."""
         return Reversed(self.joint.type) if self.reverse else self.joint.type
 
 
@@ -125,13 +131,13 @@ class Loop:
 
     @cached_property
     def rows(self) -> tuple[ConstraintRow, ...]:
-        """What the joint does not let move, at its reference; the same everywhere but for a universal joint."""
+        """The constraints of the joint, at its reference; the same everywhere but for a universal joint."""
         return self.joint_type.constraint_rows(self.joint_type.reference())
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A constraint expression; on positions if it names no velocity."""
+    """An expression kept at zero; holonomic, on positions, if it names no velocity."""
 
     name: str
     expression: Expression
@@ -140,7 +146,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Torque:
-    """Laws along the velocities of a joint: a torque of the user's. `body` is what it precedes, 0 if it closes a loop."""
+    """Generalized forces of a joint, one law for each velocity; it precedes `body`, 0 if it closes a loop."""
 
     joint: str
     body: int
@@ -149,7 +155,7 @@ class Torque:
 
 @dataclass(frozen=True)
 class Latch:
-    """The joint before a body locks when its coordinate arrives there."""
+    """The joint that precedes a body locks when its coordinate arrives `at` a value."""
 
     body: int
     at: Scalar
@@ -179,7 +185,7 @@ class Spring:
 
 @dataclass(frozen=True)
 class Contact:
-    """A contact in numbers, fields as in `model.elements.Contact`; the law "linear" has the exponent 1."""
+    """A contact, fields as in `model.elements.Contact`; the law "linear" has the exponent 1."""
 
     name: str
     frame: Attached
@@ -233,12 +239,12 @@ class Mechanism:
 
     @cached_property
     def coordinates(self) -> tuple[Reference, ...]:
-        """What each entry of q is called."""
+        """The name of each entry of q."""
         return tuple(r for body in self.bodies if not body.laws for r in body.joint.coordinates)
 
     @cached_property
     def velocities(self) -> tuple[Reference, ...]:
-        """What each entry of v is called."""
+        """The name of each entry of v."""
         return tuple(r for body in self.bodies if not body.laws for r in body.joint.velocities)
 
     @cached_property
@@ -249,21 +255,21 @@ class Mechanism:
     @cached_property
     def by_joint(self) -> dict[str, TreeBody | Loop]:
         """Joint name -> the body that it precedes, or the loop that it closes."""
-        found: dict[str, TreeBody | Loop] = {body.joint.name: body for body in self.bodies}
-        found.update({loop.joint.name: loop for loop in self.loops if loop.joint is not None})
-        return found
+        in_tree: dict[str, TreeBody | Loop] = {body.joint.name: body for body in self.bodies}
+        return in_tree | {loop.joint.name: loop for loop in self.loops if loop.joint is not None}
 
     @cached_property
     def loop_numbers(self) -> dict[str, int]:
-        """The name of each joint that closes a loop -> where the loop stands in `loops`."""
+        """The name of each joint that closes a loop -> index of the loop in `loops`."""
         return {loop.name: i for i, loop in enumerate(self.loops) if loop.joint is not None}
 
     @cached_property
     def size(self) -> float:
-        """The largest extent of the mechanism itself (m), wherever it stands: structure/size.py."""
+        """The largest extent of the mechanism itself (m), wherever it is: structure/size.py."""
         from momentree.structure.size import mechanism_size
 
-        return mechanism_size(self.at_defaults())
+        size: float = mechanism_size(self.at_defaults())
+        return size
 
     @cached_property
     def loop_sizes(self) -> tuple[float, ...]:
@@ -281,7 +287,7 @@ class Mechanism:
 
     @cached_property
     def tolerance(self) -> float:
-        """The length tolerance (m) of its largest loop: what is set, or 1e-6 of its size."""
+        """The length tolerance (m) of its largest loop: as set, or 1e-6 of its size."""
         from momentree.structure.size import RELATIVE_TOLERANCE
 
         return max(self.loop_tolerances, default=RELATIVE_TOLERANCE * self.size)
@@ -341,9 +347,9 @@ class Mechanism:
         if not self.free:
             return self
         parameters = tuple((name, float(self.values.scalar(name))) for name in self.free)
-        known = {Reference(name): value for name, value in parameters}
-        fixed = self.mapped(lambda x: float(x.substitute(known)) if isinstance(x, Expression) else x)
-        return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(known)), free=(), parameters=parameters)
+        values = {Reference(name): value for name, value in parameters}
+        fixed = self.mapped(lambda x: float(x.substitute(values)) if isinstance(x, Expression) else x)
+        return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(values)), free=(), parameters=parameters)
 
     def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
         """The same with scalars of any kind, batches too, for its free parameters; laws stay expressions in them."""
@@ -353,9 +359,9 @@ class Mechanism:
         """The same with arrays of values for its free parameters, and sizes by these."""
         from momentree.structure.size import loop_sizes, mechanism_size
 
-        found = self.evaluated(parameters)
-        vars(found).update(size=mechanism_size(found), loop_sizes=loop_sizes(found))
-        return found
+        batch = self.evaluated(parameters)
+        vars(batch).update(size=mechanism_size(batch), loop_sizes=loop_sizes(batch))
+        return batch
 
     def with_values(self, values: Values) -> Mechanism:
         """The same with other values of its parameters, of which only those of free ones may differ."""
@@ -393,7 +399,7 @@ class Mechanism:
 
 
 def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
-    """A thing made of numbers, with f of each number; zeros and ones that carry structure stay."""
+    """Anything made of numbers, with f of each number; zeros and ones that are structural stay."""
     match thing:
         case bool() | int() | str() | None | slice() | Laws():
             return thing

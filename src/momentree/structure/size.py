@@ -1,7 +1,7 @@
 """Size of a mechanism and of its loops: the lengths by which closure errors and slides are measured.
 
 The size of a loop is half its perimeter, the distances between its joints within the bodies around it: two joints of a
-closed polygon are never farther apart. Where the mechanism stands does not matter, and neither does its unit: sizes
+closed polygon are never farther apart. Where the mechanism is does not matter, and neither does its unit: sizes
 scale with the mechanism. Slides add nothing, for their lengths change with the motion.
 """
 
@@ -31,12 +31,12 @@ def mechanism_size(mechanism: Mechanism) -> Scalar:
 
 def loop_sizes(mechanism: Mechanism) -> tuple[Scalar, ...]:
     """The size of each loop (m). Where all joints meet in a point, the extent of the bodies around it, else 1 m."""
-    found = []
+    sizes = []
     for loop, perimeter in zip(mechanism.loops, loop_lengths(mechanism), strict=True):
         half = perimeter / 2
         extent = _largest([_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)])
-        found.append(select(half - ROUND_OFF * extent, half, extent))
-    return tuple(_first(size, _largest(found), 1.0) for size in found)
+        sizes.append(select(half - ROUND_OFF * extent, half, extent))
+    return tuple(_first(size, _largest(sizes), 1.0) for size in sizes)
 
 
 def _largest(lengths: list[Scalar]) -> Scalar:
@@ -44,19 +44,19 @@ def _largest(lengths: list[Scalar]) -> Scalar:
 
 
 def _first(*lengths: Scalar) -> Scalar:
-    """The first that is more than nothing; the last in any case."""
-    *others, found = lengths
+    """The first that is positive, or else the last."""
+    *others, first = lengths
     for length in reversed(others):
-        found = select(length, length, found)
-    return found
+        first = select(length, length, first)
+    return first
 
 
 def loop_tolerances(mechanism: Mechanism) -> tuple[Scalar, ...]:
     """The length tolerance of each loop (m): as set, but at most 1e-2 of its size; 1e-6 of its size if none is set."""
-    said, sizes = mechanism.set_tolerance, mechanism.loop_sizes
-    if said is None:
+    chosen, sizes = mechanism.set_tolerance, mechanism.loop_sizes
+    if chosen is None:
         return tuple(RELATIVE_TOLERANCE * size for size in sizes)
-    return tuple(minimum(float(said), LARGEST_TOLERANCE * size) for size in sizes)
+    return tuple(minimum(float(chosen), LARGEST_TOLERANCE * size) for size in sizes)
 
 
 def _around(mechanism: Mechanism, loop: Loop) -> list[int]:
@@ -65,7 +65,7 @@ def _around(mechanism: Mechanism, loop: Loop) -> list[int]:
 
 
 def _carried(mechanism: Mechanism) -> Iterator[TreeBody]:
-    """Bodies that stand on others than the ground."""
+    """Bodies whose parent is not the ground."""
     return (body for body in mechanism.bodies if body.parent)
 
 

@@ -423,8 +423,8 @@ def test_a_body_number_beyond_all_bounds_is_refused():
         ({"cut": [4]}, r"^cut: there is no arc 4. Arcs are numbered 1 to 3"),
         ({"cut": [0]}, r"^cut: there is no arc 0"),
         ({"cut": [1.5]}, r"^cut: there is no arc 1.5"),
-        ({"cut": [2, 3]}, r"^cut: without arc 2 nothing holds body 2\b"),
-        ({"cut": [1, 3]}, r"^cut: without arc 1 nothing holds bodies 1, 2\b"),
+        ({"cut": [2, 3]}, r"^cut: without arc 2, body 2 would\b"),
+        ({"cut": [1, 3]}, r"^cut: without arc 1, bodies 1, 2 would\b"),
     ],
 )
 def test_a_faulty_option_is_named(options, message):
@@ -435,7 +435,7 @@ def test_a_faulty_option_is_named(options, message):
 def test_a_cut_is_not_blamed_for_bodies_that_float_anyway():
     graph = Graph([(0, 1), (2, 3), (3, 2)], cut=[2])
     assert (graph.cut, graph.floating) == ((2,), (2, 3))
-    with pytest.raises(GraphError, match="without arc 2 nothing holds body 2"):
+    with pytest.raises(GraphError, match="without arc 2, body 2 would not be connected"):
         Graph([(0, 1), (2, 3)], cut=[2])
 
 
@@ -468,7 +468,7 @@ def test_incidence_exists_for_every_graph():
         ([(3, 7)], r"^split \(3, 7\): there is no arc 7"),
         ([(0, 1)], r"^split \(0, 1\): the external body has no image. .* body 1\b"),
         ([(3, 5), (2, 5)], r"^split \(2, 5\): arc 5 is moved twice"),
-        ([(1, 1)], r"^split: with arcs \[1\] moved nothing holds bodies 1, 2, 3, 4\b"),
+        ([(1, 1)], r"^split: with arcs \[1\] moved, bodies 1, 2, 3, 4 would\b"),
     ],
 )
 def test_a_faulty_split_is_named(pairs, message):

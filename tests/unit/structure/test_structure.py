@@ -84,7 +84,9 @@ def test_a_body_split_twice():
 def test_cut_joints_that_hold_the_mechanism_are_refused():
     m = pendulums(("ground", "a"), ("a", "b"))
     m.cut("a-b")
-    with pytest.raises(mt.ModelError, match="cut: without 'a-b' a part of the mechanism hangs in the air"):
+    with pytest.raises(
+        mt.ModelError, match="cut: without 'a-b' a part of the mechanism is not connected to the ground"
+    ):
         m.build()
 
 
@@ -153,7 +155,7 @@ def test_a_massless_leaf_is_refused_and_a_massless_carrier_is_not():
     m = mt.Model("carrier")
     m.body("cross", massless=True)
     m.joint("A", mt.Revolute("x"), "ground", "cross")
-    with pytest.raises(mt.ModelError, match="body 'cross': has no mass, and nothing that hangs on it"):
+    with pytest.raises(mt.ModelError, match="body 'cross': has no mass, and no body that it carries"):
         m.build()
     m.body("wheel", mt.sphere(mass=1.0, radius=1.0))
     m.joint("B", mt.Revolute("y"), "cross", "wheel")

@@ -22,7 +22,7 @@ from momentree.structure.mechanism import Loop, Mechanism
 
 
 class LoopClosure:
-    """A loop and its closing joint at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M.
+    """A loop at one configuration; 6-vectors are (linear, angular) in axes of F, for the origin of M.
 
     Positions count from where the paths to the two bodies leave the ground: exact far from the origin, too.
     """

@@ -13,7 +13,7 @@ a direction counts as redundant.
 
 The steps serve three problems: with momenta, velocities and phi they find eta, the constraint impulses; with forces,
 accelerations and bias forces, the Lagrange multipliers lambda; with closure errors alone, the shortest step (weighed by
-inertia) that closes them. A constraint may have any number of ends. The fields are listed in equations/loops/__init__.py.
+inertia) that closes them. A constraint may have any number of ends. Fields are listed in equations/loops/__init__.py.
 """
 
 from __future__ import annotations

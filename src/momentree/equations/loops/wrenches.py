@@ -1,4 +1,4 @@
-"""Wrenches of loops on the bodies at their ends: constraint forces, changes of impulses, forces of the closing joint."""
+"""Wrenches of loops on the bodies at their ends: constraint forces, impulse changes, forces of the closing joint."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_constraint_wrenches(body: Record) -> Fields:
 
 
 def loop_wrenches(mechanism: Mechanism, moving: Records) -> list[Force]:
-    """The wrenches of loops on the ground and on each body, at its own frame; an empty list where there are no loops."""
+    """The wrenches of loops on the ground and on each body, at its own frame; an empty list without loops."""
     return wrenches_by_body(mechanism, moving.loops, len(mechanism.bodies) + 1) if mechanism.loops else []
 
 
