@@ -57,7 +57,7 @@ IDENTITY = Rotation(X, Y, Z)
 
 
 class Turn(Rotation):
-    """A turn about x, y or z, kept by its cosine and sine: what it does to a symmetric matrix costs 8 products."""
+    """A turn about x, y or z, stored by its cosine and sine: what it does to a symmetric matrix costs 8 products."""
 
     __slots__ = ("axis", "c", "s")
 
@@ -155,11 +155,11 @@ def rotation_quaternion(R: Rotation) -> Quaternion:
         (xz + zx, yz + zy, squares[2], yx - xy),
         (zy - yz, xz - zx, yx - xy, squares[3]),
     )
-    largest, found = squares[0], columns[0]
+    largest, chosen = squares[0], columns[0]
     for square, column in zip(squares[1:], columns[1:], strict=True):
-        found = tuple(select(square - largest, new, old) for new, old in zip(column, found, strict=True))
+        chosen = tuple(select(square - largest, new, old) for new, old in zip(column, chosen, strict=True))
         largest = maximum(largest, square)
-    return normalised(tuple(select(-found[3], -e, e) for e in found))
+    return normalised(tuple(select(-chosen[3], -e, e) for e in chosen))
 
 
 def normalised(q: Quaternion) -> Quaternion:

@@ -14,7 +14,7 @@ def bits(x: float) -> str:
 
 
 class Routine:
-    """Text with loops and conditions; what changes in them is kept in memory."""
+    """Text with loops and conditions; what changes in them is held in memory."""
 
     def __init__(self, chunk: int):
         self.lines = Lines(chunk, "r")
