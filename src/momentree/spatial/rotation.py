@@ -102,7 +102,8 @@ def cardan_rate(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar])
     """Angular velocity, in the turned frame, of `cardan` angles that change at `velocities`."""
     da, db, dc = velocities
     after_y = turn(Y, b).T @ X * da + Y * db
-    return turn(Z, c).T @ after_y + Z * dc
+    w: Vector = turn(Z, c).T @ after_y + Z * dc
+    return w
 
 
 def cardan_acceleration(
@@ -114,7 +115,8 @@ def cardan_acceleration(
     after_y = x_turned * da + Y * db
     after_y_rate = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb
     R = turn(Z, c).T
-    return R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+    dw: Vector = R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+    return dw
 
 
 def quaternion_rotation(q: Quaternion) -> Rotation:
@@ -179,7 +181,8 @@ def rotation_vector(R: Rotation) -> Vector:
     *vector, w = rotation_quaternion(R)
     v = Vector(*vector)
     half_sine = sqrt(maximum(v @ v, TINY))
-    return v * (2 * atan2(half_sine, w) / half_sine)
+    rotation: Vector = v * (2 * atan2(half_sine, w) / half_sine)
+    return rotation
 
 
 def vector_quaternion(r: Vector) -> Quaternion:
