@@ -17,7 +17,7 @@ from momentree.assembly import closing_rules as rules
 from momentree.assembly.closing_rules import CREEPING, EXACT, STRICT
 from momentree.assembly.configuration import Array
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales, constraint_scales, constraint_tolerances
-from momentree.compile.execute.kernel import kept
+from momentree.compile.execute.kernel import compiled_once
 from momentree.compile.trace.right_hand_sides import kernel_of_configuration
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.loops.constraint_jacobian import constraint_rows
@@ -153,7 +153,7 @@ class BatchOfRows:
         system = self.system
         if not self.mechanism.loops:
             return lambda q, rows: np.zeros((len(q), 0))
-        kernel = kept(system, "constraint rows", lambda: kernel_of_configuration(system.mechanism, _flat))
+        kernel = compiled_once(system, "constraint rows", lambda: kernel_of_configuration(system.mechanism, _flat))
         if kernel is None:
             return self._by_numpy
         t = np.array([self.t])

@@ -15,7 +15,7 @@ from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.compile.execute import threads as cores
 from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
-from momentree.compile.execute.kernel import kept
+from momentree.compile.execute.kernel import compiled_once
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
 from momentree.equations.formulations import FORMULATIONS
@@ -168,7 +168,7 @@ def _initial_states(system: System, begun: _Starts, settings: Settings) -> tuple
     parameters = np.ascontiguousarray(np.broadcast_to(rows, (count, len(m.free))))
     _check_starts(system, starts[:, : m.nq], starts[:, m.nq :], parameters, begun.t)
     if FORMULATIONS[settings.formulation].momenta and count:
-        kernel = kept(system, "momenta", lambda: momentum_kernel(m, system.code))
+        kernel = compiled_once(system, "momenta", lambda: momentum_kernel(m, system.code))
         constants = [parameters] if m.free else []
         starts[:, m.nq :] = kernel([starts.copy(), np.array([begun.t]), *constants])
     return starts, parameters
@@ -222,7 +222,7 @@ class _Batch:
             return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
         what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no accounts"
-        made: Stepper = kept(system, what, make)
+        made: Stepper = compiled_once(system, what, make)
         return made
 
     def integrated(self, stepper: Stepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
@@ -253,7 +253,7 @@ class _Batch:
         y = self._closed(np.ascontiguousarray(y), parameters)
         q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
         if FORMULATIONS[self.settings.formulation].momenta and m.nv:
-            kernel = kept(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
+            kernel = compiled_once(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
             for i in range(len(y)):
                 v[i] = kernel(self._arguments(y[i], parameters[i]))
         return Motions(self.system, self.t, q, v, failed)
@@ -266,12 +266,12 @@ class _Batch:
         m = self.system.mechanism
         if not m.loops or self.settings.stabilization != "project":
             return y
-        close = kept(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
+        close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         quaternions = error_floor(m)[1]
         formulation, hold = FORMULATIONS[self.settings.formulation], None
         if not formulation.momenta and m.nv:
             made = f"held velocities {formulation.name} []"
-            hold = kept(self.system, made, lambda: holding_kernel(m, formulation, self.system.code))
+            hold = compiled_once(self.system, made, lambda: holding_kernel(m, formulation, self.system.code))
         arguments = [self._arguments(y[i], parameters[i]) for i in range(len(y))]
         states = [closed_states(close, hold, x, y[i], m.nq, quaternions) for i, x in enumerate(arguments)]
         return np.array(states).reshape(y.shape)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.assembly.samples import Samples
-from momentree.compile.execute.kernel import kept
+from momentree.compile.execute.kernel import compiled_once
 from momentree.compile.trace.right_hand_sides import accounts_of, closing_kernel, holding_kernel, velocity_kernel
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
@@ -92,7 +92,7 @@ class Phase:
     def _code(self, what: str, make: Callable[[], Any]) -> Any:
         # which bodies a formulation separates may depend on the values of free parameters
         separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
-        return kept(self._system, f"{what} {separate} {sorted(self.held.items())}", make)
+        return compiled_once(self._system, f"{what} {separate} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
         settings, closing = self._settings, (self._settings.held, self._settings.stabilization == "project")

@@ -41,9 +41,9 @@ class ArticulatedInertia:
         return Force(linear, _transposed_product(self.H, v.linear) + symmetric_product(self.J, v.angular))
 
     def less(self, A: MotionSubspace, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
-        """M* - W D W': what is left when a joint gives way; W = M* A, D = (A' W)^-1.
+        """M* - W D W': what remains when the joint articulates; W = M* A, D = (A' W)^-1.
 
-        Nothing is left along A, so rows and columns of axes that are coordinate axes are zero, and are not computed.
+        Nothing remains along A, so rows and columns of axes that are coordinate axes are zero, and are not computed.
         """
         gone = {k for k in map(_coordinate_axis, A.columns) if k is not None}
         if len(gone) == 6:

@@ -1,4 +1,4 @@
-"""6-vectors, linear part first: motions (velocity of the origin, angular velocity) and forces (force, moment)."""
+"""Spatial motion and force vectors (6-vectors, linear part first): twists, wrenches, momenta, motion subspaces."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ class _Six:
 
 
 class Force(_Six):
-    """A wrench or a momentum: force and moment about the origin."""
+    """A spatial force vector: a wrench (force, moment about the origin) or a momentum."""
 
     __slots__ = ()
 
 
 class Motion(_Six):
-    """A twist: velocity of the origin and angular velocity."""
+    """A spatial motion vector: a twist (velocity of the origin, angular velocity) or its derivative."""
 
     __slots__ = ()
 
     def __matmul__(self, f: Force) -> Scalar:
-        """Power of a force on this motion."""
+        """Power of a wrench on a body with this twist."""
         return self.linear @ f.linear + self.angular @ f.angular
 
     def cross(self, m: Motion) -> Motion:
-        """Rate of a motion m that is fixed in a frame moving with this motion."""
+        """Derivative of a motion m that is fixed in a frame moving with this motion."""
         w, v = self.angular, self.linear
         return Motion(w.cross(m.linear) + v.cross(m.angular), w.cross(m.angular))
 
     def cross_force(self, f: Force) -> Force:
-        """Omega f (NOTATION.md): rate of a force f that is fixed in a frame moving with this motion."""
+        """Omega f (NOTATION.md): derivative of a force f that is fixed in a frame moving with this motion."""
         w, v = self.angular, self.linear
         return Force(w.cross(f.linear), v.cross(f.linear) + w.cross(f.angular))
 
@@ -80,7 +80,7 @@ REST = Motion.zero()
 
 
 class MotionSubspace:
-    """The matrix A of a joint by its columns: `A @ u` is a motion, `A.along(f)` the components A' f."""
+    """The motion subspace of a joint, the matrix A by its columns: `A @ u` is a twist, `A.along(f)` is A' f."""
 
     __slots__ = ("columns",)
 
@@ -89,8 +89,8 @@ class MotionSubspace:
 
     def __matmul__(self, u: Sequence[Scalar]) -> Motion:
         moved = REST
-        for column, rate in zip(self.columns, u, strict=True):
-            moved = moved + column * rate
+        for column, velocity in zip(self.columns, u, strict=True):
+            moved = moved + column * velocity
         return moved
 
     def along(self, f: Force) -> tuple[Scalar, ...]:

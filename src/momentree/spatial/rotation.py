@@ -57,7 +57,7 @@ IDENTITY = Rotation(X, Y, Z)
 
 
 class Turn(Rotation):
-    """A turn about x, y or z, kept by its cosine and sine: what it does to a symmetric matrix costs 8 products."""
+    """A turn about x, y or z, stored by its cosine and sine: what it does to a symmetric matrix costs 8 products."""
 
     __slots__ = ("axis", "c", "s")
 
@@ -102,7 +102,8 @@ def cardan_rate(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar])
     """Angular velocity, in the turned frame, of `cardan` angles that change at `velocities`."""
     da, db, dc = velocities
     after_y = turn(Y, b).T @ X * da + Y * db
-    return turn(Z, c).T @ after_y + Z * dc
+    w: Vector = turn(Z, c).T @ after_y + Z * dc
+    return w
 
 
 def cardan_acceleration(
@@ -114,7 +115,8 @@ def cardan_acceleration(
     after_y = x_turned * da + Y * db
     after_y_rate = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb
     R = turn(Z, c).T
-    return R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+    dw: Vector = R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+    return dw
 
 
 def quaternion_rotation(q: Quaternion) -> Rotation:
@@ -155,11 +157,11 @@ def rotation_quaternion(R: Rotation) -> Quaternion:
         (xz + zx, yz + zy, squares[2], yx - xy),
         (zy - yz, xz - zx, yx - xy, squares[3]),
     )
-    largest, found = squares[0], columns[0]
+    largest, chosen = squares[0], columns[0]
     for square, column in zip(squares[1:], columns[1:], strict=True):
-        found = tuple(select(square - largest, new, old) for new, old in zip(column, found, strict=True))
+        chosen = tuple(select(square - largest, new, old) for new, old in zip(column, chosen, strict=True))
         largest = maximum(largest, square)
-    return normalised(tuple(select(-found[3], -e, e) for e in found))
+    return normalised(tuple(select(-chosen[3], -e, e) for e in chosen))
 
 
 def normalised(q: Quaternion) -> Quaternion:
@@ -179,7 +181,8 @@ def rotation_vector(R: Rotation) -> Vector:
     *vector, w = rotation_quaternion(R)
     v = Vector(*vector)
     half_sine = sqrt(maximum(v @ v, TINY))
-    return v * (2 * atan2(half_sine, w) / half_sine)
+    rotation: Vector = v * (2 * atan2(half_sine, w) / half_sine)
+    return rotation
 
 
 def vector_quaternion(r: Vector) -> Quaternion:

@@ -1,6 +1,6 @@
-"""Short names for long coefficients, as a lecturer gives them: b = 2 alpha w5 w6, with alpha told below.
+"""Short names for long coefficients, as a lecturer gives them: b = 2 alpha w5 w6, with alpha defined below.
 
-The rule. The inertial terms of each equation are gathered by products of velocities. If one of their coefficients is long,
+The inertial terms of each equation are gathered by products of velocities. If one of their coefficients is long,
 all of them that are more than a product of two letters are named; otherwise all are written out. Entries of the mass
 matrix are named where they are long. Coefficients that differ by a number share a name.
 Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the
@@ -80,7 +80,7 @@ def named(
 ) -> Named:
     """A and b with their long coefficients named by the rule above."""
     n = len(b)
-    present = [rate for rate in velocities if rate in shortest.trigonometry.letters]
+    present = [velocity for velocity in velocities if velocity in shortest.trigonometry.letters]
     rows = [gathered(p, present) if p else [] for p in b]
     # a place is (row, column): columns of A, then the terms of b
     entries = {

@@ -37,10 +37,10 @@ class Equations:
     | field         | meaning                                                                                 |
     |---------------|-----------------------------------------------------------------------------------------|
     | by            | the formalism that derived them                                                         |
-    | coordinates   | q; velocities, accelerations: u and u'                                                       |
-    | A, b, Q       | mass matrix; inertial terms, quadratic in the velocities; forces: gravity, springs, laws     |
+    | coordinates   | q; velocities, accelerations: u and u'                                                  |
+    | A, b, Q       | mass matrix; inertial terms, quadratic in the velocities; forces: gravity, springs, laws |
     | definitions   | the names that stand in A, b and Q, and what they mean; a meaning may use other names    |
-    | kinematics    | derivatives of coordinates that are not velocities, as those of a ball, by the velocities         |
+    | kinematics    | derivatives of coordinates that are not velocities, as those of a ball, by the velocities    |
     | notes         | what else a reader has to know                                                          |
     """
 
@@ -60,10 +60,10 @@ class Equations:
     @property
     def expanded(self) -> Equations:
         """The same without names: every definition put in."""
-        known = dict(self.definitions)
-        for _ in known:  # a meaning may use other names
-            known = {symbol: meaning.xreplace(known) for symbol, meaning in known.items()}
-        A, b, Q = (matrix.xreplace(known) for matrix in (self.A, self.b, self.Q))
+        meanings = dict(self.definitions)
+        for _ in meanings:  # a meaning may use other names
+            meanings = {symbol: meaning.xreplace(meanings) for symbol, meaning in meanings.items()}
+        A, b, Q = (matrix.xreplace(meanings) for matrix in (self.A, self.b, self.Q))
         return dataclasses.replace(self, A=A, b=b, Q=Q, definitions=())
 
     def sympy(self) -> dict[str, Any]:
@@ -116,9 +116,9 @@ class Equations:
         lists = ("coordinates", "velocities", "accelerations", "b", "Q")
         texts: dict[str, Any] = {name: [str(x) for x in getattr(self, name)] for name in lists}
         texts["A"] = [[str(x) for x in row] for row in self.A.tolist()]
-        told = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in ("definitions", "kinematics")}
+        meanings = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in ("definitions", "kinematics")}
         counted = self.operations()._asdict()
-        return {"name": self.name, "by": self.by, **texts, **told, "notes": list(self.notes), "operations": counted}
+        return {"name": self.name, "by": self.by, **texts, **meanings, "notes": list(self.notes), "operations": counted}
 
     def _repr_latex_(self) -> str:
         return "\n".join(latex_lines(self))
@@ -150,11 +150,11 @@ def freed(model: Model) -> Mechanism:
 
 
 def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
-    """The equations of a mechanism in its free parameters; `velocities` gives velocities other names, as {"theta5": "w5"}."""
+    """The equations of a mechanism in its free parameters; `velocities` renames velocities, as {"theta5": "w5"}."""
     if by not in FORMALISMS:
-        there_are = " and ".join(f"'{name}'" for name in FORMALISMS)
+        choices = " or ".join(f"'{name}'" for name in FORMALISMS)
         near = suggestion(str(by), FORMALISMS)
-        raise MomentreeError(f"equations: there are none by '{by}'; there are those by {there_are}.{near}")
+        raise MomentreeError(f"equations: there is no formalism '{by}'. Choose {choices}.{near}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
     s, n = symbolic(mechanism, velocities), mechanism.nv
@@ -224,10 +224,10 @@ def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
 
 
 def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
-    """A generalised force, as a whole or gathered by velocities."""
+    """A generalized force, as a whole or gathered by velocities."""
     if not p:
         return sp.Integer(0)
-    present = [rate for rate in velocities if rate in shortest.trigonometry.letters]
+    present = [velocity for velocity in velocities if velocity in shortest.trigonometry.letters]
     parts = gathered(p, present)
     return min(shortest(p), sp.Add(*(monomial * shortest(part) for monomial, part in parts)), key=ink)
 

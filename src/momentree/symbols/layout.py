@@ -25,10 +25,10 @@ def text_lines(equations: Equations) -> Iterator[str]:
     yield ""
     for left, right in sides(equations, writer):
         yield from _wrapped(left, right)
-    for title, told in (("where", equations.definitions), ("and", equations.kinematics)):
-        if told:
+    for title, definitions in (("where", equations.definitions), ("and", equations.kinematics)):
+        if definitions:
             yield from ("", title)
-        for symbol, meaning in told:
+        for symbol, meaning in definitions:
             first, *rest = _wrapped(writer.terms(meaning))
             yield f"  {writer.write(symbol)} = {first.lstrip()}"
             yield from rest
@@ -53,11 +53,12 @@ def latex_lines(equations: Equations) -> Iterator[str]:
     pairs = list(zip(sides(equations, latex), sides(equations, text), strict=True))
     long = any(_width(*seen) > WIDTH for _, seen in pairs)
     yield from _environment([_latex_line(written, seen, aligned=not long) for written, seen in pairs])
-    for title, told in (("where", equations.definitions), ("and", equations.kinematics)):
-        if told:
+    for title, definitions in (("where", equations.definitions), ("and", equations.kinematics)):
+        if definitions:
             yield title
             in_latex, in_text = (
-                [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in told] for writer in (latex, text)
+                [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in definitions]
+                for writer in (latex, text)
             )
             yield from _environment([_latex_line(*pair) for pair in zip(in_latex, in_text, strict=True)])
     for note in equations.notes:

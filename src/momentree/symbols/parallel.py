@@ -24,17 +24,17 @@ def carriers(mechanism: Mechanism, s: Symbolic) -> dict[sp.Symbol, Turn]:
     Two axes are taken for parallel if they are so in two configurations chosen at random.
     """
     found: dict[sp.Symbol, Turn] = {}
-    way: dict[int, list[tuple[sp.Symbol, Direction]]] = {0: []}  # body -> angles from the ground to it, axes in both
+    path: dict[int, list[tuple[sp.Symbol, Direction]]] = {0: []}  # body -> angles from the ground to it, axes in both
     for body, directions in _axes(mechanism.at_defaults()):
-        way[body.number] = list(way[body.parent])
+        path[body.number] = list(path[body.parent])
         for angle, here in zip(s.q[body.q], directions, strict=False):
-            for other, there in reversed(way[body.number]):
+            for other, there in reversed(path[body.number]):
                 along = np.sum(here * there, axis=1)
                 if np.allclose(np.abs(along), 1) and along[0] * along[1] > 0:
                     found[angle] = (other, 1 if along[0] > 0 else -1)
                     break
             if here.any():
-                way[body.number].append((angle, here))
+                path[body.number].append((angle, here))
     return found
 
 

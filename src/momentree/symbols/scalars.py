@@ -50,7 +50,7 @@ class Symbolic:
 
 
 def symbolic(mechanism: Mechanism, velocities: Mapping[str, str] | None = None) -> Symbolic:
-    """The mechanism with a symbol for each free parameter, coordinate and velocity; `velocities` gives velocities other names."""
+    """The mechanism with a symbol for each free parameter, coordinate and velocity; `velocities` renames velocities."""
     free = {Reference(name): _symbol(name) for name in mechanism.free}
     taken = {"t", *mechanism.free}
     q = [_unused(_spelt(r), taken) for r in mechanism.coordinates]

@@ -35,9 +35,11 @@ def ink(x: sp.Expr) -> float:
     if x.is_Add:
         return sum(map(ink, x.args)) + 0.5 * (len(x.args) - 1)
     if x.is_Mul:
-        return sum(ink(factor) + BRACKETS * factor.is_Add for factor in x.args if factor != -1)
+        total: float = sum(ink(factor) + BRACKETS * factor.is_Add for factor in x.args if factor != -1)
+        return total
     if x.is_Pow:
-        return ink(x.base) + 0.5 + BRACKETS * x.base.is_Add
+        power: float = ink(x.base) + 0.5 + BRACKETS * x.base.is_Add
+        return power
     return 0.5 + sum(map(ink, x.args)) if x.args else 1
 
 

@@ -1,7 +1,7 @@
 """How expressions are written: as text for a terminal, and in LaTeX.
 
-The order is that of textbooks: number, masses, gravity, other parameters, coordinates, sums, velocities, accelerations, and
-functions last: m l phi'' cos(phi). SymPy's own printers sort by the alphabet.
+The order is that of textbooks: number, masses, gravity, other parameters, coordinates, sums, velocities, accelerations,
+and functions last: m l phi'' cos(phi). SymPy's own printers sort by the alphabet.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Writer:
         if isinstance(x, sp.exp):
             return self.EXP.format(self.write(x.args[0]))
         if isinstance(x, sp.Piecewise):
-            return self.cases([(self.write(value), self.condition(told)) for value, told in x.args])
+            return self.cases([(self.write(value), self.condition(condition)) for value, condition in x.args])
         if x.is_Function or isinstance(x, (sp.Max, sp.Min)):
             return self.function(x, ", ".join(map(self.write, x.args)), 1)
         return self.BRACKETS.format(self.write(x))

@@ -1,1 +1,1 @@
-"""Emitting: a tape as text of LLVM, of C, or as a function of CasADi."""
+"""Emitting: the backends of a tape, LLVM (straight-line and rolled), C and CasADi."""

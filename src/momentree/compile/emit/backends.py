@@ -50,7 +50,7 @@ def backends() -> dict[str, Backend]:
 
 def backend(name: str) -> Backend:
     """The backend of this name."""
-    known = backends()
-    if name not in known:
-        raise MomentreeError(f"there is no backend '{name}'.{suggestion(name, known)}")
-    return known[name]
+    available = backends()
+    if name not in available:
+        raise MomentreeError(f"there is no backend '{name}'.{suggestion(name, available)}")
+    return available[name]

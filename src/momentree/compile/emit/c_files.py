@@ -16,14 +16,13 @@ from momentree.structure.mechanism import Mechanism
 
 Traced = dict[str, tuple[Tape, Arguments]]
 
-# by the unit of a velocity: that of its derivative, and that of what acts along it
+# by the unit of a velocity: that of its derivative, and that of its generalized force
 _UNITS = {"m/s": ("m/s2", "N"), "rad/s": ("rad/s2", "N m")}
 _MEANINGS = {
     "mass_matrix": "M(q), NV x NV, row by row: kg, kg m, kg m2, by the units of its row and column.",
-    "bias": "What must act along the velocities for vdot = 0: inertial terms, gravity and every force of the model.",
-    "inverse_dynamics": "What must act along the velocities, besides the forces of the model, for the velocities to change with "
-    "vdot.",
-    "forward_dynamics": "vdot: how the velocities change under the forces of the model and tau along the velocities.",
+    "bias": "The generalized forces for vdot = 0: inertial terms, gravity and every force of the model.",
+    "inverse_dynamics": "The generalized forces that produce vdot, besides the forces of the model (RNEA).",
+    "forward_dynamics": "vdot: the accelerations under the forces of the model and the generalized forces tau.",
 }
 _SIZES = {"mass_matrix": "NV * NV"}
 
@@ -47,7 +46,7 @@ def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iter
 def source(prefix: str, traced: Traced) -> str:
     """The text of the .c file: what the functions need, and the functions."""
     functions = [c_function(tape, f"{prefix}_{what}", arrays) for what, (tape, arrays) in traced.items()]
-    opening = f'/* Written by Momentree; {prefix}.h tells what the functions compute. */\n\n#include "{prefix}.h"\n'
+    opening = f'/* Written by Momentree; {prefix}.h documents the functions. */\n\n#include "{prefix}.h"\n'
     return "\n".join([opening, c_preamble(tape for tape, _ in traced.values()), *functions])
 
 
@@ -81,7 +80,7 @@ def _introduction(mechanism: Mechanism, upper: str) -> list[str]:
         f"q: {upper}_NQ coordinates. Quaternions (qx, qy, qz, qw) are of unit length; no function checks it.",
         *_entries("q", mechanism.coordinates, [unit for joint in joints for unit in joint.units]),
         "",
-        f"v: {upper}_NV velocities; their derivatives vdot, and tau, what acts along them, have the same order.",
+        f"v: {upper}_NV velocities; their derivatives vdot and the generalized forces tau have the same order.",
         *_entries("v", mechanism.velocities, [f"{u}; vdot {_UNITS[u][0]}; tau {_UNITS[u][1]}" for u in velocity_units]),
         "",
         "t: time (s), for what moves or acts by a law of time.",

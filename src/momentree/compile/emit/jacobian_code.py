@@ -31,9 +31,9 @@ class Differentiated(StraightLine):
         columns = arrays[0][1]
         if len(tape.online()) * len(columns) <= LONGEST:
             outputs = [tape.scalar(edge) for edge in tape.output_edges()]
-            found = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
-            tape.outputs(found.values)
+            derivatives = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
+            tape.outputs(derivatives.values)
             made.jacobian = StraightLine.of(tape, arrays, target)
-            made.places = tuple(zip(found.rows, found.columns, strict=True))
+            made.places = tuple(zip(derivatives.rows, derivatives.columns, strict=True))
             tape.outputs(outputs)
         return made

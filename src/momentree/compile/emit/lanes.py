@@ -29,7 +29,7 @@ class Writer:
 
     | field     | meaning                                                        |
     |-----------|----------------------------------------------------------------|
-    | found     | the names of values, by their nodes                            |
+    | names     | the names of values, by their nodes                            |
     | functions | what the lines call and `definitions` defines, with its widths |
     """
 
@@ -37,7 +37,7 @@ class Writer:
         self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str], fused: Collection[int] = frozenset()
     ):
         self.lines, self.nodes, self._leaf, self._fused = lines, nodes, leaf, fused
-        self.found: dict[int, str] = {}
+        self.names: dict[int, str] = {}
         self.functions: set[tuple[str, int]] = set()
         self._pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
 
@@ -47,9 +47,9 @@ class Writer:
         if self.nodes[index][0] == "number":
             number = float(self.nodes[index][1])
             return self.lines.number(number if edge >= 0 else -number)
-        if index not in self.found:
-            self.found[index] = self._leaf(index)
-        return self.found[index] if edge >= 0 else self.lines.negative(self.found[index])
+        if index not in self.names:
+            self.names[index] = self._leaf(index)
+        return self.names[index] if edge >= 0 else self.lines.negative(self.names[index])
 
     def sines_and_cosines(self, edges: Sequence[int], width: int) -> None:
         """Write sin and cos of several arguments at once, in the lanes of one vector, where one number is written."""
@@ -67,19 +67,19 @@ class Writer:
         if index in self._fused:
             return
         if op == "+":
-            self.found[index] = self._sum(*edges)
+            self.names[index] = self._sum(*edges)
             return
         spelling, arguments = SPELLINGS[op], [self.value(edge) for edge in edges]
         if not isinstance(spelling, str):
-            self.found[index] = spelling(lines, *arguments)
+            self.names[index] = spelling(lines, *arguments)
             return
         self.functions.add((spelling, lines.width))
         if spelling != "sincos":
-            self.found[index] = lines.call(spelling, *arguments)
+            self.names[index] = lines.call(spelling, *arguments)
             return
         if edges[0] not in self._pairs:
             self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
-        self.found[index] = self._pairs[edges[0]][op == "cos"]
+        self.names[index] = self._pairs[edges[0]][op == "cos"]
 
     def _sum(self, a: int, b: int) -> str:
         """a + b, one of them a product that is written with the sum."""
@@ -101,13 +101,13 @@ def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Itera
         if nodes[index][0] == "+":
             sums.append(edges)
     products = {index for index in written if nodes[index][0] == "*" and uses[index] == 1}
-    found = set()
+    fused = set()
     for a, b in sums:
         for one in (abs(b), abs(a)):
             if one in products:
-                found.add(one)
+                fused.add(one)
                 break
-    return found
+    return fused
 
 
 class _Function:
@@ -159,11 +159,11 @@ class Rows(_Function):
         return lines.of_lanes([lines.let(f"load double, ptr {place}, align 8") for place in places])
 
     def _unit(self, lines: Lines, column: str | int) -> str:
-        found = []
+        entries = []
         for lane in range(self.width):
             row = lines.let(f"add i64 %row, {lane}")
-            found.append(lines.let(f"uitofp i1 {lines.let(f'icmp eq i64 {row}, {column}')} to double"))
-        return lines.of_lanes(found)
+            entries.append(lines.let(f"uitofp i1 {lines.let(f'icmp eq i64 {row}, {column}')} to double"))
+        return lines.of_lanes(entries)
 
     def store(self, lines: Lines, value: str, place: str | int) -> None:
         """A result of each lane's row."""

@@ -51,9 +51,11 @@ class Rolled:
             for key, x in sweep.ground_numbers().items()
         }
         self.values = {g: {k: [*map(edge, column)] for k, column in g.values.items()} for g in _groups(self.passes)}
-        left = self._given_away(results)
-        self.left = {place: edge(x) for place, x in left.items()}
-        self.tape.outputs([*left.values(), *(x for g in _groups(self.passes) for c in g.values.values() for x in c)])
+        remaining = self._assign_to_groups(results)
+        self.remaining = {place: edge(x) for place, x in remaining.items()}
+        self.tape.outputs(
+            [*remaining.values(), *(x for g in _groups(self.passes) for c in g.values.values() for x in c)]
+        )
         self.nodes = self.tape.nodes
         late = self._read_late()
         self.needs = _needs(self.passes, late)
@@ -79,22 +81,22 @@ class Rolled:
         """Where the slots of a body begin."""
         return self.bases[sweep] + body * self.strides[sweep]
 
-    def _given_away(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
-        """Leaves what groups can put into the output by themselves to them; what is left, by place."""
+    def _assign_to_groups(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
+        """Let groups store the results that they compute for all their bodies; gives the remaining ones, by index."""
         where: dict[tuple[int, int, str], int] = {}
-        left: dict[int, Scalar] = {}
+        remaining: dict[int, Scalar] = {}
         for place, x in enumerate(results):
             name = self.tape.name_of(x)
             read = self.reads.get(name) if name is not None else None
             if read is None or read in where:
-                left[place] = x
+                remaining[place] = x
             else:
                 where[read] = place
         last = {
             (p.sweep, body, key): group
             for p in self.passes
             for group in p.groups
-            for key in _kept(group)
+            for key in _varying(group)
             for body in group.bodies
         }
         by_group: dict[tuple[Group, str], dict[int, int]] = {}
@@ -104,8 +106,8 @@ class Rolled:
             if len(found) == len(group.bodies):
                 group.results[key] = [found[body] for body in group.bodies]
             else:
-                left |= {place: results[place] for place in found.values()}
-        return left
+                remaining |= {place: results[place] for place in found.values()}
+        return remaining
 
     def _read_late(self) -> set[Key]:
         """Keys that the main tape reads."""
@@ -152,7 +154,7 @@ def _groups(passes: Sequence[Pass]) -> list[Group]:
     return [group for p in passes for group in p.groups]
 
 
-def _kept(group: Group) -> set[str]:
+def _varying(group: Group) -> set[str]:
     """Keys of a group's body that are not constant."""
     return {key for key, x in group.made().items() if isinstance(x, Variable)}
 
@@ -169,11 +171,11 @@ class Need:
         self.parents: dict[str, Scalar] = {}
         self.reads: set[str] = set()
 
-    def update(self, kept: set[Key]) -> None:
+    def update(self, needed: set[Key]) -> None:
         """Find what is stored if these keys are needed, and what that reads."""
-        self.own = {key: x for key, x in self.made.items() if (self.sweep, key) in kept}
+        self.own = {key: x for key, x in self.made.items() if (self.sweep, key) in needed}
         old, added = self.group.tape.known_input, self.group.added
-        self.parents = {key: x for key, x in added.items() if (self.sweep, key) in kept and x != old(f"^{key}")}
+        self.parents = {key: x for key, x in added.items() if (self.sweep, key) in needed and x != old(f"^{key}")}
         results = (self.made[key] for key in self.group.results)
         self.group.tape.outputs([*self.own.values(), *self.parents.values(), *results])
         nodes = self.group.tape.nodes
@@ -193,15 +195,15 @@ class Need:
 def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
     """From the last pass to the first: only what is read later, or by children in the same pass, is stored."""
     found: dict[Group, Need] = {}
-    kept = set(late)
+    needed = set(late)
     for p in reversed(passes):
         needs = [Need(p.sweep, group) for group in p.groups]
         while True:
-            before = len(kept)
+            before = len(needed)
             for need in needs:
-                need.update(kept)
-                kept |= need.from_slots()
-            if len(kept) == before:
+                need.update(needed)
+                needed |= need.from_slots()
+            if len(needed) == before:
                 break
         found |= {need.group: need for need in needs}
     return found
@@ -252,7 +254,7 @@ class _Text:
         for number, p in enumerate(code.passes):
             self._before(p)
             self._loop(number, p)
-        for place, edge in code.left.items():
+        for place, edge in code.remaining.items():
             self.rows.store(self.lines, self._value(edge), place)
         self.functions |= self.main.functions
 
@@ -274,7 +276,7 @@ class _Text:
         wanted, stack = set(), [abs(edge)]
         while stack:
             index = stack.pop()
-            if index not in wanted and index not in self.main.found and edges_of(nodes[index]):
+            if index not in wanted and index not in self.main.names and edges_of(nodes[index]):
                 wanted.add(index)
                 stack += [abs(e) for e in edges_of(nodes[index])]
         for index in sorted(wanted):

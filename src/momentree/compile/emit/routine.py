@@ -19,7 +19,7 @@ def table(name: str, values: Sequence[object], kind: str = "i64") -> str:
 
 
 class Routine:
-    """Text with loops and conditions; what changes in them is kept in memory."""
+    """Text with loops and conditions; what changes in them is held in memory."""
 
     def __init__(self, chunk: int):
         self.lines = Lines(chunk, "r")

@@ -1,8 +1,8 @@
-"""Object files kept on disk, so that a fresh process need not make them again.
+"""Object files cached on disk, so that a fresh process need not make them again.
 
 A file holds a mark, the SHA-256 of its key and content, and the content. It is written under another name and then
 renamed, so that it is there whole or not at all; one that is damaged counts as not there. What cannot be read or
-written is never an error: the machine code is then made anew.
+written is never an error: the machine code is then made again.
 
 | where                                   | on            |
 |-----------------------------------------|---------------|
@@ -11,7 +11,7 @@ written is never an error: the machine code is then made anew.
 | ~/Library/Caches/momentree              | macOS         |
 | %LOCALAPPDATA%\\momentree               | Windows       |
 
-What is kept will be run. A folder or a file is used only if it belongs to this user or the administrator and neither
+What is stored will be run. A folder or a file is used only if it belongs to this user or the administrator and neither
 its group nor everybody may write to it. Both are looked at after they were opened, so that it does not matter who may
 rename the folders above. The folder is made with mode 700, files with 600.
 """
@@ -36,7 +36,7 @@ _OURS = re.compile(r"[0-9a-f]{64}\.(o|[0-9a-f]{16}\.part)")
 
 
 def folder() -> str | None:
-    """Where object files are kept; None where they are not."""
+    """Where object files are stored; None where they are not."""
     named = os.environ.get("MOMENTREE_CACHE")
     if named is not None:
         return None if named in ("", "off") else os.path.expanduser(named)
@@ -52,25 +52,25 @@ def folder() -> str | None:
 
 def key_of(*parts: str) -> str:
     """The key of what is made of these texts: another for other texts."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         text = part.encode()
-        found.update(len(text).to_bytes(8, "little") + text)
-    return found.hexdigest()
+        digest.update(len(text).to_bytes(8, "little") + text)
+    return digest.hexdigest()
 
 
 def get(key: str) -> bytes | None:
-    """What is kept under a key; None where nothing is, or where it is damaged."""
+    """What is stored under a key; None where nothing is, or where it is damaged."""
     with contextlib.suppress(OSError):
         where = folder()
         if where is None:
             return None
         place = _place(where, key)
-        kept = _read(where, os.path.basename(place))
-        if kept is None:
+        stored = _read(where, os.path.basename(place))
+        if stored is None:
             return None
-        content = kept[len(_head(key, b"")) :]
-        if kept == _head(key, content) + content:
+        content = stored[len(_head(key, b"")) :]
+        if stored == _head(key, content) + content:
             with contextlib.suppress(OSError):
                 os.utime(place)  # it was used now
             return content
@@ -95,14 +95,14 @@ def sweep(where: str, limit: int) -> None:
 
     A quarter of the room is then free. Several processes may do so at once: what is already gone is no matter.
     """
-    now, found = time.time(), list(_files(where))
-    for file in found:
+    now, files = time.time(), list(_files(where))
+    for file in files:
         if file.place.endswith(".part") and now - file.used > _ABANDONED:
             _delete(file.place)
-    kept = sorted((file for file in found if file.place.endswith(".o")), key=lambda file: file.used)
-    room = sum(file.size for file in kept)
+    stored = sorted((file for file in files if file.place.endswith(".o")), key=lambda file: file.used)
+    room = sum(file.size for file in stored)
     wanted = limit * 3 // 4 if room > limit else limit
-    for file in kept:
+    for file in stored:
         if room <= wanted:
             return
         _delete(file.place)
@@ -121,8 +121,8 @@ def _files(where: str) -> Iterator[_File]:
         for entry in entries:
             if _OURS.fullmatch(entry.name):
                 with contextlib.suppress(OSError):
-                    told = entry.stat(follow_symlinks=False)
-                    yield _File(entry.path, told.st_size, told.st_mtime)
+                    status = entry.stat(follow_symlinks=False)
+                    yield _File(entry.path, status.st_size, status.st_mtime)
 
 
 def _place(where: str, key: str) -> str:
@@ -171,8 +171,8 @@ def _trusted(where: str) -> bool:
     return sys.platform == "win32" or _is_ours(os.stat(where))
 
 
-def _is_ours(told: os.stat_result) -> bool:
+def _is_ours(status: os.stat_result) -> bool:
     if sys.platform == "win32":
         return True
-    others = told.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return told.st_uid in (0, os.geteuid()) and not others
+    others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid in (0, os.geteuid()) and not others

@@ -19,13 +19,13 @@ import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from momentree.compile.execute import fast_calls, threads
 from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
-from momentree.compile.execute.input_checks import rows_fit
+from momentree.compile.execute.input_checks import valid_rows
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.trace.quantities import ARGUMENTS
 from momentree.equations.aggregative import mass_matrix
@@ -59,7 +59,7 @@ class Quantity:
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
         self._quaternions = quaternions(mechanism)
-        self._places = (ctypes.c_int64 * len(self._quaternions))(*(found.start for found in self._quaternions))
+        self._places = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
         self._kernel: Kernel | None = None
         self._entry: fast_calls.Entry | None = None
         self._lock = threading.RLock()
@@ -71,7 +71,7 @@ class Quantity:
         try:
             return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
-            raise MomentreeError(f"{self.__name__}: memory does not suffice. Give fewer rows at a time.") from None
+            raise MomentreeError(f"{self.__name__}: not enough memory. Give fewer rows at a time.") from None
 
     def __repr__(self) -> str:
         return f"<{self._usage()} of '{self._mechanism.name}'>"
@@ -101,7 +101,7 @@ class Quantity:
         with self._lock:
             if self._entry is None:
                 standing = [self._standing(*each) for each in zip(self._names, self._columns, strict=True)]
-                places = [found.start for found in self._quaternions]
+                places = [each.start for each in self._quaternions]
                 constants = [] if (row := self._constants()) is None else [row]
                 self._entry = fast_calls.Entry(self._columns, [*standing, *constants], places, self._shape)
                 if self._kernel is not None:
@@ -174,13 +174,13 @@ class Quantity:
 
     def _arrays(self, values: Sequence[Any]) -> list[Array]:
         """Each argument as an array whose last axis holds its columns."""
-        found = []
+        arrays = []
         for name, columns, value in zip(self._names, self._columns, values, strict=True):
             if columns is None:
-                found.append(numbers(value, name, "a number")[..., None])
+                arrays.append(numbers(value, name, "a number")[..., None])
             else:
-                found.append(coordinate_array(value, columns, name))
-        return found
+                arrays.append(coordinate_array(value, columns, name))
+        return arrays
 
     # --- computing ---
 
@@ -197,14 +197,14 @@ class Quantity:
             row_of = [] if constants is None else [_rows(constants, batch, count)]
             call = _Call.of(kernel, [*rows, *row_of], out, self._places)
             width = kernel.width if count >= WORTH else 1  # by the call alone: the same call gives the same bits
-            unfit: list[bool] = []
-            threads.share(lambda: call.computer(width, unfit), count, limit)
-            if unfit:
+            invalid: list[bool] = []
+            threads.share(lambda: call.computer(width, invalid), count, limit)
+            if invalid:
                 self._explain(rows)
                 threads.share(lambda: call.computer(width, None), count, limit)
             if call.broken:
                 self._explain_results([*rows, *row_of], out.reshape(count, -1))
-        return out
+        return cast(Array, out)
 
     def _batch(self, arrays: Sequence[Array]) -> tuple[int, ...]:
         """The leading axes of all arguments together."""
@@ -213,12 +213,12 @@ class Quantity:
         except ValueError:
             named = zip((*self._names, "parameters"), arrays, strict=False)
             axes = [(name, array.shape[:-1]) for name, array in named]
-            told = ", ".join(f"{name} has {'x'.join(map(str, shape))}" for name, shape in axes if shape)
-            message = f"{self.__name__}: the leading axes do not fit together: {told}."
+            shapes = ", ".join(f"{name} has {'x'.join(map(str, shape))}" for name, shape in axes if shape)
+            message = f"{self.__name__}: the leading axes do not fit together: {shapes}."
             raise MomentreeError(f"{message} Give each the same, or 1 where one serves all.") from None
 
     def _explain(self, rows: Sequence[tuple[Array, int]]) -> None:
-        """Says what is wrong with numbers that were found unfit; a quaternion at the edge may yet pass."""
+        """Says what is wrong with numbers that machine code found invalid; a quaternion at the edge may yet pass."""
         for name, (array, _) in zip(self._names, rows, strict=True):
             check_finite(array, name)
         check_units(rows[0][0], self._quaternions)
@@ -239,11 +239,11 @@ class Quantity:
 
     def _without_inertia(self, values: Sequence[Array]) -> list[str]:
         """Velocities that the mass matrix has nothing for."""
-        mechanism, found = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
+        mechanism, arguments = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
         if mechanism.free:
-            instead = dict(zip(mechanism.free, found["parameters"].tolist(), strict=True))
+            instead = dict(zip(mechanism.free, arguments["parameters"].tolist(), strict=True))
             mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
-        diagonal = np.diag(mass_matrix(Evaluation(mechanism, found["q"].tolist(), float(found["t"][0]))))
+        diagonal = np.diag(mass_matrix(Evaluation(mechanism, arguments["q"].tolist(), float(arguments["t"][0]))))
         return [str(name) for name, inertia in zip(mechanism.velocities, diagonal, strict=True) if not inertia > 0]
 
     def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:
@@ -261,7 +261,7 @@ class _Call(NamedTuple):
     columns: Any
     places: Any
     out: Array
-    kept: Sequence[tuple[Array, int]]
+    rows: Sequence[tuple[Array, int]]
     broken: list[bool]  # not empty where a result is not finite
 
     @classmethod
@@ -272,18 +272,20 @@ class _Call(NamedTuple):
         columns = (ctypes.c_int64 * n)(*[array.shape[-1] for array, _ in rows])
         return cls(kernel, starts, strides, columns, places, out, rows, [])
 
-    def computer(self, width: int, unfit: list[bool] | None) -> threads.Compute:
-        """What a thread computes with; rows that are unfit are told, where that is wanted."""
-        function, fit, scratch = self.kernel.function(width), rows_fit(), self.kernel.scratch(width)
+    def computer(self, width: int, invalid: list[bool] | None) -> threads.Compute:
+        """What a thread computes with; invalid rows are reported in the list, if there is one."""
+        function, valid, scratch = self.kernel.function(width), valid_rows(), self.kernel.scratch(width)
         to, n, q = self.out.ctypes.data, len(self.starts), len(self.places)
         results, each = (ctypes.c_void_p * 1)(to), (ctypes.c_int64 * 1)(self.kernel.outputs)
 
         def compute(begin: int, end: int) -> None:
-            if unfit is not None and not fit(self.starts, self.strides, self.columns, n, self.places, q, begin, end):
-                unfit.append(True)
-            if not unfit:
+            if invalid is not None and not valid(
+                self.starts, self.strides, self.columns, n, self.places, q, begin, end
+            ):
+                invalid.append(True)
+            if not invalid:
                 function(self.starts, self.strides, to, begin, end, scratch.ctypes.data)
-                if not fit(results, each, each, 1, self.places, 0, begin, end):
+                if not valid(results, each, each, 1, self.places, 0, begin, end):
                     self.broken.append(True)
 
         return compute
@@ -294,16 +296,16 @@ def _empty(shape: tuple[int, ...], what: str) -> Array:
         return np.empty(shape)
     except (MemoryError, ValueError):
         size = "x".join(map(str, shape))
-        raise MomentreeError(f"{what}: there is no memory for {size} results. Give fewer rows at a time.") from None
+        raise MomentreeError(f"{what}: not enough memory for {size} results. Give fewer rows at a time.") from None
 
 
 def _writable(out: Any, shape: tuple[int, ...]) -> Array:
-    """What the user gave for the results, if they fit in."""
+    """The array given for the results, if it can hold them."""
     if not isinstance(out, np.ndarray) or hasattr(out, "mask"):
         raise MomentreeError(f"out is a {type(out).__name__}. Give an array: numpy.empty({shape}).")
     if out.dtype != np.float64 or out.shape != shape:
-        told = f"out holds {out.dtype} and has the shape {out.shape}"
-        raise MomentreeError(f"{told}; float64 and {shape} are expected: numpy.empty({shape}).")
+        message = f"out holds {out.dtype} and has the shape {out.shape}"
+        raise MomentreeError(f"{message}; float64 and {shape} are expected: numpy.empty({shape}).")
     if not out.flags.writeable:
         raise MomentreeError("out is read-only. Give an array that may be written, or none.")
     if not (out.flags.c_contiguous and out.flags.aligned):

@@ -30,10 +30,10 @@ class _Compiled:
     def __get__(self, instance: Any, owner: type | None = None) -> Callable[..., Any]:
         if instance is None:
             return self._described
-        found: Callable[..., Any] = instance._quantity(self._name)
+        function: Callable[..., Any] = instance._quantity(self._name)
         if self._is_found_by(type(instance)):
-            vars(instance)[self._name] = found
-        return found
+            vars(instance)[self._name] = function
+        return function
 
     def _is_found_by(self, kind: type) -> bool:
         """Whether the name leads here, and not to a method of a class derived from ours."""

@@ -31,7 +31,7 @@ from momentree.compile.execute.machine_code import Target, linked, object_code
 MOST = 8  # arguments
 # where the parts of an array, and the number of a float, stand behind the address of the object (bytes)
 _TYPE, _DATA, _AXES, _SHAPE, _DTYPE, _FLAGS, _NUMBER = 8, 16, 24, 32, 56, 64, 16
-_FIT = 0x0001 | 0x0100  # flags: contiguous row by row, aligned
+_PLAIN = 0x0001 | 0x0100  # flags: contiguous row by row, aligned
 _FLOAT64 = 12  # number of the type
 _NEW_ARRAY = 93  # PyArray_New in NumPy's table of functions
 _VERSIONS = (0x01000009, 0x02000000)  # of that table
@@ -130,10 +130,10 @@ array:
   %dtype = load ptr, ptr %dtype.at
   %flags.at = getelementptr i8, ptr %object, i64 {_FLAGS}
   %flags = load i32, ptr %flags.at
-  %fit.flags = and i32 %flags, {_FIT}
+  %fit.flags = and i32 %flags, {_PLAIN}
   %one.axis = icmp eq i32 %axes, 1
   %right.type = icmp eq ptr %dtype, @momentree_dtype
-  %right.flags = icmp eq i32 %fit.flags, {_FIT}
+  %right.flags = icmp eq i32 %fit.flags, {_PLAIN}
   %2 = and i1 %one.axis, %right.type
   %right = and i1 %2, %right.flags
   br i1 %right, label %vector, label %general
@@ -265,11 +265,11 @@ class Entry:
 
 def available() -> bool:
     """Whether this interpreter and this NumPy are known, and the user has not switched the fast function off."""
-    return os.environ.get("MOMENTREE_ENTRY", "").lower() not in ("off", "0", "no") and _known()
+    return os.environ.get("MOMENTREE_ENTRY", "").lower() not in ("off", "0", "no") and _layouts_are_known()
 
 
 @functools.cache
-def _known() -> bool:
+def _layouts_are_known() -> bool:
     usual = sys.implementation.name == "cpython" and sys.byteorder == "little" and ctypes.sizeof(_pointer) == 8
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     release = not hasattr(sys, "gettotalrefcount")
@@ -310,7 +310,7 @@ def _is_known(array: numpy.ndarray) -> bool:
         and all(_read(int(shape), 8 * i, _integer) == n for i, n in enumerate(array.shape))
         and _read(at, _DTYPE, _pointer) == id(array.dtype)
         and (array.dtype is numpy.dtype(float)) == (array.dtype == numpy.dtype(float))
-        and (flags & _FIT == _FIT) == (array.flags.c_contiguous and array.flags.aligned)
+        and (flags & _PLAIN == _PLAIN) == (array.flags.c_contiguous and array.flags.aligned)
     )
 
 

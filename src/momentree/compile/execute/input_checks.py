@@ -1,7 +1,7 @@
-"""Whether rows are fit to be computed, in machine code: every number finite, every quaternion of unit length.
+"""Input checks in machine code: whether every number of a row is finite, and every quaternion of unit length.
 
-What is found unfit here is looked at again in Python (arrays.py), which says what is wrong. A quaternion at
-the very edge of what is allowed may be sent there in vain; none that is refused there passes here.
+Rows that are invalid here are checked again in Python (arrays.py), which says what is wrong. A quaternion at the very
+edge of what is allowed may be sent there in vain; none that is refused there passes here.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ declare double @llvm.fabs.f64(double)
 
 TESTS = _NUMBERS + _QUATERNIONS  # of one row: @finite and @unit
 
-# rows that follow each other without a closure error are one long row; so is the row that serves all
+# rows that follow each other directly are one long row; so is the row that serves all
 _ROWS = """
-define i32 @rows_fit(ptr %starts, ptr %strides, ptr %columns, i64 %arguments, ptr %places, i64 %quaternions,
+define i32 @valid_rows(ptr %starts, ptr %strides, ptr %columns, i64 %arguments, ptr %places, i64 %quaternions,
                      i64 %begin, i64 %end) nounwind {
 entry:
   %rows = sub i64 %end, %begin
@@ -172,10 +172,10 @@ _SIGNATURE = ctypes.CFUNCTYPE(
 
 @functools.cache
 def _library() -> Any:
-    return linked(object_code(_ROWS + TESTS, Target.host()), "rows_fit", {})
+    return linked(object_code(_ROWS + TESTS, Target.host()), "valid_rows", {})
 
 
 @functools.cache
-def rows_fit() -> Callable[..., int]:
+def valid_rows() -> Callable[..., int]:
     """The machine code; it releases the interpreter while it runs."""
-    return _SIGNATURE(_library()["rows_fit"])
+    return _SIGNATURE(_library()["valid_rows"])

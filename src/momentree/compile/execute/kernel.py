@@ -47,7 +47,7 @@ class Code(Protocol):
         ...
 
 
-def known(width: int) -> int:
+def _checked_width(width: int) -> int:
     if width not in WIDTHS:
         raise MomentreeError(f"width {width}: choose one of {', '.join(map(str, WIDTHS))}.")
     return width
@@ -65,7 +65,7 @@ class Kernel:
 
     def __init__(self, code: Code, width: int, target: Target):
         self.arrays, self.outputs, self._constant = code.arrays, code.outputs, code.constant
-        self.width, self.target = known(width), target
+        self.width, self.target = _checked_width(width), target
         self._text: Callable[[int], str] = functools.cache(code.text)
         self._scratch = code.scratch
         self._linked: dict[int, Any] = {}  # what keeps the machine code of a width alive
@@ -74,7 +74,7 @@ class Kernel:
 
     def ir(self, width: int | None = None) -> str:
         """The text of the module of a width, in the language of LLVM."""
-        return self._text(known(width or self.width))
+        return self._text(_checked_width(width or self.width))
 
     def address(self, width: int | None = None) -> int:
         """Where the machine code of rows_W starts; it lives as long as the kernel."""
@@ -167,7 +167,7 @@ def _check_array(name: str, array: object) -> None:
         raise MomentreeError(f"{name} is not contiguous, row after row. Use numpy.ascontiguousarray(array).")
 
 
-def kept(system: object, what: str, make: Callable[[], Any]) -> Any:
+def compiled_once(system: object, what: str, make: Callable[[], Any]) -> Any:
     """Machine code that was made for this system before, or is made now."""
     made = vars(system).setdefault("_code_of_phases", {})
     if what not in made:

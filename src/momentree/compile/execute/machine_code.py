@@ -1,7 +1,7 @@
 """Machine code from the text of an LLVM module: for which processor, by which options, and how it is linked.
 
-What LLVM's code generator gave for a text is kept on disk (compile/execute/cache.py): with the same text, processor and
-version of LLVM, it is only linked.
+What LLVM's code generator gave for a text is cached on disk (cache.py): with the same text, processor and version of
+LLVM, it is only linked.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _libm() -> dict[str, int]:
 
 
 def object_code(text: str, target: Target) -> bytes:
-    """The object file of a module: the one that is kept, or a new one."""
+    """The object file of a module: the cached one, or a new one."""
     key = _key(text, target)
     code = cache.get(key)
     if code is None:
@@ -116,13 +116,13 @@ def _unscheduled() -> Iterator[None]:
     """
     from llvmlite import binding
 
-    known = binding.llvm_version_info[0] <= _NEWEST_TRIED
-    if known:
+    has_option = binding.llvm_version_info[0] <= _NEWEST_TRIED
+    if has_option:
         binding.set_option("momentree", f"{_SCHEDULING}=false")
     try:
         yield
     finally:
-        if known:
+        if has_option:
             binding.set_option("momentree", f"{_SCHEDULING}=true")
 
 
@@ -133,8 +133,8 @@ def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int])
     library = binding.JITLibraryBuilder().add_object_img(code)
     for symbol in [symbols] if isinstance(symbols, str) else symbols:
         library.export_symbol(symbol)
-    known = {libm_symbol(name): address for name, address in _libm().items()} | dict(others)
-    for name, address in known.items():
+    addresses = {libm_symbol(name): address for name, address in _libm().items()} | dict(others)
+    for name, address in addresses.items():
         if name.encode() in code:  # it is named in the object file, so it is called
             library.import_symbol(name, address)
     return library.link(_linker(), f"momentree{next(_numbers)}")

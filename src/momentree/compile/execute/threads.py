@@ -52,8 +52,8 @@ def share(new: Callable[[], Compute], rows: int, threads: int) -> None:
     alone(0, first)
     if first == rows:
         return
-    left = (perf_counter() - began) / first * (rows - first)  # seconds
-    threads = min(threads, int(left / PAYS))
+    remaining = (perf_counter() - began) / first * (rows - first)  # seconds
+    threads = min(threads, int(remaining / PAYS))
     if threads < 2:
         alone(first, rows)
     else:

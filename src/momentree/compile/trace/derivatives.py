@@ -44,16 +44,16 @@ def forward(tape: Tape, outputs: Sequence[Scalar], seeds: Mapping[Variable, Scal
     [9.0, 0]
     """
     edges = [tape.edge(output) for output in outputs]
-    found = _forward(tape, edges, _starts(_inputs(tape, seeds), ({0: seed} for seed in seeds.values())))
-    return [_signed(found.get(abs(edge), {}).get(0, 0), edge) for edge in edges]
+    derived = _forward(tape, edges, _starts(_inputs(tape, seeds), ({0: seed} for seed in seeds.values())))
+    return [_signed(derived.get(abs(edge), {}).get(0, 0), edge) for edge in edges]
 
 
 def reverse(tape: Tape, outputs: Sequence[Scalar], weights: Sequence[Scalar], by: Sequence[Variable]) -> list[Scalar]:
     """The derivatives of sum_i weight_i output_i by inputs and parameters, all of them in one sweep."""
     edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
     parts = ({0: _signed(weight, edge)} for weight, edge in zip(weights, edges, strict=True))
-    found = _reverse(tape, _starts(map(abs, edges), parts), columns)
-    return [found.get(column, {}).get(0, 0) for column in columns]
+    derived = _reverse(tape, _starts(map(abs, edges), parts), columns)
+    return [derived.get(column, {}).get(0, 0) for column in columns]
 
 
 def gradient(tape: Tape, output: Scalar, by: Sequence[Variable]) -> list[Scalar]:
@@ -86,30 +86,31 @@ class Jacobian:
 
     def dense(self) -> list[list[Scalar]]:
         """All entries, row after row, with the number 0 where there is none."""
-        found: list[list[Scalar]] = [[0] * self.shape[1] for _ in range(self.shape[0])]
+        matrix: list[list[Scalar]] = [[0] * self.shape[1] for _ in range(self.shape[0])]
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
-            found[row][column] = value
-        return found
+            matrix[row][column] = value
+        return matrix
 
 
 def jacobian(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> Jacobian:
     """The derivatives of all outputs by inputs and parameters, forward or in reverse, whichever takes fewer operations.
 
-    Both are recorded, and what is not kept is dead. Each node carries only the derivatives that are not 0. Columns that
-    meet in no output would fit into one sweep (A. Curtis, M. Powell, J. Reid, J. Inst. Maths Applics 13, 1974, p. 117),
+    Both are recorded, and the one that is not chosen is dead code. Each node carries only the derivatives that are not
+    0. Columns that meet in no output would fit into one sweep (A. Curtis, M. Powell, J. Reid, J. Inst. Maths Applics
+    13, 1974, p. 117),
     but a node that such a sweep serves twice leads to no output: the operations would be the same, one by one.
 
     >>> tape = Tape()
     >>> x, y = tape.inputs("x", "y")
-    >>> found = jacobian(tape, [x * y, 3 * y, 5.0], [x, y])
-    >>> found.shape, found.rows, found.columns
+    >>> J = jacobian(tape, [x * y, 3 * y, 5.0], [x, y])
+    >>> J.shape, J.rows, J.columns
     ((3, 2), (0, 0, 1), (0, 1, 1))
-    >>> found.dense()[1:]
+    >>> J.dense()[1:]
     [[0, 3], [0, 0]]
     """
     edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
     paths = [_by_columns(tape, edges, columns), _by_rows(tape, edges, columns)]
-    entries = min(paths, key=lambda found: _operations(tape, [*edges, *map(tape.edge, found.values())]))
+    entries = min(paths, key=lambda entries: _operations(tape, [*edges, *map(tape.edge, entries.values())]))
     places = sorted(entries)
     return Jacobian(
         rows=tuple(row for row, _ in places),
@@ -125,11 +126,11 @@ def sparsity(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> l
     A derivative can still cancel while it is recorded: then `jacobian` has no entry there.
     """
     edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
-    nodes, found = tape.nodes, {node: set(parts) for node, parts in _units(columns).items()}
-    for index in _between(nodes, edges, found):
+    nodes, derived = tape.nodes, {node: set(parts) for node, parts in _units(columns).items()}
+    for index in _between(nodes, edges, derived):
         for _, edge in _links(nodes[index]):
-            found.setdefault(index, set()).update(found.get(abs(edge), ()))
-    return sorted((row, column) for row, edge in enumerate(edges) for column in found.get(abs(edge), ()))
+            derived.setdefault(index, set()).update(derived.get(abs(edge), ()))
+    return sorted((row, column) for row, edge in enumerate(edges) for column in derived.get(abs(edge), ()))
 
 
 # --- sweeps ---
@@ -137,40 +138,40 @@ def sparsity(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> l
 
 def _forward(tape: Tape, edges: Sequence[int], seeds: Mapping[int, Parts]) -> dict[int, Parts]:
     """The derivatives of every node that leads from the seeds to an edge."""
-    nodes, found = tape.nodes, dict(seeds)
+    nodes, derived = tape.nodes, dict(seeds)
     for index in _between(nodes, edges, seeds):
-        total: Parts = found.get(index, {})
+        total: Parts = derived.get(index, {})
         y, *x = map(tape.scalar, (index, *edges_of(nodes[index])))
         for rule, edge in _links(nodes[index]):
-            for key, part in found.get(abs(edge), {}).items():
+            for key, part in derived.get(abs(edge), {}).items():
                 _add(total, key, rule(_signed(part, edge), y, *x))
-        found[index] = total
-    return found
+        derived[index] = total
+    return derived
 
 
 def _reverse(tape: Tape, weights: Mapping[int, Parts], by: Sequence[int]) -> dict[int, Parts]:
     """The weights of every node that leads from `by` to a weighted one."""
-    nodes, found = tape.nodes, dict(weights)
+    nodes, derived = tape.nodes, dict(weights)
     between = _between(nodes, weights, by)
     reached = set(between)
     for index in reversed(between):
         y, *x = map(tape.scalar, (index, *edges_of(nodes[index])))
         for rule, edge in _links(nodes[index]):
             if abs(edge) in reached:
-                for key, part in found.get(index, {}).items():
-                    _add(found.setdefault(abs(edge), {}), key, _signed(rule(part, y, *x), edge))
-    return found
+                for key, part in derived.get(index, {}).items():
+                    _add(derived.setdefault(abs(edge), {}), key, _signed(rule(part, y, *x), edge))
+    return derived
 
 
 def _by_columns(tape: Tape, edges: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Scalar]:
-    found = _forward(tape, edges, _units(columns))
-    parts = ((row, edge, found.get(abs(edge), {})) for row, edge in enumerate(edges))
+    derived = _forward(tape, edges, _units(columns))
+    parts = ((row, edge, derived.get(abs(edge), {})) for row, edge in enumerate(edges))
     return {(row, column): _signed(value, edge) for row, edge, part in parts for column, value in part.items()}
 
 
 def _by_rows(tape: Tape, edges: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Scalar]:
-    found = _reverse(tape, _units(edges), columns)
-    parts = ((column, found.get(index, {})) for column, index in enumerate(columns))
+    derived = _reverse(tape, _units(edges), columns)
+    parts = ((column, derived.get(index, {})) for column, index in enumerate(columns))
     return {(row, column): value for column, part in parts for row, value in part.items()}
 
 
@@ -188,11 +189,11 @@ def _signed(value: Scalar, edge: int) -> Scalar:
 
 def _starts(nodes: Iterable[int], parts: Iterable[Parts]) -> dict[int, Parts]:
     """Where a sweep starts; what is given twice for a node is added."""
-    found: dict[int, Parts] = {}
+    derived: dict[int, Parts] = {}
     for node, part in zip(nodes, parts, strict=True):
         for key, value in part.items():
-            _add(found.setdefault(node, {}), key, value)
-    return found
+            _add(derived.setdefault(node, {}), key, value)
+    return derived
 
 
 def _units(edges: Sequence[int]) -> dict[int, Parts]:
@@ -233,9 +234,9 @@ def _operations(tape: Tape, edges: Iterable[int]) -> int:
 
 def _inputs(tape: Tape, by: Iterable[Variable]) -> list[int]:
     """The nodes of inputs and parameters."""
-    found = [tape.edge(variable) for variable in by]
+    edges = [tape.edge(variable) for variable in by]
     nodes = tape.nodes
-    for edge in found:
+    for edge in edges:
         if edge < 0 or nodes[edge][0] not in ("input", "parameter"):
             raise MomentreeError(f"no derivative by {tape.scalar(edge)!r}: take an input or a parameter of the tape.")
-    return found
+    return edges

@@ -108,7 +108,7 @@ class Tape:
         return self._inputs[x.edge]
 
     def outputs(self, results: Sequence[Scalar]) -> None:
-        """Say what is kept, numbers or variables, in this order; whatever does not lead to it is dead."""
+        """Choose the results, numbers or variables, in this order; whatever does not lead to one is dead."""
         self._outputs = [self.edge(result) for result in results]
 
     # --- what was recorded ---
@@ -152,22 +152,22 @@ class Tape:
         As in compiled code both branches of a select are computed, and floats outside the domain of a function give
         NaN or an infinity.
         """
-        found: dict[int, Scalar] = dict(self._numbers)
+        results: dict[int, Scalar] = dict(self._numbers)
         for name, value in values.items():
             if name not in self._names:
                 raise MomentreeError(f"the tape has no input '{name}'.{suggestion(name, self._names)}")
-            found[self._names[name]] = value
+            results[self._names[name]] = value
 
         def at(edge: int) -> Scalar:
-            return found[edge] if edge >= 0 else -found[-edge]
+            return results[edge] if edge >= 0 else -results[-edge]
 
         nodes = self.nodes
         with numpy.errstate(all="ignore"):
             for index in self.live():
                 op, edges = nodes[index][0], edges_of(nodes[index])
                 if edges:
-                    found[index] = _replayed(op, map(at, edges))
-                elif index not in found:
+                    results[index] = _replayed(op, map(at, edges))
+                elif index not in results:
                     raise MomentreeError(f"{op} '{nodes[index][1]}' has no value, but the outputs of the tape need it.")
             return [at(edge) for edge in self.output_edges()]
 
@@ -217,7 +217,7 @@ class Tape:
         return Variable(self, edge)
 
     def record(self, node: Node, sign: int = 1) -> Variable:
-        """The variable of a node in normal form, new or known."""
+        """The variable of a node in normal form, new or recorded before."""
         return Variable(self, self._known.setdefault(node, len(self._known)) * sign)
 
     def _named(self, kind: str, name: str) -> Variable:
@@ -292,11 +292,11 @@ def _power(tape: Tape, x: int, y: int) -> Scalar:
         return tape.record(("sqrt", x))
     if exponent % 1 != 0 or abs(exponent) > _HIGHEST_POWER:
         return tape.record(("power", x, y))
-    result, square, left = 1, tape.scalar(x), int(abs(exponent))
-    while left:
-        result = square * result if left % 2 else result
-        left //= 2
-        square = square * square if left else square
+    result, square, remaining = 1, tape.scalar(x), int(abs(exponent))
+    while remaining:
+        result = square * result if remaining % 2 else result
+        remaining //= 2
+        square = square * square if remaining else square
     return result if exponent >= 0 else 1 / result
 
 
