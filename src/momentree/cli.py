@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -122,12 +123,10 @@ def run(
     formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
     stabilization: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
     gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
-    integrator: Annotated[
-        str | None, typer.Option(help="dop853 (default; radau if the model is stiff), dopri5, rk4, verlet(4).")
-    ] = None,
-    rtol: Annotated[float | None, typer.Option(help="Relative tolerance; 1e-12 (dop853) or 1e-9 if not given.")] = None,
+    integrator: Annotated[str | None, typer.Option(help=help_text())] = None,
+    rtol: Annotated[float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
-    step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step size, or the largest, in seconds.")] = None,
     every: Annotated[float | None, typer.Option(help="Seconds between samples; each step is one if not given.")] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Estimate the error by a second, more accurate simulation.")
@@ -185,9 +184,9 @@ def compare(
         list[str] | None, typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start; repeatable.")
     ] = None,
     parameter: Parameter = None,
-    integrator: Annotated[str, typer.Option(help="dop853, dopri5, radau, rk4 or verlet(4).")] = "dop853",
+    integrator: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = DEFAULT,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
-    step: Annotated[float | None, typer.Option(help="Length of a fixed step, or the longest, in seconds.")] = None,
+    step: Annotated[float | None, typer.Option(help="Fixed step size, or the largest, in seconds.")] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a model by every formulation and closure: closure errors, balance of energy, steps, time, side by side.

@@ -395,12 +395,13 @@ class System:
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
         """
+        from momentree.integrate.methods import default_integrator
         from momentree.results.recorder import record
         from momentree.simulate.simulation import new_simulation
 
         at = self.with_parameters(parameters)
         said = at._model.start
-        suits = "radau" if said is not None and said.stiff else "dop853"
+        suits = default_integrator(stiff=said is not None and said.stiff)
         chosen: dict[str, Any] = {
             "formulation": formulation,
             "stabilization": stabilization,

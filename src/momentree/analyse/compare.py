@@ -13,6 +13,7 @@ import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError
+from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
 from momentree.simulate.simulation import new_simulation
@@ -77,7 +78,7 @@ def compare(
     system: System,
     start: State,
     t_end: float,
-    integrator: str = "dop853",
+    integrator: str = DEFAULT,
     rtol: float = 1e-8,
     progress: ProgressCallback | bool | None = None,
     parameters: Mapping[str, Any] | None = None,

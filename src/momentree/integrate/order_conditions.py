@@ -7,7 +7,7 @@ onto its root:
 
     phi(u v) = phi(u) * (A phi(v)) ,   gamma(u v) = |u v| gamma(u) / |u| gamma(v)
 
-Trees that arise in several ways are computed several times: looking for them would take longer.
+Trees that arise in several ways are computed several times: to look for them would take more time.
 """
 
 from __future__ import annotations

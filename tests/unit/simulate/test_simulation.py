@@ -231,7 +231,7 @@ def test_the_start_may_be_changed_while_it_runs():
         ({"step": -0.1}, "step is -0.1; give a positive number of seconds"),
         ({"every": 0}, "every is 0; give a positive number of seconds"),
         ({"every": math.nan}, "every is nan; give a positive number of seconds"),
-        ({"integrator": "rk4"}, "rk4 takes steps of a fixed length. Give step="),
+        ({"integrator": "rk4"}, "rk4 has a fixed step size. Give step="),
         ({"integrator": "rk4", "step": 0.1, "every": 0.25}, "every is 0.25, which is no multiple of the step of rk4"),
         ({"integrator": "rk4", "step": 0.1, "every": 0.05}, "every is 0.05, which is no multiple of the step of rk4"),
         ({"integrator": "rk4", "step": 0.1, "every": 1e-9}, "every is 1e-09, which is no multiple of the step of rk4"),

@@ -31,7 +31,7 @@ class Memory(enum.IntEnum):
     CHANGE = 15  # the last one
     RATIO = 16  # of the last two
     COUNT = 17  # iterations
-    FACTOR = 18  # for a shorter step
+    FACTOR = 18  # of the step size of another try
     TOTAL = 19
     OPENED = 20  # loops could not be closed after a try
 

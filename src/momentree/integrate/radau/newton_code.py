@@ -67,7 +67,7 @@ class NewtonCode(RadauStepCode):
             self._evaluate("%there", self._time(C[k]), f"%d{k}")
 
     def _judge_iteration(self) -> None:
-        """On to `converged`, once more to `newton`, or to `retry` with a shorter step."""
+        """On to `converged`, once more to `newton`, or to `retry` with a smaller step size."""
         change = self._root_mean_square(("%d0", "%d1", "%d2"))
         self._set(Memory.ERROR, change)
         self._set(Memory.FACTOR, 1 / SHORTER)
@@ -95,7 +95,7 @@ class NewtonCode(RadauStepCode):
         return self.call("llvm.maxnum.f64", root, self._over(10 * EPSILON, rtol))
 
     def _foresee(self, change: str) -> None:
-        """Whether the iteration will be done after ITERATIONS - 1 of them; if not, how much shorter h has to be."""
+        """Whether the iteration will be done after ITERATIONS - 1 of them; if not, how much smaller h has to be."""
         ratio, count = self._over(change, self._get(Memory.CHANGE)), self._get(Memory.COUNT)
         mean = self.call("llvm.sqrt.f64", self.times(ratio, self._get(Memory.RATIO)))
         second = self.let(f"fcmp oeq double {count}, {bits(2.0)}")

@@ -1,4 +1,4 @@
-"""Radau IIA of order 5 in machine code: the implicit Runge-Kutta method for stiff systems, one motion at a time.
+"""Radau IIA of order 5 in machine code: the implicit Runge-Kutta method for stiff systems, one integration at a time.
 
     z_i = h sum_j a_ij f(t + c_j h, y + z_j),   y next = y + z_3
 
@@ -7,14 +7,14 @@ w = T^-1 z, which parts the 3n equations into n real and n complex ones, with on
 
     (gamma / h - J) dw_1 = ...,   ((alpha + i beta) / h - J) (dw_2 + i dw_3) = ...
 
-J is kept while the iteration converges quickly, the factors of the matrices as long as h too stays what it was. It is
-the code of the tape's derivatives (differentiated.py), and differences where there is none, several columns at a time
-in the lanes of a vector, or where it is not finite. What is not controlled, such as accounts of work, does not act back
-on the rest: its columns are zero.
+J is kept while the iteration converges quickly, the factors of the matrices as long as h stays the same too. J is the
+code of the tape's derivatives (compile/emit/jacobian_code.py). Where there is none, or where it is not finite, it comes
+from differences, several columns at a time in the lanes of a vector. What is not controlled, such as accounts of work,
+does not act back on the rest: its columns are zero.
 
-`advance_1`, `control`, `counts` and records are those of explicit.py, with one more count, 7: Jacobians. A
-record for dense output holds the slopes f(t + c_i h, y + z_i) of the step. What a step needs to know of those before
-it stands in `control` after the six numbers: see `Memory`. It is forgotten where these are set to zero.
+The calling convention is that of methods.py. A record for dense output holds the slopes f(t + c_i h, y + z_i) of the
+step. What a step needs of earlier steps stands in `control` after the six numbers: see `Memory`. Set to zero, these are
+forgotten.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ entry:
         self._set(Memory.ERROR, self.call("llvm.maximum.f64", error, bits(1e-10)))
 
     def _measured_norm(self) -> str:
-        """Root mean square of the error in d0, that of momenta told in velocities."""
+        """Root mean square of the error in d0, that of momenta measured in velocities."""
         self.do(f"store {self.lines.type} zeroinitializer, ptr %sum.q")
         with self.loop(self._all) as i:
             error = self.chunk("%d0", i)

@@ -24,7 +24,7 @@ class RadauStepSizeCode(RadauStepCode):
         return self._within(self._over(self._power(self._get(Memory.ERROR), 0.25), safety), 1 / LONGER, SHORTER)
 
     def _write_retry(self) -> None:
-        """Once more with a shorter step, and a Jacobian of this place; or the end."""
+        """Try again with a smaller step size and a Jacobian of this state; or end."""
         self.label("retry")
         self.count("%counts", 1)
         h = self.times(self._get(Memory.H), self._get(Memory.FACTOR))
@@ -51,7 +51,7 @@ class RadauStepSizeCode(RadauStepCode):
         wanted = self._over(h, self._predicted(h))
         shorter = self.call("llvm.minnum.f64", wanted, h)
         wanted = self.let(f"select i1 {self._is(Memory.REJECTED)}, double {shorter}, double {wanted}")
-        # a Jacobian that serves well is kept, and so are its factors where h would be little longer
+        # a Jacobian that serves well is kept, and so are its factors where h would be little larger
         quick = self.let(f"fcmp ole double {self._get(Memory.CONTRACTION)}, {bits(QUICK)}")
         above = self.let(f"fcmp oge double {wanted}, {h}")
         below = self.let(f"fcmp ole double {wanted}, {self.times(h, bits(REUSED_RATIO))}")

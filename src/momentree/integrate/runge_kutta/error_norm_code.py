@@ -147,7 +147,7 @@ class ErrorNormCode(StepCode):
     # --- round-off ---
 
     def _estimate_noise(self) -> None:
-        """How round-off of momenta shows in velocities: no shorter step makes that smaller, so that scales hold it.
+        """How round-off of momenta shows in velocities: no step size makes that smaller, so it is part of the scales.
 
         Momenta of long chains are large beside what their ends do. Two patterns of signs are enough.
         """

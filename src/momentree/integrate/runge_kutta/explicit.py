@@ -1,23 +1,16 @@
-"""Explicit Runge-Kutta methods in machine code: many steps in one call, several motions at a time in the lanes.
+"""Explicit Runge-Kutta methods in machine code: many steps in one call, several integrations at a time in the lanes.
 
-    void advance_W(double *control, int64_t *counts, double *y, const double *parameters, const double *floor,
-                   double *work, double *records, double *scratch)
-
-Arrays are columns of W numbers, one for each lane; the lanes share t and h. A step is accepted if, in every lane, the
-root mean square of the error over its scale is at most 1 (Hairer, Norsett and Wanner 1993, II.4). The scale is
-atol + rtol max(|y|, |y new|, floor), and `floor` is infinite for what is not to be controlled. Where there is a
-`Measure`, errors of momenta count as those of the velocities that follow from them, on the scale of these.
+The calling convention is that of methods.py. Arrays are columns of W numbers, one for each lane; the lanes share t and
+h. A step is accepted if, in every lane, the root mean square of the error over its scale is at most 1 (Hairer, Norsett
+and Wanner 1993, II.4). The scale is atol + rtol max(|y|, |y new|, floor), and `floor` is infinite for what is not to be
+controlled. Where there is an `ErrorNorm`, errors of momenta count as those of the velocities that follow from them.
 
 Quaternions are brought back to unit length after each step, and loops are closed where there is a `Projection`: a step
-after which they cannot be closed is tried again, shorter. The step after one that was rejected is not longer.
+after which they cannot be closed is tried again with a smaller step size. After a rejected try it does not grow.
 `y`, `floor` and `work` are filled up with zeros to whole chunks.
 
-| control | 0 t | 1 h | 2 stop | 3 rtol | 4 atol | 5 longest h                                                     |
-| counts  | 0 accepted | 1 rejected | 2 evaluations | 3 status | 4 room for records | 5 records | 6 steps in a record |
-
 A record is t, h, y and, for dense output, all stages of the step that ended there and, where loops were closed after
-it, y before that. The call ends at `stop`, when the
-records are full, or when something is wrong: see `Status`.
+it, y before that.
 """
 
 from __future__ import annotations
@@ -117,7 +110,7 @@ entry:
             self.put_chunk(self.lines.fused(self._sum(row, i), h, self.chunk("%y", i)), to, i)
 
     def _test(self) -> None:
-        """Go on to `good`, or try again with a shorter step."""
+        """Go on to `good`, or try again with a smaller step size."""
         error = self._error()
         self.put(error, "%kept", 3)
         good = self.let(f"fcmp ole double {error}, {bits(1.0)}")

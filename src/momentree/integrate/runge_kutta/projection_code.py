@@ -14,7 +14,7 @@ class ProjectionCode(StepSizeCode):
     """The step after which loops are closed, or which is tried again with a smaller step size."""
 
     def _close(self) -> None:
-        """Close the loops of %next, in %closed; where they cannot be closed, try a shorter step."""
+        """Close the loops of %next, in %closed; where they cannot be closed, try a smaller step size."""
         with self.loop(self.layout.size // self.layout.chunk) as i:
             self.put_chunk(self.chunk("%next", i), "%closed", i)
         if self.quaternions:
@@ -26,7 +26,7 @@ class ProjectionCode(StepSizeCode):
         self.label("shut")
 
     def _reopen(self) -> None:
-        """Try a shorter step, or end before this one."""
+        """Try a smaller step size, or end before this step."""
         if self.tableau.adaptive:
             self._retry_smaller(bits(REOPENED), "stay")
             self.label("stay")

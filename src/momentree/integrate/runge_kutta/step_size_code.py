@@ -51,7 +51,7 @@ class StepSizeCode(StepCode):
         return self.times(bits(SAFETY), self.call(libm_symbol("power"), error, power))
 
     def _set_next_step_size(self, h: str, is_last: str) -> None:
-        """The next step; one that was cut at stop does not shorten it, and after a rejected try it is not longer."""
+        """The next step size; a step cut at stop does not reduce it, and after a rejected try it does not grow."""
         factor = self._factor(self.number("%kept", 3))
         rejected = self.let(f"fcmp une double {self.number('%kept', 4)}, {bits(0.0)}")
         most = self.let(f"select i1 {rejected}, double {bits(1.0)}, double {bits(MOST)}")

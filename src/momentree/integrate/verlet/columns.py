@@ -56,7 +56,7 @@ class ColumnCode(Routine):
             self.put_chunk(self.chunk(array, i), to, i)
 
     def _call(self, function: str, time: int, state: str = "%there", to: str = "%out") -> None:
-        """`kick`, `drift` or `rates` of a state at t0 or t1."""
+        """`kick`, `drift` or `rhs` of a state at t0 or t1."""
         self.put_chunk(self.lines.splat(self.number("%kept", time)), "%time", "0")
         parameters = "ptr %parameters, " if self.parameters else ""
         given = f"ptr {state}, ptr %time, {parameters}ptr {to}, ptr %scratch"

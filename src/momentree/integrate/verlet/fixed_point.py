@@ -77,7 +77,7 @@ class FixedPointCode(ColumnCode):
     # --- extrapolation: the sum of the differences of the last values, each made from the one before ---
 
     def _extrapolate(self, known: str, to: str = "%guess", columns: int | None = None) -> None:
-        """What follows, of the momenta unless told of how many columns; zero where nothing is known yet."""
+        """The next values, of so many columns, or of the momenta; zero where there are no earlier ones."""
         columns = self.layout.nv if columns is None else columns
         count = self.number("%control", 7)
         masks = [self.let(f"fcmp ogt double {count}, {bits(float(k))}") for k in range(ORDER)]

@@ -39,7 +39,7 @@ class Parts(NamedTuple):
 
 
 class VerletLayout:
-    """How many numbers stand where, for W motions at a time."""
+    """How many numbers stand where, for W integrations at a time."""
 
     memory = 2  # numbers of control beyond those of all integrators
 
@@ -65,10 +65,10 @@ class RattleLayout(VerletLayout):
     | array  | holds                                                                       |
     |--------|-----------------------------------------------------------------------------|
     | wanted | q0, then openings that are to be cancelled                                  |
-    | shoved | what `shove` makes of that: rates, impulses along them, openings             |
+    | shoved | what `shove` makes of that: velocities, impulses along them, openings        |
     | lam    | J(q0)' lam                                                                  |
-    | opened | the openings J r of its rates r = M^-1 J' lam                               |
-    | former | the rates of the last correction                                            |
+    | opened | the openings J r of its velocities r = M^-1 J' lam                          |
+    | former | the velocities of the last correction                                       |
     """
 
     def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int):

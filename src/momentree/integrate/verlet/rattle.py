@@ -1,10 +1,10 @@
-"""Loops in the steps of step.py: closed, positions and velocities, at the end of every step (RATTLE).
+"""RATTLE: loops in the steps of step.py, closed, positions and velocities, at the end of every step.
 
     B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0              (12)
     p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open           (13)
 
 r and F are those of the tree (docs/theory/structure-preserving.md). lam is found by steps of a simplified Newton's
-method, each after (5) and (6) were solved with the last one: `gaps` of rates.py tells g, and `shove` what closes it,
+method, each after (5) and (6) were solved with the last one: `closure_errors` gives g, and `shove` what closes it,
 
     lam <- lam - w Phi^+ g(q1, t1) / h ,   r1 <- r1 + w c ,   c = -M^-1 J' Phi^+ g / h                          (14)
     w <- w c'(c' - c) / |c' - c|^2 ,   c' the last c ,   w = 1 at first                                         (15)
@@ -76,7 +76,7 @@ class RattleStep(VerletStep):
         self._copy("%opening", "%opened", self.layout.rows)
 
     def _shove(self) -> None:
-        """What would close the gaps at q1 in a whole step."""
+        """What would close the loops at q1 in a whole step."""
         self._call("closure_errors", 4, to="%closure_errors")
         scale = self.lines.times(self.lines.number(0.5), self.lines.reciprocal(self._a()))
         with self.loop(self.layout.rows) as i:

@@ -1,6 +1,6 @@
 """Structure-preserving integrators in machine code: "verlet" of order 2, "verlet4" composed of it to order 4.
 
-One step of length h, a = h/2, in Hamiltonian variables; r and F are `drift` and `kick` of rates.py. For joints
+One step of size h, a = h/2, in Hamiltonian variables; r and F are `drift` and `kick` of right_hand_sides.py. For joints
 with a quaternion docs/theory/structure-preserving.md derives o, C and B; for all others o is a sum, C and B are 1.
 
     B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0)                            r0 = r(q0, pi0, t0)                    (5)
@@ -11,7 +11,7 @@ with a quaternion docs/theory/structure-preserving.md derives o, C and B; for al
 the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts of
 work w gain a (P0 + P1) of their powers P.
 
-The calling convention is that of explicit.py; `floor` is not read. For dense output, a cubic polynomial, a
+The calling convention is that of methods.py; `floor` is not read. For dense output, a cubic polynomial, a
 record holds y' at both ends of the step and its mean. Behind q and p the array y goes on:
 
 | columns of y         | hold                                                                                 |
