@@ -1,8 +1,8 @@
-"""The folder in which a run is kept while it is computed: run.nc.parts beside run.nc.
+"""Checkpoints: the folder in which a run is kept while it is computed, run.nc.parts beside run.nc.
 
 | file              | holds                                                                                          |
 |-------------------|------------------------------------------------------------------------------------------------|
-| manifest.json     | what the run is of: model, start, settings, meters, and a sum (SHA-256)                        |
+| manifest.json     | what the run is of: model, start, settings, work terms, and a sum (SHA-256)                    |
 | chunk-000001.npz  | samples, the checkpoint after them, statistics, the end if it was reached, and a sum (SHA-256) |
 | lock              | the number of the process that writes here                                                     |
 
@@ -45,15 +45,15 @@ _SAMPLES = ("t", "q", "v", "work")
 class Manifest:
     """What a run is of.
 
-    | field    | meaning                                                            |
-    |----------|--------------------------------------------------------------------|
-    | model    | the text of its model file                                         |
-    | free     | parameters that were left open when the model was built            |
-    | settings | what the simulation was made with                                  |
-    | meters   | the accounts of work                                               |
-    | t, q, v  | the start                                                          |
-    | version  | of the Momentree that computed it                                  |
-    | code     | which machine code was asked for, if any                           |
+    | field      | meaning                                                            |
+    |------------|--------------------------------------------------------------------|
+    | model      | the text of its model file                                         |
+    | free       | parameters that were left free when the model was built            |
+    | settings   | what the simulation was made with                                  |
+    | work_terms | whose work is accounted for                                        |
+    | t, q, v    | the start                                                          |
+    | version    | of the Momentree that computed it                                  |
+    | code       | which machine code was asked for, if any                           |
     """
 
     model: str
