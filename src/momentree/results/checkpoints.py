@@ -278,14 +278,14 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
         content.seek(0)
         with np.load(content, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
-        told = json.loads(arrays["told"].tobytes())
+        about = json.loads(arrays["told"].tobytes())
         total = arrays.pop("sum").tobytes()
         if total != _sum(before, arrays):
             return None
-        end = told["end"] and End(**{**told["end"], "events": tuple((name, t) for name, t in told["end"]["events"])})
+        end = about["end"] and End(**{**about["end"], "events": tuple((name, t) for name, t in about["end"]["events"])})
         state = {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith("checkpoint/")}
         block = Block(*(arrays[name] for name in _SAMPLES))
-        return Chunk(block, state, Statistics(**told["statistics"]), end), total
+        return Chunk(block, state, Statistics(**about["statistics"]), end), total
     except MemoryError:
         raise  # of this process: the file is fine so far
     except Exception:  # whatever a damaged archive makes zipfile, numpy and json raise
@@ -293,10 +293,10 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
 
 
 def _arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    told = {"statistics": dataclasses.asdict(chunk.statistics), "end": chunk.end and dataclasses.asdict(chunk.end)}
+    about = {"statistics": dataclasses.asdict(chunk.statistics), "end": chunk.end and dataclasses.asdict(chunk.end)}
     arrays: dict[str, NDArray[Any]] = {name: getattr(chunk.block, name) for name in _SAMPLES}
     arrays.update({f"checkpoint/{name}": np.asarray(array) for name, array in chunk.checkpoint.items()})
-    return {**arrays, "told": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+    return {**arrays, "told": np.frombuffer(json.dumps(about).encode(), np.uint8)}
 
 
 def _sum_entry(text: str) -> str:
