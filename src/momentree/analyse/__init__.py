@@ -1,1 +1,10 @@
-"""What a mechanism is like: mobility, redundant rows."""
+"""Studies of a mechanism: mobility, redundant constraints, actuation, comparison of formulations.
+
+| study                                                | where                                            |
+|------------------------------------------------------|--------------------------------------------------|
+| degrees of freedom (mobility), redundant constraints | `system.mobility`, `system.mobility_at`          |
+| singular configurations, rank, Delassus matrix       | `system.toggles`, `momentree.analyse.redundancy` |
+| torques that a motion takes                          | `system.actuation`                               |
+| one motion by every formulation                      | `momentree.compare`                              |
+| Ivanov's iteration for Lagrange multipliers          | `momentree.analyse.ivanov_iteration`             |
+"""

@@ -1,8 +1,9 @@
 """Actuation: the torques at chosen joints that make a mechanism move as given, its loops closed.
 
-With d = inverse dynamics of the opened tree, S what the chosen joints do along its velocities, J the closure,
+With d the inverse dynamics of the opened tree (RNEA), S the generalized forces of the chosen joints for unit torques, J
+the constraint Jacobian and lambda the Lagrange multipliers,
 
-    S tau + J' lambda = d ,                  so with N, a basis of the motions that J lets pass,     N' S tau = N' d
+    S tau + J' lambda = d ,                  so with N, a basis of the motions that J allows,     N' S tau = N' d
 
 The torques are the shortest that do it, forces by the size of the mechanism. With them the loops are closed as
 `forward_dynamics` and `Run.reactions` close them, by the same solve: so lambda is the same for the same motion. Ranks
@@ -49,13 +50,13 @@ SHOWN = 6  # velocities told of a motion
 
 @dataclass(frozen=True, eq=False)
 class Actuation:
-    """What must act at the chosen joints, and what the joints bear then. The leading axes are those of what was given.
+    """The torques at the chosen joints, and the reactions of all joints. The leading axes are those of the arguments.
 
     | field     | shape          | meaning                                                                            |
     |-----------|----------------|------------------------------------------------------------------------------------|
-    | torques   | ... or ..., n  | by chosen joint: along its velocities (N m, N), besides the forces of the model          |
-    | reactions | ..., 6         | by joint: all that passes through it, as `Run.reactions` tells it                   |
-    | vdot      | ..., nv        | the derivatives of the velocities of the tree                                           |
+    | torques   | ... or ..., n  | by chosen joint: generalized forces (N m, N), besides the forces of the model      |
+    | reactions | ..., 6         | by joint: the wrench that it transmits, as `Run.reactions` has it                  |
+    | vdot      | ..., nv        | the derivatives of the velocities of the tree                                      |
     | redundant | ...            | dimension of what the motion leaves open of the torques; the shortest are given    |
     | missing   |                | motions along which no chosen joint works, and nothing had to                      |
     | notes     |                | the last two in words                                                              |
@@ -167,7 +168,7 @@ class _Motion(NamedTuple):
         return np.asarray(np.maximum(1.0, np.abs(self.v / scales.columns).max(axis=1, initial=0.0))[:, None])
 
     def refuse_open(
-        self, found: Array, by: Array, names: Sequence[str], what: str, unit: str, limit: Any, way: str
+        self, found: Array, by: Array, names: Sequence[str], what: str, unit: str, limit: Any, advice: str
     ) -> None:
         """What is open (rows of the batch by what is named) must be small: by the size of the loop, and a limit."""
         if not found.size:
@@ -177,7 +178,7 @@ class _Motion(NamedTuple):
         if not relative[k, worst] <= 1:
             where = f" in row {k}" if self.batch else ""
             message = f"the motion opens '{names[int(worst)]}'{where}: {what} {abs(float(found[k, worst])):.3g} {unit}"
-            raise MomentreeError(f"actuation: {message}. {way}.")
+            raise MomentreeError(f"actuation: {message}. {advice}.")
 
 
 def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
@@ -213,15 +214,12 @@ def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
 
 def _check_closed(mechanism: Mechanism, motion: _Motion) -> None:
     """Loops must be closed, and stay so."""
-    at, names, way = (
-        Samples(mechanism, *motion[1:4]),
-        constraint_names(mechanism),
-        "Make q and v by system.assemble(...)",
-    )
+    at, names = Samples(mechanism, *motion[1:4]), constraint_names(mechanism)
+    advice = "Make q and v by system.assemble(...)"
     scales, within = Scales(mechanism), np.maximum(CLOSED, constraint_tolerances(mechanism))
-    motion.refuse_open(at.closure_errors(), scales.rows, names, "closure error", "m or rad", within, way)
+    motion.refuse_open(at.closure_errors(), scales.rows, names, "closure error", "m or rad", within, advice)
     limit = WITHIN * within * motion.speed(scales)  # redundant constraints of imprecise lengths open a little
-    motion.refuse_open(at.constraint_velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, way)
+    motion.refuse_open(at.constraint_velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, advice)
 
 
 def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> None:
@@ -232,9 +230,9 @@ def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> N
     scales = Scales(mechanism)
     fastest = np.abs(vdot / scales.columns).max(axis=1, initial=0.0)[:, None]
     limit = WITHIN * CLOSED * np.maximum(motion.speed(scales) ** 2, fastest)
-    way = "Give vdot of some joints by name, and the others follow"
+    advice = "Give vdot of some joints by name, and the others follow"
     names = [loop.name for loop, change in zip(mechanism.loops, changes, strict=True) for _ in change]
-    motion.refuse_open(found, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, way)
+    motion.refuse_open(found, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, advice)
 
 
 def _closing_scales(mechanism: Mechanism) -> Array:
@@ -286,7 +284,7 @@ class _Row:
         G = ScaledConstraints(blocks, _closing_scales(mechanism), columns)
         N = self._passing(G)
         if N.shape[1]:
-            message = f"actuation: vdot leaves the motion {'; '.join(self._told(N))} open"
+            message = f"actuation: vdot leaves the motion {'; '.join(self._in_words(N))} open"
             raise MomentreeError(f"{message}. Give vdot of more joints.")
         found = G.shortest(G.scaled(np.concatenate([-known, wanted])), self.cut_off)
         left = np.abs(found[held] - wanted) / columns[held]
@@ -307,7 +305,7 @@ class _Row:
         rank = int((sizes > max(DRIVES, self.cut_off**2)).sum())
         tau = V[:rank].T @ (U[:, :rank].T @ (N.T @ d) / sizes[:rank]) / levers
         still = N @ U[:, rank:]  # motions along which nothing chosen works
-        missing = self._told(still)
+        missing = self._in_words(still)
         left = still.T @ d
         if np.abs(left).max(initial=0.0) > self._tolerance(d, vdot):
             self._refuse(still @ left, d, chosen)
@@ -316,13 +314,13 @@ class _Row:
         return _Solved(torques, self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
 
     def _passing(self, rows: ScaledConstraints) -> Array:
-        """A basis of the motions that rows let pass, as columns; orthonormal in scaled columns."""
+        """A basis of the motions that constraints allow, as columns; orthonormal in scaled columns."""
         _, sizes, V = np.linalg.svd(rows.J)
         rank = int((sizes > self.cut_off).sum())
         return np.asarray(rows.column_scales[:, None] * V[rank:].T)
 
     def _tolerance(self, d: Array, vdot: Array) -> float:
-        """What is nothing among the moments along the velocities; forces by the size of the mechanism."""
+        """What counts as zero among the generalized forces; forces by the size of the mechanism."""
         bodies, g = self.mechanism.bodies, self.mechanism.gravity.norm
         weight = sum(body.inertia.mass for body in bodies) * g * self.mechanism.size
         still = np.array(inverse_dynamics(Evaluation(self.mechanism, self.q, self.t), self.v, 0 * vdot), dtype=float)
@@ -331,7 +329,7 @@ class _Row:
 
     def _refuse(self, z: Array, d: Array, chosen: Sequence[str]) -> None:
         """z is the motion along which something has to act, and nothing chosen does."""
-        (told,) = self._told(z[:, None])
+        (motion,) = self._in_words(z[:, None])
         needed = abs(float(z @ d)) / float(np.linalg.norm(z))
         moved = [
             joint
@@ -340,12 +338,12 @@ class _Row:
             and np.abs(self.configuration.velocity_slopes(joint) @ z).max(initial=0.0) > CLOSED * np.abs(z).max()
         ]
         names = ", ".join(f"'{joint}'" for joint in chosen) or "no joints"
-        message = f"actuation by {names} does not suffice{self.where}: nothing drives the motion {told}"
-        way = f"Actuate {' or '.join(map(repr, moved))} too, or let it move as forward_dynamics says."
-        raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {way}")
+        message = f"actuation by {names} does not suffice{self.where}: nothing drives the motion {motion}"
+        advice = f"Actuate {' or '.join(map(repr, moved))} too, or let it move as forward_dynamics says."
+        raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {advice}")
 
-    def _told(self, motions: Array) -> tuple[str, ...]:
-        """Motions, the columns, by the velocities that they have; each has one of 1 that the others have not."""
+    def _in_words(self, motions: Array) -> tuple[str, ...]:
+        """Motions, the columns, in words: their velocities; each has one of 1 that the others have not."""
         rows, pivots = motions.T.copy(), list[int]()
         for i in range(len(rows)):
             pivots.append(int(np.abs(rows[i]).argmax()))
@@ -353,13 +351,13 @@ class _Row:
             for k in range(len(rows)):
                 if k != i:
                     rows[k] -= rows[k, pivots[i]] * rows[i]
-        return tuple(self._velocities_told(row) for row in rows)
+        return tuple(self._velocities_of(row) for row in rows)
 
-    def _velocities_told(self, row: Array) -> str:
+    def _velocities_of(self, row: Array) -> str:
         named = [(x, name) for x, name in zip(row, self.mechanism.velocities, strict=True) if abs(x) > CLOSED]
         named.sort(key=lambda entry: -abs(entry[0]))
-        told = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
-        return ", ".join(told) + (", ..." if len(named) > SHOWN else "")
+        shown = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
+        return ", ".join(shown) + (", ..." if len(named) > SHOWN else "")
 
     def _reactions(self, vdot: Array, along: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
         """By joint: as loops react where torques act along the velocities; torques at closing joints pass there too."""

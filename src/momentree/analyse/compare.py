@@ -1,4 +1,4 @@
-"""The same motion by every formulation and closure, side by side: closure errors of loops, balance of energy, and the cost."""
+"""Comparison: one motion by every formulation and stabilization; closure errors, energy balance, and cost of each."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from momentree.assembly.state import State
     from momentree.system import System
 
-STABILIZATIONS = ("project", "baumgarte", "leak", "none")  # in the order of the rows
+ORDER = ("project", "baumgarte", "leak", "none")  # of the stabilizations in the table
 WARM = 1e-3  # of the duration: a run that makes the code, before the one whose time is taken
 
 
 @dataclass(frozen=True)
-class Row:
-    """A motion by one formulation and closure; what is not known of one that failed is NaN.
+class MethodResult:
+    """A motion by one method: a formulation and a stabilization. What is not known of one that failed is NaN.
 
-    | field       | unit       | meaning                                                                         |
-    |-------------|------------|---------------------------------------------------------------------------------|
-    | closure error, turn   | m, rad     | the largest closure error of a loop that is a length, and that is an angle; in absolute    |
-    |             |            | coordinates, of any joint                                                       |
-    | closure error_rate    | m/s, rad/s | the largest velocity at which one opens                                          |
-    | energy      | J          | the largest imbalance                                                           |
-    | steps       |            | that were accepted                                                              |
-    | evaluations |            | of the equations of motion                                                      |
-    | cpu         | s          | of the simulation, making machine code not counted                               |
-    | difference  | m, rad     | of the last coordinates from those of the first row that arrived                 |
-    | failed      |            | why it did not arrive; "" if it did                                             |
+    | field            | unit       | meaning                                                                    |
+    |------------------|------------|----------------------------------------------------------------------------|
+    | closure_error    | m          | the largest of a loop that is a length; in absolute coordinates, of any joint |
+    | closure_angle    | rad        | the same of those that are angles                                          |
+    | closure_velocity | m/s, rad/s | the largest velocity at which one opens                                    |
+    | energy           | J          | the largest imbalance                                                      |
+    | steps            |            | that were accepted                                                         |
+    | evaluations      |            | of the equations of motion                                                 |
+    | cpu              | s          | of the simulation, making machine code not counted                         |
+    | difference       | m, rad     | of the last coordinates from those of the first method that arrived        |
+    | failed           |            | why it did not arrive; "" if it did                                        |
     """
 
     formulation: str
     stabilization: str
     closure_error: float = math.nan
-    turn: float = math.nan
+    closure_angle: float = math.nan
     closure_velocity: float = math.nan
     energy: float = math.nan
     steps: int = 0
@@ -59,14 +59,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows of one motion from `t_start` to `t_end` (s); prints as a table."""
+    """One motion from `t_start` to `t_end` (s), a row for each method; prints as a table."""
 
     name: str
     t_start: float
     t_end: float
     integrator: str
     rtol: float
-    rows: tuple[Row, ...]
+    rows: tuple[MethodResult, ...]
 
     def __str__(self) -> str:
         from momentree.look.comparison_table import comparison_table
@@ -84,65 +84,63 @@ def compare(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Simulate by every formulation and every closure that fits it; `settings` are those of `system.simulate`.
+    """Simulate by every formulation and every stabilization that fits it; `settings` are those of `system.simulate`.
 
-    `parameters` are values of free parameters.
-
-    A row that fails says why, and the others are computed all the same.
+    `parameters` are values of free parameters. A method that fails says why, and the others are computed all the same.
 
     >>> print(mt.compare(system, start, t_end=10.0))   # doctest: +SKIP
     """
     for name in ("formulation", "stabilization", "path"):
         if name in settings:
-            raise MomentreeError(f"compare: {name} is not for you to choose here. Use system.simulate for one of them.")
+            raise MomentreeError(f"compare: {name} cannot be chosen here. Use system.simulate for one run.")
     if parameters is None:
         system._refuse_other_parameters(start)
     system = system.with_parameters(parameters)
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
-    rows: list[Row] = []
+    rows: list[MethodResult] = []
     first: Run | None = None
-    for formulation, stabilization in _ways(system.mechanism):
-        row, run = _row(
-            system, start, {**settings, "formulation": formulation, "stabilization": stabilization}, progress, first
-        )
-        rows.append(row)
-        first = first or (None if row.failed else run)
+    for formulation, stabilization in _methods(system.mechanism):
+        method = {"formulation": formulation, "stabilization": stabilization}
+        result, run = _result(system, start, {**settings, **method}, progress, first)
+        rows.append(result)
+        first = first or (None if result.failed else run)
     return Comparison(system.name, float(start.t), float(t_end), integrator, rtol, tuple(rows))
 
 
-def _ways(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
-    """Every formulation with every closure that it knows; where it has no loops, there is nothing to close."""
+def _methods(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
+    """Every formulation with every stabilization that it knows; where it has no loops, there is nothing to close."""
     for name, formulation in FORMULATIONS.items():
-        known = STABILIZATIONS if _closes(mechanism, formulation) else ("none",)
-        yield from ((name, stabilization) for stabilization in known if stabilization in formulation.holds)
+        stabilizations = ORDER if _closes(mechanism, formulation) else ("none",)
+        yield from ((name, stabilization) for stabilization in stabilizations if stabilization in formulation.holds)
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
     return bool(mechanism.loops) or formulation.anew is not None
 
 
-def _row(
+def _result(
     system: System, start: State, settings: dict[str, Any], progress: ProgressCallback | bool | None, first: Run | None
-) -> tuple[Row, Run | None]:
-    way = settings["formulation"], settings["stabilization"]
+) -> tuple[MethodResult, Run | None]:
+    method = settings["formulation"], settings["stabilization"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)  # the figures say it
         try:
-            new_simulation(system, start, **settings)  # what is wrong with settings is told before anything is computed
+            new_simulation(system, start, **settings)  # wrong settings are an error before anything is computed
             record(new_simulation(system, start, **{**settings, "t_end": _soon(start, settings)}), None, False)
             made = new_simulation(system, start, **settings)
             began = time.process_time()
             run = record(made, None, progress)
             cpu = time.process_time() - began
         except MomentreeError as error:
-            return Row(*way, failed=str(error)), None
+            return MethodResult(*method, failed=str(error)), None
     if run.end.reason == "interrupted":
         raise KeyboardInterrupt
     failed = "" if run.end.reason == "arrived" else run.end.message or run.end.reason
-    closure_error, turn, *velocities = (float(x) for x in np.maximum(run.openings.max(axis=0), made.opened))
+    length, angle, *velocities = (float(x) for x in np.maximum(run.openings.max(axis=0), made.opened))
     counts = run.statistics.accepted, run.statistics.evaluations
     difference = math.nan if failed else _difference(run, first or run)
-    return Row(*way, closure_error, turn, max(velocities), run.energy.error, *counts, cpu, difference, failed), run
+    errors = length, angle, max(velocities), run.energy.error
+    return MethodResult(*method, *errors, *counts, cpu, difference, failed), run
 
 
 def _soon(start: State, settings: dict[str, Any]) -> float:
@@ -153,9 +151,9 @@ def _soon(start: State, settings: dict[str, Any]) -> float:
 
 def _difference(run: Run, first: Run) -> float:
     """The largest difference of the last coordinates; between two orientations, the angle by components."""
-    found = [0.0]
+    differences = [0.0]
     for body in first.mechanism.bodies:
         if not body.laws:
             at, other = (each.q[-1][body.q] for each in (first, run))
-            found += map(abs, body.joint.type.difference(at.tolist(), other.tolist()))
-    return float(np.max(found))
+            differences += map(abs, body.joint.type.difference(at.tolist(), other.tolist()))
+    return float(np.max(differences))

@@ -1,13 +1,28 @@
-"""The iteration of Ivanov 2022, (10) to (12), for the multipliers eta of split bodies: for comparison and teaching.
+"""Ivanov's iteration (2022), (10) to (12), for the Lagrange multipliers eta of split bodies: how it converges.
 
-Nothing in the library computes motions with it. (10) always converges, but the slower the lighter the split bodies are;
-(11) loses what it looks for (docs/theory/errata.md, which proves the first and shows the second). The same W serves
-conjugate gradients well. The letters are the paper's; a prime is a transpose.
+No motion is computed with it. (10) always converges, but the more slowly the lighter the split bodies are; (11) loses
+what it looks for (docs/theory/errata.md proves the first and shows the second). The same W is a good preconditioner of
+conjugate gradients. The letters are the paper's; a prime is a transpose.
 
     grad f(eta) = eps Ga' v = Phi eta + b = 0                                                               (7)
     eta_k = eta_k-1 - W grad f(eta_k-1) ,     W = (eps Ma^-1 eps')^-1 ,     eta_0 = 0                       (10)
     Phi^+ = X dF^+ ,     X = {eta_k} ,     dF = {grad f(eta_k) - grad f(0)} ,     k = 1 .. 6 L              (11)
     eta = -Phi^+ grad f(0)                                                                                  (12)
+
+>>> import momentree as mt
+>>> from momentree.analyse.ivanov_iteration import SplitBodies, conjugate_gradients, simple_iteration
+>>> m = mt.Model("a bar on two posts")
+>>> bar = m.body("bar", mt.rod(mass=1.0, length=1.0))
+>>> for i in range(2):
+...     post = m.body(f"post {i}", mt.rod(mass=1.0, length=1.0, along="y"))
+...     foot = m.joint(f"foot {i}", mt.Revolute("z"), m.ground.at((i, 0, 0)), post)
+...     head = m.joint(f"head {i}", mt.Revolute("z"), post.at((0, 1, 0)), bar.at((i, 0, 0)))
+>>> m.split("bar", "head 1", 0.5)
+>>> system = m.build()
+>>> bodies = SplitBodies(system.mechanism, system.assemble({"foot 0": 0.3}).q, p=[1.0] * system.nv)
+>>> slow, fast = simple_iteration(bodies), conjugate_gradients(bodies)
+>>> slow.converged, fast.converged, fast.iterations < slow.iterations
+(True, True, True)
 """
 
 from __future__ import annotations
@@ -37,7 +52,7 @@ UNITS = tuple(Motion(e, ZERO) for e in (X, Y, Z)) + tuple(Motion(ZERO, e) for e 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Multipliers and how they were come by.
+    """Lagrange multipliers, and the iteration that gave them.
 
     | field     | shape   | meaning                                                                              |
     |-----------|---------|--------------------------------------------------------------------------------------|
@@ -206,7 +221,7 @@ def _carried(origin: Vector, record: Record, impulse: Force) -> Force:
     return Force(R @ impulse.linear, R @ (impulse.angular + arm.cross(impulse.linear)))
 
 
-# --- the ways to eta ---
+# --- methods ---
 
 
 def simple_iteration(bodies: SplitBodies, tolerance: float = 1e-10, most: int = 10_000) -> Solution:

@@ -1,4 +1,4 @@
-"""Mobility: Gruebler's count, and the true one from the rank of the closure Jacobian."""
+"""Mobility, or degrees of freedom: Gruebler's count, and the true one by the rank of the constraint Jacobian."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Give:
 
 @dataclass(frozen=True)
 class Mobility:
-    """How freely a mechanism moves.
+    """The degrees of freedom of a mechanism, and which of its constraints are redundant.
 
-    | field     | meaning                                                                              |
-    |-----------|--------------------------------------------------------------------------------------|
-    | true      | freedoms of the tree less the rank of the closure, at a configuration that is not singular |
-    | gruebler  | 6 bodies - sum (6 - freedom of each joint) - constraints: right only without redundancy |
-    | rows      | names of the closure rows                                                            |
-    | rank      | how many of them are independent                                                     |
-    | redundant | names of rows that follow from the others                                             |
-    | singular  | the assembled configuration is singular: for a moment it has more freedoms           |
-    | state     | the assembled configuration                                                          |
-    | give      | by how much a loop must give for its constraints to be redundant; None: they are exactly |
+    | field     | meaning                                                                                |
+    |-----------|----------------------------------------------------------------------------------------|
+    | true      | those of the tree less the rank of the constraints, where they are not singular        |
+    | gruebler  | 6 bodies - sum (6 - freedom of each joint) - constraints: right only if none is redundant |
+    | rows      | names of the constraints                                                               |
+    | rank      | how many of them are independent                                                       |
+    | redundant | names of constraints that follow from the others                                       |
+    | singular  | the assembled configuration is singular: it has more degrees of freedom for a moment   |
+    | state     | the assembled configuration                                                            |
+    | give      | what a loop must give for its constraints to be redundant; None: they are, exactly     |
     """
 
     true: int
@@ -58,7 +58,7 @@ class Mobility:
 
 
 def gruebler(mechanism: Mechanism) -> int:
-    """The count that knows nothing of directions (Gruebler, Kutzbach): negative when rows are redundant."""
+    """The count that knows nothing of directions (Gruebler, Kutzbach): negative where constraints are redundant."""
     joints = {body.joint.name: body.joint.type for body in mechanism.bodies}
     joints.update({loop.name: loop.joint_type for loop in mechanism.loops if loop.joint is not None})
     bodies = sum(1 for body in mechanism.bodies if not body.image_of)
@@ -66,31 +66,31 @@ def gruebler(mechanism: Mechanism) -> int:
 
 
 def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
-    """Assemble (or take the state given), find the independent rows there and nearby, and name the others."""
+    """Assemble, or take a state; find the independent constraints there and nearby, and name the redundant ones."""
     state = state or assemble(mechanism)
     here = Configuration(mechanism, state.q, t=state.t)
     probes = list(nearby_configurations(here))
     closed = [probe.at for probe in probes if probe.misfit <= 1]
-    # a finite way off, constraints that are nearly redundant may open their loop beyond its tolerance
+    # at a finite distance, constraints that are nearly redundant may open their loop beyond its tolerance
     rows = constraints_at(here)
     cut = CUT_OFF if closed or not probes or not rows.dense else STRICT
-    kept = rows.independent(cut)
-    first = len(kept)
+    independent = rows.independent(cut)
+    first = len(independent)
     for at in closed:
         more = constraints_at(at).independent(cut)
-        if len(more) > len(kept):
-            kept = more
+        if len(more) > len(independent):
+            independent = more
     names = constraint_names(mechanism, on_velocities=True)
-    independent = set(kept)
+    rank = len(independent)
     return Mobility(
-        true=mechanism.nv - len(kept),
+        true=mechanism.nv - rank,
         gruebler=gruebler(mechanism),
         rows=tuple(names),
-        rank=len(kept),
+        rank=rank,
         redundant=tuple(name for i, name in enumerate(names) if i not in independent),
-        singular=first < len(kept),
+        singular=first < rank,
         state=state,
-        give=_give(mechanism, [here, *closed]) if len(kept) < len(names) else None,
+        give=_give(mechanism, [here, *closed]) if rank < len(names) else None,
     )
 
 

@@ -1,10 +1,23 @@
 """Redundant constraints and singular configurations: the rank of J, and of the Delassus matrix Phi = J M^-1 J'.
 
-Ranks are those of J in scaled rows and columns, whose singular values (`strengths`) are pure numbers, whatever the
-units and masses (assembly/scaled_constraints.py). Rows are those of `row_names`, constraints on velocities included.
+Ranks are those of the constraint Jacobian J in scaled rows and columns, whose singular values (`strengths`) are pure
+numbers, whatever the units and masses (assembly/scaled_constraints.py). Constraints on velocities are included.
 
-A configuration is singular where the rank is less than at others: the mechanism may go on in more ways than one there
+A configuration is singular where the rank is less than at others: the motion may continue on more than one branch there
 (a toggle). The weakest direction vanishes in proportion to the distance from it.
+
+`redundancy`, `constraint_impulses` and `singularity` are for studies of one configuration:
+
+>>> import momentree as mt
+>>> from momentree.analyse.redundancy import redundancy
+>>> m = mt.Model("a door on two hinges")
+>>> door = m.body("door", mt.rod(mass=10.0, length=1.0))
+>>> for name, height in (("lower", 0.3), ("upper", 1.7)):
+...     hinge = m.joint(name, mt.Revolute("z"), m.ground.at((0, 0, height)), door.at((0, 0, height)))
+>>> system = m.build()
+>>> study = redundancy(system.mechanism, system.assemble().q)
+>>> study.rank, len(study.redundant)
+(0, 5)
 """
 
 from __future__ import annotations
@@ -37,16 +50,16 @@ GRID, ZOOMS = 33, 8  # points of each search between samples, and how often it i
 
 @dataclass(frozen=True, eq=False)
 class Redundancy:
-    """The rows of closure at one configuration.
+    """The constraints at one configuration.
 
-    | field       | shape | meaning                                                                               |
-    |-------------|-------|---------------------------------------------------------------------------------------|
-    | rows        | m     | their names                                                                           |
-    | rank        |       | how many are independent there: strengths above the cut-off                            |
-    | redundant   |       | names of rows that follow from the others                                              |
-    | eigenvalues | m     | of J J' in scaled rows and columns, the largest first: squares of the strengths         |
-    | condition   |       | the largest over the smallest one that counts; 1 if none does                         |
-    | Phi_plus    | m, m  | the pseudo-inverse of Phi, redundant directions left out                              |
+    | field       | shape | meaning                                                                         |
+    |-------------|-------|---------------------------------------------------------------------------------|
+    | rows        | m     | their names                                                                     |
+    | rank        |       | how many are independent there: strengths above the cut-off                     |
+    | redundant   |       | names of constraints that follow from the others                                |
+    | eigenvalues | m     | of J J' in scaled rows and columns, the largest first: squares of the strengths |
+    | condition   |       | the largest over the smallest one that counts; 1 if none does                   |
+    | Phi_plus    | m, m  | the pseudo-inverse of the Delassus matrix Phi, redundant directions left out    |
     """
 
     rows: tuple[str, ...]
@@ -58,7 +71,7 @@ class Redundancy:
 
 
 def redundancy(mechanism: Mechanism, q: Array, t: float = 0.0) -> Redundancy:
-    """Rank, redundant rows by name, and the pseudo-inverse of Phi; the loops must be closed, to 1e-2 or better."""
+    """Rank, redundant constraints by name, and the pseudo-inverse of Phi; loops must be closed, to 1e-2 or better."""
     at = Configuration(mechanism, q, t=t)
     rows = Scales(mechanism).scaled(at, on_velocities=True)
     names = tuple(constraint_names(mechanism, on_velocities=True))
@@ -66,11 +79,11 @@ def redundancy(mechanism: Mechanism, q: Array, t: float = 0.0) -> Redundancy:
     eigenvalues = np.zeros(len(names))
     eigenvalues[: len(sizes)] = sizes**2
     rank = int((sizes > cut_off(_closure_error(mechanism, q[None], np.array([t]))[0])).sum())
-    kept = set(rows.independent(0.0, rank))
+    independent = set(rows.independent(0.0, rank))
     return Redundancy(
         rows=names,
         rank=rank,
-        redundant=tuple(name for i, name in enumerate(names) if i not in kept),
+        redundant=tuple(name for i, name in enumerate(names) if i not in independent),
         eigenvalues=eigenvalues,
         condition=float(eigenvalues[0] / eigenvalues[rank - 1]) if rank else 1.0,
         Phi_plus=_pseudo_inverse(mechanism, rows, rank, q, t),
@@ -85,26 +98,26 @@ def _pseudo_inverse(mechanism: Mechanism, rows: ScaledConstraints, rank: int, q:
     return np.asarray(Q @ np.linalg.solve(Phi, Q.T))
 
 
-def least_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0) -> Array:
+def constraint_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0) -> Array:
     """The shortest eta that keeps everything closed, p = M u + J' eta, where the velocities u alone would not.
 
-    One number for each row (N s, N m s), in its direction; it acts on the first body of a loop, oppositely on the
-    second. Of redundant rows only the sum of what they do has a meaning.
+    One number for each constraint (N s, N m s), in its direction; it acts on the first body of a loop, oppositely on
+    the second. Of redundant constraints only the sum of what they do has a meaning.
     """
-    rows = sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in mechanism.loops)
+    of_loops = sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in mechanism.loops)
     on_second: Array = -redundancy(mechanism, q, t).Phi_plus @ Configuration(mechanism, q, u, t).constraint_velocities()
-    return np.concatenate([-on_second[:rows], on_second[rows:]])
+    return np.concatenate([-on_second[:of_loops], on_second[of_loops:]])
 
 
 def singularity(
     mechanism: Mechanism, q: Array, t: float = 0.0, driven: Sequence[str] = (), rank: int | None = None
 ) -> float:
-    """The strength of the weakest independent direction of the rows by that of the strongest: 0 where the rank drops.
+    """The weakest independent direction of the constraints by the strongest: 0 where the rank drops.
 
-    | argument | meaning                                                                                              |
-    |----------|------------------------------------------------------------------------------------------------------|
-    | driven   | joints whose velocities are taken as given too: a dead centre is singular for the joint that drives, only |
-    | rank     | at a configuration that is not singular; None: the largest that is found here and nearby             |
+    | argument | meaning                                                                                          |
+    |----------|--------------------------------------------------------------------------------------------------|
+    | driven   | joints whose velocities are prescribed too: a dead center is singular for the driving joint only |
+    | rank     | at a configuration that is not singular; None: the largest here and nearby                       |
     """
     if rank is None:
         places = np.stack(
@@ -122,15 +135,15 @@ def singularity(
 
 @dataclass(frozen=True)
 class Toggle:
-    """An instant of a run at which the closure is singular, or nearly so.
+    """An instant of a run at which the constraints are singular, or nearly so.
 
-    | field   | meaning                                                                                               |
-    |---------|-------------------------------------------------------------------------------------------------------|
-    | t       | time (s), between samples                                                                             |
-    | ratio   | the weakest independent direction by the strongest, there                                             |
-    | usual   | the largest such ratio of the run                                                                     |
-    | rank    | of the rows there                                                                                     |
-    | regular | the largest rank of the run: where `rank` is less, more than the usual freedoms are free for a moment |
+    | field   | meaning                                                                                              |
+    |---------|------------------------------------------------------------------------------------------------------|
+    | t       | time (s), between samples                                                                            |
+    | ratio   | the weakest independent direction by the strongest, there                                            |
+    | usual   | the largest such ratio of the run                                                                    |
+    | rank    | of the constraints there                                                                             |
+    | regular | the largest rank of the run: where `rank` is less, there are more degrees of freedom for a moment    |
     """
 
     t: float
@@ -146,25 +159,27 @@ class Toggle:
 
     def __str__(self) -> str:
         if self.drops:
-            return f"singular at t = {self.t:.6g} s: the rank of the closure drops from {self.regular} to {self.rank}"
+            return (
+                f"singular at t = {self.t:.6g} s: the rank of the constraints drops from {self.regular} to {self.rank}"
+            )
         part = f"{self.ratio:.2g} of the strongest, {self.usual:.2g} at best"
-        return f"nearly singular at t = {self.t:.6g} s: the weakest direction of the closure is {part}"
+        return f"nearly singular at t = {self.t:.6g} s: the weakest direction of the constraints is {part}"
 
 
 def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[Toggle, ...]:
-    """The instants of a run at which the rank of the closure drops, or nearly drops.
+    """The instants of a run at which the rank of the constraints drops, or nearly drops.
 
     Nearly is: the ratio of `singularity` has a least value there, below `near` of its largest in the run. Between
     samples the motion is followed by cubics through the coordinates and velocities of both. A stretch of time that is
     singular throughout counts as one instant. `driven` as in `singularity`.
     """
-    known = np.flatnonzero(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t))
-    t, q, v = run.t[known], run.q[known], run.v[known]
+    finite = np.flatnonzero(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t))
+    t, q, v = run.t[finite], run.q[finite], run.v[finite]
     if not len(t):
         return ()
-    found = strengths(run.mechanism, q, t, driven)
-    regular = int(_ranks(found, _closure_error(run.mechanism, q, t)).max(initial=0))
-    ratios = _ratios(found, regular)
+    sizes_of_samples = strengths(run.mechanism, q, t, driven)
+    regular = int(_ranks(sizes_of_samples, _closure_error(run.mechanism, q, t)).max(initial=0))
+    ratios = _ratios(sizes_of_samples, regular)
     usual = float(ratios.max())
     met: list[tuple[int, Toggle]] = []
     for i in _lowest(ratios, usual / 2):
@@ -197,9 +212,9 @@ def _refined(
     best, sizes = float(t[i]), strengths_at(q[[i]], t[[i]])[0]
     for _ in range(ZOOMS if high > low else 0):
         times = np.linspace(low, high, GRID)
-        found = strengths_at(np.stack([_between(mechanism, t, q, v, first, last, x) for x in times]), times)
-        k = int(_ratios(found, rank).argmin())
-        best, sizes = float(times[k]), found[k]
+        tried = strengths_at(np.stack([_between(mechanism, t, q, v, first, last, x) for x in times]), times)
+        k = int(_ratios(tried, rank).argmin())
+        best, sizes = float(times[k]), tried[k]
         low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, GRID - 1)])
     return best, sizes
 
@@ -221,22 +236,22 @@ def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, first: int, las
 
 def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = ()) -> Array:
     """k x min(rows, nv): the singular values of J in scaled rows and columns at k configurations, the largest first."""
-    joints, scales = _known(mechanism, driven), Scales(mechanism)
+    joints, scales = _checked_joints(mechanism, driven), Scales(mechanism)
     kinds = [mechanism.by_joint[joint].joint.type for joint in joints]  # type: ignore[union-attr]
     last = np.array([scales.of_unit(unit) for kind in kinds for unit in kind.velocity_units])
-    found = []
+    singular_values = []
     for part in in_batches(len(t)):
         J = jacobians(mechanism, q[part], t[part], joints) * scales.columns
         constraints = slice(len(scales.rows), J.shape[1] - len(last))
         norms = np.linalg.norm(J[:, constraints], axis=2)
         several = [np.tile(scales.rows, (len(J), 1)), np.where(norms > 0, norms, 1.0), np.tile(last, (len(J), 1))]
         rows = np.concatenate(several, axis=1)
-        found.append(np.linalg.svd(J / rows[..., None], compute_uv=False))
-    return np.concatenate(found)
+        singular_values.append(np.linalg.svd(J / rows[..., None], compute_uv=False))
+    return np.concatenate(singular_values)
 
 
 def jacobians(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = ()) -> Array:
-    """k x rows x nv: J at k configurations, constraints on velocities included, with rows more for the velocities of joints."""
+    """k x rows x nv: J at k configurations, constraints on velocities included, and the velocities of joints."""
 
     def velocities(v: Array) -> Array:
         at = Samples(mechanism, q, np.broadcast_to(v, (len(t), mechanism.nv)), t)
@@ -265,21 +280,20 @@ def _mass_matrices(mechanism: Mechanism, q: Array, t: Array) -> Array:
 
 
 def _ranks(sizes: Array, closure_errors: Array) -> Array:
-    """How many singular values count, in each row, where loops are open by closure errors."""
-    return np.asarray(
-        (sizes > np.array([cut_off(closure_error) for closure_error in closure_errors])[:, None]).sum(axis=1)
-    )
+    """How many singular values count at each configuration, where loops are open by closure errors."""
+    cut_offs = np.array([cut_off(closure_error) for closure_error in closure_errors])
+    return np.asarray((sizes > cut_offs[:, None]).sum(axis=1))
 
 
 def _ratios(sizes: Array, rank: int) -> Array:
-    """The one of the given rank by the largest, in each row; 1 where there is none that could vanish."""
+    """At each configuration, the singular value of this rank by the largest; 1 where none could vanish."""
     if rank == 0:
         return np.ones(len(sizes))
     largest = sizes[:, 0]
     return np.divide(sizes[:, rank - 1], largest, out=np.zeros(len(sizes)), where=largest > 0)
 
 
-def _known(mechanism: Mechanism, driven: Sequence[str]) -> list[str]:
+def _checked_joints(mechanism: Mechanism, driven: Sequence[str]) -> list[str]:
     """The joints, if all are there; a single name is one joint."""
     joints = [driven] if isinstance(driven, str) else list(driven)
     for joint in joints:

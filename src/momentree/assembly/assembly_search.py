@@ -7,7 +7,7 @@ From the guess and, where that leads nowhere or does not say enough, from starts
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class AssemblySearch:
             (closed if end.misfit <= 1 else misses).append(end)
             if closed and self._enough(attempt, closed[-1]):
                 break
-            if not closed and attempt >= LEAST_ATTEMPTS and _settled([end.misfit for end in misses]):
+            if not closed and attempt >= LEAST_ATTEMPTS and has_settled(np.array([[end.misfit] for end in misses]))[0]:
                 break
         if not closed:
             raise self.failure(min(misses, key=lambda end: end.misfit).q)
@@ -241,10 +241,11 @@ def _advice(culprit: tuple[str, str] | None) -> str:
     return "Check the lengths and the directions of the axes around it."
 
 
-def _settled(misfits: Sequence[float]) -> bool:
-    """Whether so many starts came to the same least misfit that no more need be tried.
+def has_settled(misfits: Array) -> NDArray[np.bool_]:
+    """Whether so many starts (n, k) of k searches came to the same least misfit that no more need be tried.
 
     Lengths that nearly fit leave a long shallow valley, in which starts come to rest here and there.
     """
-    margin = 0.3 if min(misfits) < NEAR_MISS else 1e-3
-    return sum(1 for misfit in misfits if misfit <= min(misfits) * (1 + margin)) >= SETTLED
+    least = misfits.min(axis=0)
+    margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
+    return np.asarray(((misfits <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least))

@@ -20,11 +20,10 @@ from momentree.assembly.assembly_search import (
     COMPARED,
     LEAST_ATTEMPTS,
     MET,
-    NEAR_MISS,
-    SETTLED,
     UNGUESSED,
     AssemblySearch,
     angular_velocities,
+    has_settled,
     steps_around,
     without_turns,
 )
@@ -262,7 +261,7 @@ class _Assemblies:
             best[np.where(exact[nearer], 0, 1), active[nearer]] = miss[nearer]
             enough = closed & (hinted <= MET) if self.partly else closed & (attempt == 0) & ~loose
             ever = np.isfinite(best[:, active]).any(axis=0)
-            enough |= np.where(ever, attempt >= COMPARED, (attempt >= LEAST_ATTEMPTS) & _settled(missed[:, active]))
+            enough |= np.where(ever, attempt >= COMPARED, (attempt >= LEAST_ATTEMPTS) & has_settled(missed[:, active]))
             active = active[~enough]
             if not len(active):
                 break
@@ -361,13 +360,6 @@ def _ranks(J: Array) -> Indices:
     if not J.size:
         return np.zeros(len(J), dtype=np.intp)
     return np.asarray((np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1), dtype=np.intp)
-
-
-def _settled(missed: Array) -> Mask:
-    """Rows whose searches came so often to the same least misfit that no more need be tried."""
-    least = missed.min(axis=0)
-    margin = np.where(least < NEAR_MISS, 0.3, 1e-3)
-    return np.asarray(((missed <= least * (1 + margin)).sum(axis=0) >= SETTLED) & np.isfinite(least))
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Steps in the configuration space of a mechanism, along the velocities of its tree, and its reference configuration."""
+"""Steps in configuration space, along the velocities of the tree, and the reference configuration."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ class State:
 
     def __getitem__(self, joint: str) -> float | Array:
         """The coordinates of any joint, one that closes a loop included; a single one as a number."""
-        return _single(self._configuration.coordinates_of(self._known(joint)))
+        return _single(self._configuration.coordinates_of(self._checked_joint(joint)))
 
     def velocity(self, joint: str) -> float | Array:
         """The velocities of any joint; a single one as a number."""
-        return _single(self._configuration.velocities_of(self._known(joint)))
+        return _single(self._configuration.velocities_of(self._checked_joint(joint)))
 
     @property
     def closure_error(self) -> float:
@@ -58,7 +58,7 @@ class State:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s)."""
         return float(np.abs(self._configuration.constraint_velocities()).max(initial=0.0))
 
-    def _known(self, joint: str) -> str:
+    def _checked_joint(self, joint: str) -> str:
         if joint not in self.mechanism.by_joint:
             raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
         return joint

@@ -9,7 +9,7 @@ from momentree.look.run_tables import finite
 from momentree.look.tables import table
 
 if TYPE_CHECKING:
-    from momentree.analyse.compare import Comparison, Row
+    from momentree.analyse.compare import Comparison, MethodResult
 
 FIGURES = (
     "closure error, m",
@@ -38,8 +38,8 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    figures = tuple(f"{x:.1e}" for x in (row.closure_error, row.turn, row.closure_velocity, row.energy))
+def _cells(row: MethodResult) -> tuple[str, ...]:
+    figures = tuple(f"{x:.1e}" for x in (row.closure_error, row.closure_angle, row.closure_velocity, row.energy))
     cells = (*figures, f"{row.steps}", f"{row.evaluations}", f"{row.cpu:.3f}", f"{row.difference:.1e}")
     cells = tuple("-" if cell == "nan" else cell for cell in cells)
     return (row.formulation, row.stabilization, *cells[:-1], "failed" if row.failed else cells[-1])

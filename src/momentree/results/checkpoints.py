@@ -1,8 +1,8 @@
-"""The folder in which a run is kept while it is computed: run.nc.parts beside run.nc.
+"""Checkpoints: the folder in which a run is kept while it is computed, run.nc.parts beside run.nc.
 
 | file              | holds                                                                                          |
 |-------------------|------------------------------------------------------------------------------------------------|
-| manifest.json     | what the run is of: model, start, settings, meters, and a sum (SHA-256)                        |
+| manifest.json     | what the run is of: model, start, settings, work terms, and a sum (SHA-256)                    |
 | chunk-000001.npz  | samples, the checkpoint after them, statistics, the end if it was reached, and a sum (SHA-256) |
 | lock              | the number of the process that writes here                                                     |
 
@@ -45,15 +45,15 @@ _SAMPLES = ("t", "q", "v", "work")
 class Manifest:
     """What a run is of.
 
-    | field    | meaning                                                            |
-    |----------|--------------------------------------------------------------------|
-    | model    | the text of its model file                                         |
-    | free     | parameters that were left open when the model was built            |
-    | settings | what the simulation was made with                                  |
-    | meters   | the accounts of work                                               |
-    | t, q, v  | the start                                                          |
-    | version  | of the Momentree that computed it                                  |
-    | code     | which machine code was asked for, if any                           |
+    | field      | meaning                                                            |
+    |------------|--------------------------------------------------------------------|
+    | model      | the text of its model file                                         |
+    | free       | parameters that were left free when the model was built            |
+    | settings   | what the simulation was made with                                  |
+    | work_terms | whose work is accounted for                                        |
+    | t, q, v    | the start                                                          |
+    | version    | of the Momentree that computed it                                  |
+    | code       | which machine code was asked for, if any                           |
     """
 
     model: str
@@ -278,14 +278,14 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
         content.seek(0)
         with np.load(content, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
-        told = json.loads(arrays["told"].tobytes())
+        about = json.loads(arrays["told"].tobytes())
         total = arrays.pop("sum").tobytes()
         if total != _sum(before, arrays):
             return None
-        end = told["end"] and End(**{**told["end"], "events": tuple((name, t) for name, t in told["end"]["events"])})
+        end = about["end"] and End(**{**about["end"], "events": tuple((name, t) for name, t in about["end"]["events"])})
         state = {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith("checkpoint/")}
         block = Block(*(arrays[name] for name in _SAMPLES))
-        return Chunk(block, state, Statistics(**told["statistics"]), end), total
+        return Chunk(block, state, Statistics(**about["statistics"]), end), total
     except MemoryError:
         raise  # of this process: the file is fine so far
     except Exception:  # whatever a damaged archive makes zipfile, numpy and json raise
@@ -293,10 +293,10 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
 
 
 def _arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    told = {"statistics": dataclasses.asdict(chunk.statistics), "end": chunk.end and dataclasses.asdict(chunk.end)}
+    about = {"statistics": dataclasses.asdict(chunk.statistics), "end": chunk.end and dataclasses.asdict(chunk.end)}
     arrays: dict[str, NDArray[Any]] = {name: getattr(chunk.block, name) for name in _SAMPLES}
     arrays.update({f"checkpoint/{name}": np.asarray(array) for name, array in chunk.checkpoint.items()})
-    return {**arrays, "told": np.frombuffer(json.dumps(told).encode(), np.uint8)}
+    return {**arrays, "told": np.frombuffer(json.dumps(about).encode(), np.uint8)}
 
 
 def _sum_entry(text: str) -> str:

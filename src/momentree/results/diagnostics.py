@@ -1,11 +1,11 @@
-"""When a run is not to be trusted: it was cut short, its loops open, or energy comes from nowhere.
+"""Diagnostics: warnings of a run that was cut short, whose loops open, or whose energy is out of balance.
 
-| measure                                              | limit                                         |
-|------------------------------------------------------|-----------------------------------------------|
+| measure                                                         | limit                                            |
+|-----------------------------------------------------------------|--------------------------------------------------|
 | closure error, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
-| velocity of a closure error, by size and by the fastest velocity    | the same                                      |
-| imbalance of energy, by the energy that went through  | 1e4 rtol, or 1e-6 where that is more,          |
-|                                                       | and round-off of the largest energy            |
+| its velocity, by size and by the fastest velocity               | the same                                         |
+| imbalance of energy, by the energy that went through            | 1e4 rtol, or 1e-6 where that is more,            |
+|                                                                 | and round-off of the largest energy              |
 """
 
 from __future__ import annotations
@@ -67,12 +67,13 @@ def _opened(run: Run) -> Iterator[str]:
 
 
 def _culprit(run: Run, index: int, what: str) -> str:
-    """The row that is farthest from closed: "C: translation along x"."""
+    """The constraint with the largest violation: "C: translation along x"."""
     part = slice(index, index + 1)
     with np.errstate(all="ignore"):
         at = Samples(run.mechanism, run.q[part], run.v[part], run.t[part])
-        rows = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
-    return f"'{constraint_names(run.mechanism, on_velocities=what != 'closure_error')[_worst(rows)]}'"
+        violations = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
+    names = constraint_names(run.mechanism, on_velocities=what != "closure error")
+    return f"'{names[_worst(violations)]}'"
 
 
 def _out_of_balance(run: Run) -> Iterator[str]:

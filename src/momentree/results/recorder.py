@@ -1,8 +1,8 @@
 """From a simulation to a Run, so that nothing computed is lost: what is kept on disk is there whole or not at all.
 
-With a path, samples and checkpoints go into a folder beside the file about once a second (parts.py); at the end they
-become the file, and the folder is deleted. A process may be killed at any moment: `resume_run` goes on from the last
-whole chunk, and the file is the same, bit for bit, as if nothing had happened.
+With a path, samples and checkpoints go into a folder beside the file about once a second (checkpoints.py); at the end
+they become the file, and the folder is deleted. A process may be killed at any moment: `resume_run` continues from the
+last whole chunk, and the file is the same, bit for bit, as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def record(
     | argument | meaning                                                                                        |
     |----------|------------------------------------------------------------------------------------------------|
     | path     | run.nc: written at the end, kept in run.nc.parts until then                                    |
-    | progress | None: a bar on a terminal, once it takes more than a moment; False: none; or called with (t, closure error) |
+    | progress | None: a bar on a terminal, once it takes more than a moment; False: none;                      |
+    |          | or called with (t, closure error)                                                              |
 
     Ctrl-C ends it after the block that is being computed; the run then says "interrupted", and keeps what there is.
     """
@@ -67,7 +68,7 @@ def resume_run(
 ) -> Run:
     """Go on with a run that was interrupted or killed while it was written to this file; a finished one is loaded.
 
-    `make(system, start, **settings)` makes the simulation anew; that of Momentree by default.
+    `make(system, start, **settings)` makes the simulation again; that of Momentree by default.
     """
     path = source(path)
     if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
@@ -75,8 +76,8 @@ def resume_run(
         return load_run(path)
     parts = Parts.open(path)
     if parts.dropped:
-        told = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
-        warnings.warn(RunWarning(f"{told} from t = {parts.reached:g} s."), stacklevel=2)
+        message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
+        warnings.warn(RunWarning(f"{message} from t = {parts.reached:g} s."), stacklevel=2)
     with contextlib.closing(parts):
         simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
@@ -111,8 +112,8 @@ def begun(path: Path) -> Begun | None:
     """What the run at a path was begun with; None if there is no run."""
     path = source(path)
     if os.path.exists(folder_of(path) / MANIFEST):
-        told = read_parts(path)[0]
-        return Begun(told.model, told.settings, told.q, told.v, told.t)
+        manifest = read_parts(path)[0]
+        return Begun(manifest.model, manifest.settings, manifest.q, manifest.v, manifest.t)
     if not os.path.exists(path):
         return None
     run = load_run(path)
@@ -121,10 +122,10 @@ def begun(path: Path) -> Begun | None:
 
 def _made_again(parts: Parts, make: Callable[..., RecordableSimulation]) -> RecordableSimulation:
     """The simulation as it was after the last whole chunk."""
-    told = parts.manifest
-    system = loads(told.model, f"the model in {parts.folder}").build(told.free, told.code)
-    start = State(system.mechanism.at_defaults(), np.array(told.q), np.array(told.v), told.t)
-    simulation = make(system, start, **told.settings)
+    manifest = parts.manifest
+    system = loads(manifest.model, f"the model in {parts.folder}").build(manifest.free, manifest.code)
+    start = State(system.mechanism.at_defaults(), np.array(manifest.q), np.array(manifest.v), manifest.t)
+    simulation = make(system, start, **manifest.settings)
     if parts.chunks:
         simulation.restore(parts.chunks[-1].checkpoint)
     return simulation
@@ -166,7 +167,7 @@ class _Recording:
         if not (self.simulation.settings.get("verify") and len(run.t)) or run.end.reason == "interrupted":
             return run
         with contextlib.suppress(KeyboardInterrupt):
-            return run.known(error=error_of(self.simulation, run))
+            return run.with_measures(error=error_of(self.simulation, run))
         return run
 
     # --- computing ---
@@ -232,9 +233,9 @@ class _Recording:
         if self.parts is None or not (self.pending or final):
             return
         checkpoint, statistics = self.after
-        told = self.parts.manifest
+        manifest = self.parts.manifest
         pending = self.blocks[len(self.blocks) - self.pending :]
-        block = Block.joined(pending, len(told.q), len(told.v), len(told.work_terms))
+        block = Block.joined(pending, len(manifest.q), len(manifest.v), len(manifest.work_terms))
         try:
             self.parts.append(Chunk(block, checkpoint, statistics, final))
         except OSError as error:
@@ -278,8 +279,8 @@ class _Recording:
     def _shown(self) -> Iterator[Callable[[_Recording], None]]:
         """What is called after each block."""
         if callable(self.progress):
-            told = self.progress
-            yield lambda recording: told(recording._t, recording.closure_error())
+            callback = self.progress
+            yield lambda recording: callback(recording._t, recording.closure_error())
             return
         from momentree.look.progress import bar
 
@@ -290,8 +291,8 @@ class _Recording:
         """The largest closure error now (m, rad)."""
         last = self.blocks[-1]
         with np.errstate(all="ignore"):
-            found = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).closure_errors()
-        return float(np.abs(found).max(initial=0.0))
+            errors = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).closure_errors()
+        return float(np.abs(errors).max(initial=0.0))
 
 
 def how_to_continue(path: Path) -> str:
@@ -306,8 +307,8 @@ def _run_of(
     system, work_terms = simulation.system, tuple(simulation.work_terms)
     samples = Block.joined(blocks, system.nq, system.nv, len(work_terms))
     t = float(samples.t[-1]) if len(samples) else float(simulation.t_start)
-    told = (work_terms, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
-    return Run.of(system, samples, *told)
+    about = (work_terms, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
+    return Run.of(system, samples, *about)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Run: a motion that was computed, with everything that says how far it can be trusted."""
+"""Run: a computed motion by names, its energy account, closure errors, reactions, and diagnostics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RunWarning(UserWarning):
-    """A run that is not to be trusted as it is: open loops, energy out of balance, or cut short."""
+    """A run whose diagnostics are bad: open loops, energy out of balance, or cut short."""
 
 
 class RunError(MomentreeError):
@@ -43,14 +43,14 @@ class RunError(MomentreeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Account:
-    """The energy of a run over time (J): total - total(0) = work of all meters + balance, which should be 0.
+class EnergyAccount:
+    """The energy of a run over time (J): total - total(0) = work of all work terms + balance, which should be 0.
 
     | field     | meaning                                                            |
     |-----------|--------------------------------------------------------------------|
     | kinetic   | of all bodies                                                      |
     | potential | of gravity, springs, stops and contacts                            |
-    | work      | name of a meter -> work done by it so far                          |
+    | work      | name of a work term -> work done by it so far                      |
     """
 
     kinetic: Array
@@ -70,7 +70,7 @@ class Account:
 
     @property
     def through(self) -> float:
-        """The energy that went through: largest kinetic, range of potential, and of the work of each meter."""
+        """The energy that went through: largest kinetic, range of potential, and of the work of each work term."""
         ranges = [float(np.ptp(part)) for part in (self.potential, *self.work.values()) if len(part)]
         return float(self.kinetic.max(initial=0.0)) + sum(ranges)
 
@@ -82,12 +82,12 @@ class Account:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` the account.
+    """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
     |------------|------------------------------------------------------------------|
     | samples    | t, q, v and work as they were computed                           |
-    | meters     | the accounts of work                                             |
+    | work_terms | whose work is accounted for                                      |
     | settings   | what the simulation was made with                                |
     | statistics | steps, evaluations                                               |
     | end        | when and why it ended                                            |
@@ -127,7 +127,7 @@ class Run:
 
     @cached_property
     def system(self) -> System:
-        """What moved, built anew from the model's text where the run came from a file."""
+        """The system that moved, built again from the model's text where the run came from a file."""
         if not self.model:
             raise MomentreeError("the run has no model: what its model holds cannot be written as text.")
         return loads(self.model, "the model of the run").build(free=self.free)
@@ -144,19 +144,19 @@ class Run:
 
         The angles of a joint that closes a loop are counted on from turn to turn.
         """
-        known = self._known(joint)
-        found = self._each(lambda samples: samples.coordinates_of(known))
-        place = self.mechanism.by_joint[known]
-        if place.joint is not None and place in self.mechanism.loops:
-            for i, unit in enumerate(place.joint.type.units):
+        name = self._checked_joint(joint)
+        q = self._each(lambda samples: samples.coordinates_of(name))
+        body_or_loop = self.mechanism.by_joint[name]
+        if body_or_loop.joint is not None and body_or_loop in self.mechanism.loops:
+            for i, unit in enumerate(body_or_loop.joint.type.units):
                 if unit == "rad":
-                    found[:, i] = np.unwrap(found[:, i])
-        return _single(found)
+                    q[:, i] = np.unwrap(q[:, i])
+        return _single(q)
 
     def velocity(self, joint: str) -> Array:
         """The velocities of any joint over time: k, or k x n."""
-        known = self._known(joint)
-        return _single(self._each(lambda samples: samples.velocities_of(known)))
+        name = self._checked_joint(joint)
+        return _single(self._each(lambda samples: samples.velocities_of(name)))
 
     def position(self, frame: Any) -> Array:
         """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
@@ -170,21 +170,21 @@ class Run:
         return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
     def reactions(self, joint: str) -> Array:
-        """What a joint does to its second body, k x 6: force (N) and moment (N m), in inertial axes.
+        """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
 
-        All that passes through it: what holds the body, drives it, and acts by springs and dampers of the joint. The
-        moment is about the origin of the joint's second frame. Where rows of loops are redundant, some of it is
-        undetermined, and the shortest multipliers of each loop are taken (docs/results.md).
+        All that the joint transmits: constraint forces, drives, its springs and dampers. The moment is about the origin
+        of the joint's second frame. Where constraints of loops are redundant, some of it is undetermined, and the
+        shortest Lagrange multipliers of each loop are taken (docs/results.md).
         """
-        known = self._known(joint)
+        name = self._checked_joint(joint)
         if self.mechanism.constraints:
             names = ", ".join(f"'{constraint.name}'" for constraint in self.mechanism.constraints)
             message = f"reactions are not computed under the constraints {names}"
-            raise MomentreeError(f"joint '{known}': {message}. Use joints instead.")
-        found = np.empty((len(self.t), 6))
+            raise MomentreeError(f"joint '{name}': {message}. Use joints instead.")
+        wrenches = np.empty((len(self.t), 6))
         for part, held in self._phases():
-            found[part] = self._each(lambda samples: samples.reactions(known), part, held)
-        return found
+            wrenches[part] = self._each(lambda samples: samples.reactions(name), part, held)
+        return wrenches
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
@@ -193,11 +193,11 @@ class Run:
             raise MomentreeError(f"there is no contact '{contact}'.{suggestion(contact, touches)}")
         return self._each(lambda samples: samples.contact_force(touches[contact]))
 
-    # --- how far it can be trusted ---
+    # --- diagnostics ---
 
     @cached_property
-    def energy(self) -> Account:
-        """Kinetic, potential and total energy, the work of each meter, and the balance (J)."""
+    def energy(self) -> EnergyAccount:
+        """Kinetic, potential and total energy, the work of each work term, and the balance (J)."""
         parts = self._each(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
         return self._account(parts[:, 0], parts[:, 1])
 
@@ -213,7 +213,7 @@ class Run:
 
     @cached_property
     def openings(self) -> Array:
-        """The largest closure error in m, closure error in rad, and velocities of both, of loops and constraints; k x 4."""
+        """The largest closure errors (m; rad) and their velocities (m/s; rad/s), of loops and constraints; k x 4."""
         return self._each(lambda samples: samples.openings())
 
     @cached_property
@@ -223,7 +223,7 @@ class Run:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Everything that is wrong with it, nothing if it can be trusted (docs/results.md has the limits)."""
+        """Everything that is wrong with it, nothing where its diagnostics are good (docs/results.md has the limits)."""
         from momentree.results.diagnostics import warnings_of
 
         return tuple(warnings_of(self))
@@ -232,7 +232,7 @@ class Run:
 
     @cached_property
     def data(self) -> xarray.Dataset:
-        """Everything with names and units: dims time, coordinate, velocity, meter (docs/results.md)."""
+        """Everything with names and units: dims time, coordinate, velocity, work_term (docs/results.md)."""
         from momentree.results.run_files import dataset
 
         return dataset(self)
@@ -244,7 +244,7 @@ class Run:
         save(self, Path(path))
 
     def plot(self, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None) -> Figure:
-        """Coordinates by joint and the account of energy, as a figure; saved if a path is given (.svg, .png, .pdf)."""
+        """Coordinates by joint and the energy account, as a figure; saved if a path is given (.svg, .png, .pdf)."""
         from momentree.look.run_picture import draw_run
 
         return draw_run(self, path, joints)
@@ -269,19 +269,19 @@ class Run:
         """The run of a system at hand."""
         from momentree import __version__
 
-        told = (work_terms, dict(settings), statistics, end, text_of(system))
-        run = cls(samples, *told, system.mechanism.free, __version__)
+        about = (work_terms, dict(settings), statistics, end, text_of(system))
+        run = cls(samples, *about, system.mechanism.free, __version__)
         vars(run)["system"] = system
         return run
 
-    def known(self, **measured: Any) -> Run:
+    def with_measures(self, **measured: Any) -> Run:
         """The same run with measures that need not be computed again."""
         vars(self).update(measured)
         return self
 
-    def _account(self, kinetic: Array, potential: Array) -> Account:
-        names = unlike([work_term.name for work_term in self.work_terms])
-        return Account(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
+    def _account(self, kinetic: Array, potential: Array) -> EnergyAccount:
+        names = distinct_names([work_term.name for work_term in self.work_terms])
+        return EnergyAccount(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
 
     def _each(
         self, measure: Callable[[Samples], Array], among: slice = slice(None), held: Mapping[int, float] | None = None
@@ -306,9 +306,9 @@ class Run:
         return Samples(self.mechanism, self.q, self.v, self.t)
 
     def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
-        """Samples between blows of latches, and the joints that are held there: bodies by number, and where.
+        """Samples between impacts of latches, and the joints that are locked there: bodies by number, and where.
 
-        A blow has two samples at the same time, before and after it.
+        An impact has two samples at the same time, before and after it.
         """
         latches = {event.name: event for event in latch_events(self.mechanism)}
         again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
@@ -320,7 +320,7 @@ class Run:
                 begun, held = int(after[0]), {**held, latches[name].latch: latches[name].at}
         yield slice(begun, len(self.t)), held
 
-    def _known(self, joint: str) -> str:
+    def _checked_joint(self, joint: str) -> str:
         if joint not in self.mechanism.by_joint:
             raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
         return joint
@@ -341,14 +341,14 @@ def text_of(system: System) -> str:
         return ""
 
 
-def unlike(names: Sequence[str]) -> list[str]:
+def distinct_names(names: Sequence[str]) -> list[str]:
     """The names, those that come again with their number: "force", "force (2)"."""
     seen: dict[str, int] = {}
-    found = []
+    distinct = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+        distinct.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return distinct
 
 
 def _single(values: Array) -> Array:

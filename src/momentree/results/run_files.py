@@ -35,24 +35,21 @@ CUT_SHORT = "is damaged: its checksum (SHA-256) is not there. It was cut short, 
 UNNOTICED = "has no checksum, as files of earlier versions: damage would not be noticed. Save it again."
 MEASURED = {"kinetic": "J", "potential": "J", "balance": "J"}
 MEASURED |= {"closure_error": "m or rad", "closure_velocity": "m/s or rad/s"}
-EARLIER = {
-    "closure": "closure_error",
-    "closure_rate": "closure_velocity",
-    "rate": "velocity",
-    "rate_unit": "velocity_unit",
-}
-EARLIER |= {"meter": "work_term", "meter_kind": "work_term_kind"}  # what earlier versions called them
+# what earlier versions called them
+EARLIER = {"closure": "closure_error", "closure_rate": "closure_velocity"}
+EARLIER |= {"rate": "velocity", "rate_unit": "velocity_unit", "meter": "work_term", "meter_kind": "work_term_kind"}
 
 
 def dataset(run: Run) -> xarray.Dataset:
     """The run with names and units; texts and tables as JSON in the attributes.
 
-    | variable                       | dims             | unit                             |
-    |--------------------------------|------------------|----------------------------------|
-    | q, v                           | time, coordinate; time, velocity | `coordinate_unit`, `velocity_unit` |
-    | work                           | time, work_term  | J                                |
-    | kinetic, potential, balance    | time             | J                                |
-    | closure_error, closure_velocity | time             | m or rad; m/s or rad/s           |
+    | variable                        | dims             | unit                   |
+    |---------------------------------|------------------|------------------------|
+    | q                               | time, coordinate | `coordinate_unit`      |
+    | v                               | time, velocity   | `velocity_unit`        |
+    | work                            | time, work_term  | J                      |
+    | kinetic, potential, balance     | time             | J                      |
+    | closure_error, closure_velocity | time             | m or rad; m/s or rad/s |
     """
     import xarray
 
@@ -76,14 +73,14 @@ def dataset(run: Run) -> xarray.Dataset:
         "work_term": ("work_term", _texts(work_term.name for work_term in run.work_terms)),
         "work_term_kind": ("work_term", _texts(work_term.kind for work_term in run.work_terms)),
     }
-    return xarray.Dataset(variables, coordinates, _told(run))
+    return xarray.Dataset(variables, coordinates, _attributes(run))
 
 
 def content(run: Run) -> tuple[memoryview, bytes]:
     """The bytes of the file, and the line with their checksum."""
     data = run.data.assign_attrs(format=CHECKED, checksum=WHERE)
-    told = memoryview(data.to_netcdf(engine="h5netcdf"))
-    return told, checksum_line(told)
+    written = memoryview(data.to_netcdf(engine="h5netcdf"))
+    return written, checksum_line(written)
 
 
 def write(run: Run, path: Path, part: Path | None = None) -> None:
@@ -171,8 +168,8 @@ def unfinished(path: Path) -> Run:
     samples = Block.joined(blocks, len(manifest.q), len(manifest.v), len(manifest.work_terms))
     statistics, end = (chunks[-1].statistics, chunks[-1].end) if chunks else (Statistics(), None)
     end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t)
-    told = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
-    run = Run(samples, manifest.work_terms, *told)
+    about = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
+    run = Run(samples, manifest.work_terms, *about)
     if damaged:
         raise RunError(
             f"{printable(folder_of(path) / damaged[0])}: is damaged; what is whole, up to t = {end.t:g} s, is `run` of "
@@ -182,7 +179,7 @@ def unfinished(path: Path) -> Run:
     return run
 
 
-def _told(run: Run) -> dict[str, str | int]:
+def _attributes(run: Run) -> dict[str, str | int]:
     tables = {
         "settings": dict(run.settings),
         "statistics": dataclasses.asdict(run.statistics),
@@ -198,22 +195,22 @@ def _told(run: Run) -> dict[str, str | int]:
 
 def _run(data: xarray.Dataset) -> Run:
     data = data.rename({old: new for old, new in EARLIER.items() if old in data.variables or old in data.dims})
-    told = {name: json.loads(data.attrs[name]) for name in ("settings", "statistics", "end", "free", "warnings")}
+    tables = {name: json.loads(data.attrs[name]) for name in ("settings", "statistics", "end", "free", "warnings")}
     columns = [np.array(data[name].values, dtype=float) for name in ("time", "q", "v", "work")]
     work_terms = [
         WorkTerm(str(name), str(kind))
         for name, kind in zip(data.work_term.values, data.work_term_kind.values, strict=True)
     ]
-    told["settings"] = current_settings(told["settings"])
-    end = End(**{**told["end"], "events": tuple((name, t) for name, t in told["end"]["events"])})
-    about = (told["settings"], Statistics(**told["statistics"]), end, data.attrs["model"], tuple(told["free"]))
+    settings = current_settings(tables["settings"])
+    end = End(**{**tables["end"], "events": tuple((name, t) for name, t in tables["end"]["events"])})
+    about = (settings, Statistics(**tables["statistics"]), end, data.attrs["model"], tuple(tables["free"]))
     run = Run(Block(*columns), tuple(work_terms), *about, data.attrs["momentree"])
     measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
     account = run._account(measured["kinetic"], measured["potential"])
-    known: dict[str, Any] = {name: measured[name] for name in ("closure_error", "closure_velocity")}
+    measures: dict[str, Any] = {name: measured[name] for name in ("closure_error", "closure_velocity")}
     error = json.loads(data.attrs.get("error", "null"))  # which runs have from this version on
-    known["error"] = error and ErrorEstimate(**error)
-    return run.known(energy=account, warnings=tuple(told["warnings"]), **known)
+    measures["error"] = error and ErrorEstimate(**error)
+    return run.with_measures(energy=account, warnings=tuple(tables["warnings"]), **measures)
 
 
 def _texts(names: Any) -> Any:

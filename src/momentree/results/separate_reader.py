@@ -19,18 +19,18 @@ _ROOM = 1 << 30  # bytes of memory besides
 
 
 def fresh_copy(file: BinaryIO) -> bytes | None:
-    """The same NetCDF file written anew; None if it cannot be read. OSError if no process can be started."""
+    """The same NetCDF file written again; None if it cannot be read. OSError if no process can be started."""
     file.seek(0)
     size = os.fstat(file.fileno()).st_size
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
     command = [sys.executable or "python3", "-P", "-W", "ignore", "-c", _CHILD]
     try:
-        told = subprocess.run(
+        child = subprocess.run(
             command, stdin=file, capture_output=True, env=environment, timeout=_WAIT + size / _BYTES_PER_SECOND
         )
     except subprocess.TimeoutExpired:
         return None
-    return told.stdout if told.returncode == 0 else None
+    return child.stdout if child.returncode == 0 else None
 
 
 def main() -> None:

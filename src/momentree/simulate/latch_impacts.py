@@ -1,6 +1,6 @@
 """Latches: the impact at which joints lock, which changes velocities at once.
 
-The impact impulse acts along the locked velocities alone, so that the generalized momenta of all others stay as they are.
+The impact impulse acts along the locked velocities alone, so that the other generalized momenta stay as they are.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class Phase:
         return q, v
 
     def openings(self, t: Array, y: Array) -> Array:
-        """The largest closure errors (m, rad) and velocities in states (k, n), of all joints that the formulation closes."""
+        """Largest closure errors (m, rad) and velocities in states (k, n), of joints that the formulation closes."""
         if not self._formulation.anew or not len(t):
             return np.zeros(4)
         y, nq, nv = self._closed(t, y), self.formulated.nq, self.formulated.nv

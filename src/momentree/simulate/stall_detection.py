@@ -45,8 +45,8 @@ class StallDetector:
             if remaining > most and lost >= part * tried:
                 message = (
                     f"at t = {t:.9g} s the simulation hardly advances: the last {tried:,.0f} tries, "
-                    f"{lost / tried:.0%} of them rejected, came {t - t_begun:.2g} s further; t_end is {remaining:.1g} more "
-                    "tries away."
+                    f"{lost / tried:.0%} of them rejected, came {t - t_begun:.2g} s further; "
+                    f"t_end is {remaining:.1g} more tries away."
                 )
                 sure = sure or k > 0
         return message, sure

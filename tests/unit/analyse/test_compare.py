@@ -85,7 +85,7 @@ def test_a_motion_that_fails_on_the_way_is_a_row_too():
 
 @pytest.mark.parametrize("name", ["formulation", "stabilization", "path"])
 def test_what_it_chooses_itself_cannot_be_given(linkage, name):
-    with pytest.raises(mt.MomentreeError, match=f"compare: {name} is not for you to choose"):
+    with pytest.raises(mt.MomentreeError, match=f"compare: {name} cannot be chosen here"):
         mt.compare(*linkage, 1.0, **{name: "x"})
 
 

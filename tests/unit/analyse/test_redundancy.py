@@ -10,8 +10,8 @@ from mechanisms import MOVING, bennett, four_bar, random_loops, slider_crank
 from momentree.analyse.ivanov_iteration import SplitBodies
 from momentree.analyse.redundancy import (
     Toggle,
+    constraint_impulses,
     jacobians,
-    least_impulses,
     redundancy,
     singularity,
     strengths,
@@ -113,11 +113,11 @@ def test_rows_that_are_redundant_stay_so_a_little_off_closure():
 
 
 @everywhere
-def test_the_least_impulses_close_what_opens(name):
+def test_the_constraint_impulses_close_what_opens(name):
     system, state = assembled(name)
     mechanism, M = system.mechanism, system.mass_matrix(state.q)
     u = np.random.default_rng(5).standard_normal(system.nv)
-    eta = least_impulses(mechanism, state.q, u)
+    eta = constraint_impulses(mechanism, state.q, u)
     J = -Configuration(mechanism, state.q).jacobian()  # first body less second
     closed = u + np.linalg.solve(M, J.T @ eta)
     assert np.abs(Configuration(mechanism, state.q, closed).constraint_velocities()).max() < 1e-12
@@ -137,7 +137,7 @@ def test_the_impulses_of_a_split_body_are_those_of_the_momenta_turned_into_its_a
     turned = (bodies.placed[mechanism.loops[0].first.body].X_0 @ mechanism.loops[0].first.placement).rotation
     R = np.kron(np.eye(2), [tuple(row) for row in turned.rows])
     expected = -np.linalg.pinv(bodies.Phi, rcond=1e-9, hermitian=True) @ bodies.b
-    np.testing.assert_allclose(R @ least_impulses(mechanism, state.q, u), expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(R @ constraint_impulses(mechanism, state.q, u), expected, rtol=0, atol=1e-10)
 
 
 def test_a_constraint_is_a_row_too():
@@ -152,7 +152,7 @@ def test_a_constraint_is_a_row_too():
     assert (found.rank, found.redundant) == (1, ("the same again, on velocities",))
     u = np.array([1.0, 0.0])
     inertia = 0.5 * 0.1**2  # of a wheel: the impulse is shared by both rows
-    np.testing.assert_allclose(least_impulses(mechanism, np.zeros(2), u), -inertia / 5 / 2, rtol=1e-12)
+    np.testing.assert_allclose(constraint_impulses(mechanism, np.zeros(2), u), -inertia / 5 / 2, rtol=1e-12)
 
 
 # --- singular configurations ---
@@ -216,9 +216,9 @@ def test_samples_that_are_no_numbers_are_left_out():
 
 def test_a_toggle_says_what_and_when():
     drop, near = Toggle(0.5, 0.0, 0.3, 1, 2), Toggle(0.25, 0.001, 0.3, 2, 2)
-    assert str(drop) == "singular at t = 0.5 s: the rank of the closure drops from 2 to 1"
+    assert str(drop) == "singular at t = 0.5 s: the rank of the constraints drops from 2 to 1"
     assert str(near) == (
-        "nearly singular at t = 0.25 s: the weakest direction of the closure is 0.001 of the strongest, 0.3 at best"
+        "nearly singular at t = 0.25 s: the weakest direction of the constraints is 0.001 of the strongest, 0.3 at best"
     )
 
 

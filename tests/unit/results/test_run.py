@@ -120,7 +120,7 @@ def opened(by, **settings):
     return run
 
 
-def test_a_loop_that_opens_is_told_with_its_row_and_time():
+def test_a_loop_that_opens_is_reported_with_its_constraint_and_time():
     run = opened(1e-5)
     (message,) = [text for text in run.warnings if "opens" in text]
     assert "'C: translation along " in message
@@ -134,7 +134,7 @@ def test_a_loop_that_opens_is_told_with_its_row_and_time():
         assert not [text for text in fine.warnings if "opens" in text]
 
 
-def test_a_constraint_on_rates_that_is_violated_is_told():
+def test_a_violated_constraint_on_velocities_is_reported():
     m = mt.Model("cart", gravity=(0, 0, 0))
     m.joint("p", mt.Planar("z"), m.ground, m.body("cart", mt.box(mass=1.0, size=(1, 1, 1))))
     m.constrain("p.y'*cos(p.angle) - p.x'*sin(p.angle)", "no slip")
@@ -148,6 +148,16 @@ def test_a_constraint_on_rates_that_is_violated_is_told():
     assert "'no slip' opens: velocity 0.0001 m/s or rad/s at t = 2 s" in run.warnings[0]
     with pytest.raises(MomentreeError, match="joint 'p': reactions are not computed under the constraints 'no slip'"):
         run.reactions("p")
+
+
+def test_a_violated_constraint_on_coordinates_is_named_although_one_on_velocities_comes_first():
+    m = mt.Model("cart", gravity=(0, 0, 0))
+    m.joint("p", mt.Planar("z"), m.ground, m.body("cart", mt.box(mass=1.0, size=(1, 1, 1))))
+    m.constrain("p.y'", "no slip")
+    m.constrain("p.x - p.angle", "gear")
+    samples = Block(np.arange(2.0), np.array([[0.0, 0, 0], [1e-3, 0, 0]]), np.zeros((2, 3)), np.zeros((2, 0)))
+    run = Run.of(m.build(), samples, (), {}, Statistics(), End("arrived", 1.0))
+    assert "'gear' opens: closure error 0.001 m or rad at t = 1 s" in run.warnings[0]
 
 
 def test_names_are_suggested():
