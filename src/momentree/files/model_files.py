@@ -212,7 +212,10 @@ class _Reader:
             self.table("start")
             return None
         known = [field.name for field in dataclasses.fields(Start)]
-        entry = self.keys(self.table("start"), known, "start", "start")
+        table = dict(self.table("start"))
+        if "rates" in table and "velocities" not in table:  # as files of version 0.1 have it
+            table["velocities"] = table.pop("rates")
+        entry = self.keys(table, known, "start", "start")
         for what in ENTRIES:
             if not isinstance(entry.get(what, {}), dict):
                 self.problem("start", f"{what} is a table, such as {{ A = 1.0, hull = [0, 0, 1] }}.", "start", what)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from momentree.errors import ModelError, Problem
+from momentree.errors import ModelError, Problem, renamed
 from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.expressions.expression import Expression, Reference
@@ -154,6 +154,7 @@ class Model:
 
     # --- where its motion begins -----------------------------------------------------------------------------------
 
+    @renamed(rates="velocities")
     def start_at(
         self,
         coordinates: Any = None,

@@ -60,7 +60,5 @@ def differential(f: Expression, d: list[Expression]) -> Expression:
     if db.value == 0:
         return by_base
     if a.value is not None and a.value <= 0:
-        raise ExpressionError(
-            f"'{f._brief()}' has no derivative: the base of a variable power must be positive"
-        )
+        raise ExpressionError(f"'{f._brief()}' has no derivative: the base of a variable power must be positive")
     return by_base + f * a.log() * db
