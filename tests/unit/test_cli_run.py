@@ -114,8 +114,23 @@ def test_a_run_out_of_balance_warns_in_one_line(tmp_path):
 
 def test_help_helps():
     told = run("--help").stdout
-    for words in ("--from", "--resume", "--every", "NAME=VALUE", "hull=0,0,1", "survives whatever happens"):
+    for words in ("--from", "--resume", "--every", "NAME=VALUE", "hull=0,0,1", "never lost", "--velocity"):
         assert words in told
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        (("--closure", "leak"), "--stabilization"),
+        (("--closure=leak",), "--stabilization=leak"),
+        (("--rate", "A=1"), "--velocity"),
+    ],
+)
+def test_an_old_option_is_answered_with_the_new_one(words, new):
+    command = [sys.executable, "-m", "momentree", "run", str(PENDULUM), *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"{words[0].partition('=')[0]} is now called {new.partition('=')[0]}: write {new}." in done.stderr
 
 
 def wait_for(condition, process):
@@ -206,7 +221,7 @@ def test_words_replace_what_the_file_says_of_the_same_joint(begun):
 
 def test_a_run_without_an_end_is_refused():
     system = mt.load(PENDULUM).build()
-    with pytest.raises(mt.MomentreeError, match="say when to end"):
+    with pytest.raises(mt.MomentreeError, match="simulate: the model has no end time"):
         system.simulate(system.start())
 
 
