@@ -270,9 +270,7 @@ def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -
         result.plot(plot)
         print(f"picture written to {plot}", file=sys.stderr)
     if result.end.reason == "interrupted":
-        way_out = (
-            f"continue with {how_to_continue(out)}" if out else "nothing was kept: give --out to continue later"
-        )
+        way_out = f"continue with {how_to_continue(out)}" if out else "nothing was kept: give --out to continue later"
         print(f"interrupted at t = {result.end.t:g} s; {way_out}", file=sys.stderr)
         raise typer.Exit(130)
     if out is not None:

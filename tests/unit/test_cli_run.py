@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import momentree as mt
 
@@ -131,6 +133,15 @@ def test_an_old_option_is_answered_with_the_new_one(words, new):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert f"{words[0].partition('=')[0]} is now called {new.partition('=')[0]}: write {new}." in done.stderr
+
+
+def test_numbers_may_be_expressions():
+    from momentree.cli import _numbers
+
+    assert _numbers(["A=30*deg", "hull=0,-pi/2,1"], "--from") == {"A": math.pi / 6, "hull": [0, -math.pi / 2, 1]}
+    for entry in ("A", "A=", "A=x", "A=1,", "A=1 +"):
+        with pytest.raises(typer.BadParameter, match="write NAME=VALUE, such as"):
+            _numbers([entry], "--from")
 
 
 def wait_for(condition, process):

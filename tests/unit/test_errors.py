@@ -132,3 +132,12 @@ def test_an_old_attribute_is_answered_with_the_new_one(kind):
         assert hasattr(thing, new)
     with pytest.raises(AttributeError, match="has no attribute 'speed'"):
         _ = thing.speed
+
+
+def test_a_velocity_with_a_name_of_its_own_is_answered_with_that_name():
+    m = mt.Model("hull")
+    hull = m.body("hull", mt.sphere(mass=1.0, radius=0.1))
+    m.joint("c", mt.Free(), m.ground, hull)
+    m.force(hull, ("-c.x'", 0, 0))
+    with pytest.raises(ModelError, match=r"unknown name 'c.x'' in law .* Choose 'c.vx', 'c.vy', 'c.vz', 'c.wx'"):
+        m.build()
