@@ -181,7 +181,8 @@ def _upwards(graph: Graph, style: Style, x: Floats) -> Floats:
     bend = np.where(parents > 0, np.clip(0.2 * np.abs(x - x[parents]), style.bend, 90), 6 - style.radius)
     height = np.zeros(depth.max() + 1)
     np.maximum.at(height, depth, style.upright + 2 * style.radius + bend)
-    return (np.cumsum(height) - height[0])[depth]
+    y: Floats = (np.cumsum(height) - height[0])[depth]
+    return y
 
 
 # where the lines run, and their labels
@@ -248,7 +249,8 @@ def _costs(sheet: Sheet, chord: Chord, curves: Floats) -> Floats:
     lines, ends = KDTree(_ink(sheet.lines)), KDTree(np.concatenate([line.points[[0, -1]] for line in sheet.lines]))
     along = np.isfinite(lines.query(curves[..., ::2, :], distance_upper_bound=6)[0]).mean(axis=-1)
     meeting = np.isfinite(ends.query(curves[..., [0, -1], :], distance_upper_bound=6)[0]).sum(axis=-1)
-    return cost + 4 * length * along + 150 * meeting
+    cost = cost + 4 * length * along + 150 * meeting
+    return cost
 
 
 def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
