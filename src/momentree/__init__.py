@@ -1,14 +1,14 @@
 """Momentree: dynamics of systems of rigid bodies, trees and closed kinematic loops."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, ModelWarning, MomentreeError
 from momentree.files import load, loads
-from momentree.model import (
+from momentree.model import Model, box, cylinder, rod, sphere, turn
+from momentree.model.joint_types import (
     Cylindrical,
     Fixed,
     Free,
-    Model,
     PinSlot,
     Planar,
     Prismatic,
@@ -16,11 +16,6 @@ from momentree.model import (
     Screw,
     Spherical,
     Universal,
-    box,
-    cylinder,
-    rod,
-    sphere,
-    turn,
 )
 from momentree.spatial.scalar import (
     absolute,
@@ -108,7 +103,7 @@ __all__ = [
     "turn",
 ]
 
-# names that are found when they are first used
+# imported when they are first used
 _LATER = {
     **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "results.run"),
     "resume_run": "results.recorder",
@@ -117,9 +112,14 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _LATER:
         raise AttributeError(f"module 'momentree' has no attribute '{name}'")
     from importlib import import_module
 
     return globals().setdefault(name, getattr(import_module(f"momentree.{_LATER[name]}"), name))
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing else: neither rooms of the library nor names that it imports."""
+    return sorted([*__all__, "__all__", "__doc__", "__version__"])

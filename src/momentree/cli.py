@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.errors import AssemblyError, ExpressionError, MomentreeError, suggestion
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -30,18 +31,84 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+
+# --- words of the command line ---------------------------------------------------------------------------------------
+
+OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
+
+
+class Command(TyperCommand):
+    """A command that answers an option's old name with the new one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for word in args:
+            old, equals, value = word.partition("=")
+            if old in OLD_OPTIONS:
+                ctx.fail(f"{old} is now called {OLD_OPTIONS[old]}: write {OLD_OPTIONS[old]}{equals}{value}.")
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A model file (TOML).", show_default=False)]
+FileOrNone = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="A model file (TOML); not needed with --resume.")
+]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Model files (TOML).")]
 Json = Annotated[bool, typer.Option("--json", help="Print one machine-readable object.")]
+EndTime = Annotated[
+    float | None,
+    typer.Option("--t-end", help="End time in seconds; as the file says, or else 10.", show_default=False),
+]
+Coordinates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--from",
+        metavar="NAME=VALUE",
+        help="A coordinate at the start, instead of the file's: A=1.0, A=30*deg, hull=0,0,1; repeatable.",
+    ),
+]
+Velocities = Annotated[
+    list[str] | None,
+    typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start, in m/s or rad/s; repeatable."),
+]
 Parameter = Annotated[
     list[str] | None,
-    typer.Option("--parameter", metavar="NAME=VALUE", help="A parameter, instead of what the file says; repeatable."),
+    typer.Option(
+        "--parameter", metavar="NAME=VALUE", help="The value of a parameter, instead of the file's; repeatable."
+    ),
 ]
+Formulation = Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")]
+Stabilization = Annotated[
+    str | None, typer.Option(help="How loops are kept closed: none, baumgarte, leak or project (default).")
+]
+Gain = Annotated[float | None, typer.Option(help="Gain of baumgarte and leak, in 1/s; 5 if not given.")]
+Integrator = Annotated[str | None, typer.Option(help=help_text())]
+RelativeTolerance = Annotated[
+    float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")
+]
+AbsoluteTolerance = Annotated[float | None, typer.Option(help="Absolute tolerance.")]
+StepSize = Annotated[float | None, typer.Option(help="Step size in seconds; the largest one if it is adaptive.")]
+Every = Annotated[float | None, typer.Option(help="Seconds between samples; every step is one if not given.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Estimate the global error by a second, more accurate run.")]
+RunFile = Annotated[Path | None, typer.Option("--out", "-o", help="Write the run to this NetCDF file.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue the run that an interrupted command left at --out, if there is one.")
+]
+PlotFile = Annotated[Path | None, typer.Option("--plot", help="Plot the run into this .svg, .png or .pdf file.")]
+GraphFile = Annotated[
+    Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
+]
+Form = Annotated[str, typer.Option("--by", help="energy or aggregative.")]
+LatexFile = Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")]
 
 
-@app.command()
-def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Model files (TOML).")]) -> None:
-    """Report every problem of a model at once, with lines; exit status 1 if there is any."""
-    from momentree.look.tables import counts
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+@app.command(cls=Command)
+def check(files: Files) -> None:
+    """Report every problem of a model at once, with line numbers; exit status 1 if there is any."""
+    from momentree.look.tables import counts, mobility_counts
 
     failed = False
     for file in files:
@@ -53,21 +120,14 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="M
             failed = True
             print(error, file=sys.stderr)
             continue
-        redundant = f", {len(report.redundant)} redundant rows" if report.redundant else ""
-        print(f"{file}: fine. {counts(system.structure)}, mobility {report.true}{redundant}")
+        print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
     if failed:
         raise typer.Exit(1)
 
 
-@app.command()
-def structure(
-    file: File,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Show the numbering, S0, S, T, the loops, the mobility and the redundant rows of a model."""
+@app.command(cls=Command)
+def structure(file: File, picture: GraphFile = None, as_json: Json = False) -> None:
+    """Show the numbering, S0, S, T, the loops, the degrees of freedom and the redundant constraints of a model."""
     from momentree.look.tables import structure_data, structure_report
 
     system = _build(file)
@@ -82,141 +142,111 @@ def structure(
         print(structure_report(system.structure, system.mobility_report))
 
 
-@app.command()
-def equations(
-    file: File,
-    by: Annotated[str, typer.Option("--by", help="energy or aggregative.")] = "energy",
-    latex: Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")] = None,
-    as_json: Json = False,
-) -> None:
+@app.command(cls=Command)
+def equations(file: File, by: Form = "energy", latex: LatexFile = None, as_json: Json = False) -> None:
     """Derive the equations of motion of a model in symbols."""
-    found = _build(file).equations(by)
+    derived = _build(file).equations(by)
     if latex is not None:
-        found.latex(latex)
+        derived.latex(latex)
         print(f"LaTeX written to {latex}", file=sys.stderr)
     if as_json:
-        print(json.dumps(found.data(), indent=2))
+        print(json.dumps(derived.data(), indent=2))
     else:
-        found.show()
+        derived.show()
 
 
-@app.command()
+@app.command(cls=Command)
 def run(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A model file (TOML); not needed with --resume.")
-    ] = None,
-    t_end: Annotated[
-        float | None, typer.Option("--t-end", help="When to end, in seconds; the file's, or else 10.")
-    ] = None,
-    given: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="NAME=VALUE",
-            help="A coordinate at the start: A=1.0, hull=0,0,1; instead of what the file says of it; repeatable.",
-        ),
-    ] = None,
-    rate: Annotated[
-        list[str] | None, typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start; repeatable.")
-    ] = None,
+    file: FileOrNone = None,
+    t_end: EndTime = None,
+    coordinates: Coordinates = None,
+    velocities: Velocities = None,
     parameter: Parameter = None,
-    formulation: Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")] = None,
-    stabilization: Annotated[str | None, typer.Option(help="none, baumgarte, leak or project (default).")] = None,
-    gain: Annotated[float | None, typer.Option(help="Of baumgarte and leak, in 1/s; 5 if not given.")] = None,
-    integrator: Annotated[str | None, typer.Option(help=help_text())] = None,
-    rtol: Annotated[float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")] = None,
-    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
-    step: Annotated[float | None, typer.Option(help="Fixed step size, or the largest, in seconds.")] = None,
-    every: Annotated[float | None, typer.Option(help="Seconds between samples; each step is one if not given.")] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Estimate the error by a second, more accurate simulation.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the run to this NetCDF file.")] = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with what an interrupted command left at --out; begin if it left none."),
-    ] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it into this .svg, .png or .pdf file.")] = None,
+    formulation: Formulation = None,
+    stabilization: Stabilization = None,
+    gain: Gain = None,
+    integrator: Integrator = None,
+    rtol: RelativeTolerance = None,
+    atol: AbsoluteTolerance = None,
+    step: StepSize = None,
+    every: Every = None,
+    verify: Verify = False,
+    out: RunFile = None,
+    resume: Resume = False,
+    plot: PlotFile = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a model from a start that closes every loop, and say how far the result can be trusted.
+    """Simulate a model from a start at which every loop is closed, and say how accurate the result is.
 
-    With --out, what was computed survives whatever happens: the same command with --resume goes on, and the file is
+    With --out, what has been computed is never lost: the same command with --resume continues the run, and its file is
     the same as if nothing had happened. Exit status 1 if the simulation failed, 130 if it was interrupted.
     """
-    chosen: dict[str, Any] = {
+    settings: dict[str, Any] = {
         **{"t_end": t_end, "formulation": formulation, "stabilization": stabilization, "integrator": integrator},
         **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None},
     }
-    chosen = {name: value for name, value in chosen.items() if value is not None}
-    start = (_numbers(given or [], "--from"), _numbers(rate or [], "--velocity"))
-    parameters = _numbers(parameter or [], "--parameter")
+    settings = {name: value for name, value in settings.items() if value is not None}
+    start = (_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
+    parameters = _numbers(parameter, "--parameter")
     if resume and out is None:
-        raise typer.BadParameter("--resume needs --out: the file whose run is to go on.")
+        raise typer.BadParameter("--resume needs --out: the file of the run to continue.")
     if file is None and not resume:
         raise typer.BadParameter("give a model file, or --resume and --out.")
     if plot is not None:
         from momentree.look.picture_files import check_picture
 
         check_picture(plot)
-    with _told_plainly():
-        found = _resumed(out, file, start, parameters, chosen) if resume and out is not None else None
-        if found is None:
+    with _warnings_on_one_line():
+        result = _resumed(out, file, start, parameters, settings) if resume and out is not None else None
+        if result is None:
             if file is None:
                 raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
             system = _build(file, parameters)
-            t_end = 10.0 if system.t_end is None else system.t_end
-            found = system.simulate(system.start(*start), **{"t_end": t_end, **chosen}, path=out)
-    _show_run(found, out, plot, as_json)
+            end = 10.0 if system.t_end is None else system.t_end
+            result = system.simulate(system.start(*start), **{"t_end": end, **settings}, path=out)
+    _show_run(result, out, plot, as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     file: File,
-    t_end: Annotated[
-        float | None, typer.Option("--t-end", help="How long, in seconds; as the file says, or 10.", show_default=False)
-    ] = None,
-    given: Annotated[
-        list[str] | None,
-        typer.Option("--from", metavar="NAME=VALUE", help="A coordinate at the start: A=1.0, hull=0,0,1; repeatable."),
-    ] = None,
-    rate: Annotated[
-        list[str] | None, typer.Option("--velocity", metavar="NAME=VALUE", help="A velocity at the start; repeatable.")
-    ] = None,
+    t_end: EndTime = None,
+    coordinates: Coordinates = None,
+    velocities: Velocities = None,
     parameter: Parameter = None,
     integrator: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = DEFAULT,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
-    step: Annotated[float | None, typer.Option(help="Fixed step size, or the largest, in seconds.")] = None,
+    step: StepSize = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a model by every formulation and closure: closure errors, balance of energy, steps, time, side by side.
+    """Simulate a model by every formulation and stabilization: closure and energy errors, steps, time side by side.
 
-    A way that fails is shown with its reason. Exit status 1 if all of them fail.
+    A combination that fails is shown with its reason. Exit status 1 if all of them fail.
     """
     from momentree.analyse.compare import compare as compared
     from momentree.look.comparison_table import comparison_data
 
-    system = _build(file, _numbers(parameter or [], "--parameter"))
-    start = system.start(_numbers(given or [], "--from"), _numbers(rate or [], "--velocity"))
+    system = _build(file, _numbers(parameter, "--parameter"))
+    start = system.start(_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
-    found = compared(system, start, end, integrator, rtol, step=step)
-    print(json.dumps(comparison_data(found), indent=2) if as_json else found)
-    if all(row.failed for row in found.rows):
+    comparison = compared(system, start, end, integrator, rtol, step=step)
+    print(json.dumps(comparison_data(comparison), indent=2) if as_json else comparison)
+    if all(row.failed for row in comparison.rows):
         raise typer.Exit(1)
 
 
-def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, chosen: dict[str, Any]) -> Run | None:
-    """The run at `out`, finished; None if there is nothing. What the words say must be what it was begun with."""
+def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, settings: dict[str, Any]) -> Run | None:
+    """The run at `out`, finished; None if there is none. The command must ask for what the run was begun with."""
     from momentree.results.recorder import begun, resume_run
     from momentree.results.run import text_of
 
     before = begun(out)
     if before is None:
         return None
-    settings = {name: before.settings.get(name) for name in chosen}
-    changed = [f"{name} = {value}" for name, value in settings.items() if value != chosen[name]]
+    before_it = {name: before.settings.get(name) for name in settings}
+    changed = [f"{name} = {value}" for name, value in before_it.items() if value != settings[name]]
     if parameters and file is None:
-        raise MomentreeError(f"{out}: goes on with the parameters that it was begun with. Leave out --parameter.")
+        raise MomentreeError(f"{out}: the run continues with the parameters it was begun with. Omit --parameter.")
     if file is not None:
         system = _build(file, parameters)
         if before.model != text_of(system):
@@ -224,66 +254,75 @@ def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, c
         elif any(start) and not before.starts_at(system.start(*start)):
             changed.append("another start")
     if changed:
-        raise MomentreeError(
-            f"{out}: was begun with {', '.join(changed)}. Leave out what differs, or choose another --out."
-        )
+        raise MomentreeError(f"{out}: was begun with {', '.join(changed)}. Omit what differs, or choose another --out.")
     return resume_run(out)
 
 
-def _show_run(found: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
+def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
     from momentree.look.run_tables import run_data
     from momentree.results.recorder import how_to_continue
 
-    print(json.dumps(run_data(found), indent=2) if as_json else found)
-    for toggle in found.system.toggles(found) if _is_small(found) and not as_json else ():
+    print(json.dumps(run_data(result), indent=2) if as_json else result)
+    for toggle in result.system.toggles(result) if _is_small(result) and not as_json else ():
         print(f"  {toggle}")
     if plot is not None:
-        found.plot(plot)
+        result.plot(plot)
         print(f"picture written to {plot}", file=sys.stderr)
-    if found.end.reason == "interrupted":
-        way_on = f"continue with {how_to_continue(out)}" if out else "nothing is kept: give --out to be able to go on"
-        print(f"interrupted at t = {found.end.t:g} s; {way_on}", file=sys.stderr)
+    if result.end.reason == "interrupted":
+        way_out = f"continue with {how_to_continue(out)}" if out else "nothing was kept: give --out to continue later"
+        print(f"interrupted at t = {result.end.t:g} s; {way_out}", file=sys.stderr)
         raise typer.Exit(130)
     if out is not None:
         print(f"run written to {out}", file=sys.stderr)
-    if found.end.reason == "failed":
-        print(f"failed at t = {found.end.t:g} s: {found.end.message}", file=sys.stderr)
+    if result.end.reason == "failed":
+        print(f"failed at t = {result.end.t:g} s: {result.end.message}", file=sys.stderr)
         raise typer.Exit(1)
 
 
 def _is_small(run: Run) -> bool:
-    """Whether singular configurations of its loops are found at once."""
+    """Whether singular configurations of its loops are found in no time."""
     return bool(run.mechanism.loops) and run.mechanism.nv <= 20 and len(run.t) <= 50_000
 
 
-def _numbers(entries: list[str], option: str) -> dict[str, float | list[float]]:
-    """ "A=1.0" and "hull=0,0,1" by name."""
-    found: dict[str, float | list[float]] = {}
-    for entry in entries:
+def _numbers(entries: list[str] | None, option: str) -> dict[str, float | list[float]]:
+    """ "A=1.0", "A=30*deg" and "hull=0,0,1" by name."""
+    values: dict[str, float | list[float]] = {}
+    for entry in entries or ():
         name, _, text = entry.rpartition("=")
-        try:
-            numbers = [float(number) for number in text.split(",")]
-        except ValueError:
-            numbers = []
-        if not name or not numbers:
-            raise typer.BadParameter(f"{option} {entry}: write NAME=VALUE, such as A=1.0 or hull=0,0,1.")
-        found[name.strip()] = numbers[0] if len(numbers) == 1 else numbers
-    return found
+        numbers = [_number(number) for number in text.split(",")]
+        if not name or None in numbers:
+            raise typer.BadParameter(f"{option} {entry}: write NAME=VALUE, such as A=1.0, A=30*deg or hull=0,0,1.")
+        values[name.strip()] = numbers[0] if len(numbers) == 1 else numbers  # type: ignore[assignment]
+    return values
+
+
+def _number(text: str) -> float | None:
+    """A number, or an expression of numbers; None if it is neither."""
+    from momentree.model.expressions import parse
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return parse(text).value
+    except ExpressionError:
+        return None
 
 
 @contextlib.contextmanager
-def _told_plainly() -> Iterator[None]:
-    """Warnings as a line on standard error, without the place in the code."""
+def _warnings_on_one_line() -> Iterator[None]:
+    """Print warnings on standard error, without the line of code that they come from."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, *where, **how: print(f"warning: {message}", file=sys.stderr)
         yield
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(
-    name: Annotated[str | None, typer.Argument(help="Which example; all are listed without it.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for its report.")] = Path("demo-report"),
+    name: Annotated[str | None, typer.Argument(help="The name of an example; lists all of them if omitted.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for its report.")] = Path("demo-report"),
 ) -> None:
     """List the gallery, or run one example and write its report."""
     from momentree.look.gallery import find, gallery, report
@@ -297,15 +336,15 @@ def demo(
 
 
 def _build(file: Path, parameters: Parameters | None = None) -> System:
-    """The system in a file, closed once, so that a loop that cannot close is an error with its line."""
+    """The system in a file; a loop that cannot be closed is an error with its line."""
     from momentree.files import load
 
     model = load(file)
-    known = {name for name, _ in model.parameters}
+    names = {name for name, _ in model.parameters}
     for name in parameters or {}:
-        if name not in known:
-            raise MomentreeError(f"{file}: there is no parameter '{name}'.{suggestion(name, known)}")
-    with _told_plainly():
+        if name not in names:
+            raise MomentreeError(f"{file}: there is no parameter '{name}'.{suggestion(name, names)}")
+    with _warnings_on_one_line():
         system = model.build(free=[*(parameters or {})]).with_parameters(parameters)
     try:
         _ = system.mobility_report
@@ -325,7 +364,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 def main() -> None:
-    """Exit status: 0 done, 1 the model is bad (message on stderr), 2 the command line is wrong."""
+    """Run the command line. Exit status: 0 done, 1 the model or the run is bad, 2 the command line is wrong."""
     try:
         try:
             app()
@@ -334,7 +373,7 @@ def main() -> None:
     except MomentreeError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
-    except BrokenPipeError:  # the reader went away, as `head` does
+    except BrokenPipeError:  # the reader is gone, as `head` is
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # of standard output: files have errors of their own
@@ -345,7 +384,7 @@ def main() -> None:
 
 
 def _refuse_to_print(error: OSError) -> None:
-    """Say why nothing can be printed, and end; what is still to be printed is given up."""
+    """Say why nothing can be printed, and exit; the rest of the output is lost."""
     with contextlib.suppress(OSError):
         reason = f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
         print(f"{reason}. Choose another file.", file=sys.stderr, flush=True)

@@ -1,21 +1,27 @@
-"""What can go wrong, said once and clearly: every error names the culprit and the way out."""
+"""The errors: each names the culprit and the way out; misspelt and old names are answered with the right ones."""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 MOST_NAMES = 1000  # among which the one that was meant is looked for
 MOST_HINTS = 100  # misspelt names of one model for which that is done
+MOST_CHOICES = 8  # that are listed
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class MomentreeError(Exception):
     """The base of every error that a mistake in a model, a file or a call can cause.
 
-    All of them pass whole through pickle and copy, as pools of processes need it, whatever arguments they are made of.
+    All of them survive pickle and copy unchanged, as process pools require, whatever arguments they take.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -23,7 +29,7 @@ class MomentreeError(Exception):
 
 
 def _restored(cls: type[MomentreeError], args: tuple[Any, ...], fields: dict[str, Any]) -> MomentreeError:
-    error = cls.__new__(cls, *args)  # the message is known already, so nothing is to be made of the fields
+    error = cls.__new__(cls, *args)  # not __init__, which would make the message again
     vars(error).update(fields)
     return error
 
@@ -34,11 +40,11 @@ class Problem:
 
     | field   | meaning                                                                 |
     |---------|-------------------------------------------------------------------------|
-    | where   | the culprit, as the user calls it: "joint 'C'"                           |
-    | message | what is wrong and the way out                                            |
-    | path    | where it stands in a model file: ("joint", 3, "axis"); () if nowhere    |
-    | place   | "four-bar.toml:23" once a file is known to be the source, else ""        |
-    | missing | the kind and name of what was looked for in vain: ("body", "cuopler")   |
+    | where   | the culprit, as the user calls it: "joint 'C'"                          |
+    | message | what is wrong and the way out                                           |
+    | path    | its keys in a model file: ("joint", 3, "axis"); () if it has none       |
+    | place   | "four-bar.toml:23" if the model came from a file, else ""               |
+    | missing | kind and name of what does not exist: ("body", "cuopler")               |
     """
 
     where: str
@@ -60,20 +66,20 @@ class ModelError(MomentreeError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be computed, but not as it is in nature: bodies with inertias that no body has."""
+    """A model that can be computed but not built: some body has an inertia that is physically impossible."""
 
 
 class ExpressionError(MomentreeError):
-    """A mistake in the text of an expression, with its place (0-based) in the text."""
+    """A mistake in the text of an expression, with its position (0-based) in the text."""
 
-    WIDTH = 60  # characters that are shown before and after the place
+    WIDTH = 60  # characters that are shown before and after the position
 
     def __init__(self, message: str, text: str = "", position: int = 0):
         self.message, self.text, self.position = message, text, position
         super().__init__(f"{message}\n{self._pointed()}" if text else message)
 
     def _pointed(self) -> str:
-        """The text around the place, unprintable characters as blanks, and a caret below it."""
+        """The text around the position, unprintable characters as blanks, and a caret below it."""
         start, end = max(0, self.position - self.WIDTH), self.position + self.WIDTH
         shown = "".join(c if c.isprintable() else " " for c in self.text[start:end])
         before, after = "..." * (start > 0), "..." * (end < len(self.text))
@@ -85,9 +91,9 @@ class GraphError(MomentreeError):
 
 
 class AssemblyError(MomentreeError):
-    """A configuration that closes every loop was not found; says how near it came.
+    """No configuration was found that closes every loop; the message has the remaining closure error.
 
-    `culprit` is what is short, ("joint", "C"), where one thing can be named.
+    `culprit` is the joint or constraint that stays open, ("joint", "C"), where there is one.
     """
 
     def __init__(self, message: str, culprit: tuple[str, str] | None = None):
@@ -96,13 +102,49 @@ class AssemblyError(MomentreeError):
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The way out of a misspelt name: " Did you mean 'coupler'?", or the list of what there is."""
+    """The way out of a misspelt name: " Did you mean 'coupler'?", or the choices: " Choose 'A', 'B' or 'C'."."""
     known = list(itertools.islice(known, MOST_NAMES))
     folded = {str(other).casefold(): other for other in known}
     near = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.6)
     if near:
         return f" Did you mean '{folded[near[0]]}'?"
-    if not known:
-        return " There is none yet."
-    shown = ", ".join(f"'{other}'" for other in known[:8])
-    return f" There is {shown}{' and others' if len(known) > 8 else ''}."
+    return f" Choose {choices(known)}." if known else " None is defined yet."
+
+
+def choices(known: Sequence[Any]) -> str:
+    """ "'A', 'B' or 'C'"; of many, the first few."""
+    quoted = [f"'{one}'" for one in known]
+    if len(quoted) > MOST_CHOICES:
+        return f"{', '.join(quoted[:MOST_CHOICES])} or another of {len(quoted)}"
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+# --- names that were in use before -----------------------------------------------------------------------------------
+
+
+def renamed(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Decorate a function to answer old names of its arguments: `@renamed(closure="stabilization")`."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def call(*args: P.args, **arguments: P.kwargs) -> T:
+            for old in names.keys() & arguments.keys():
+                example = f"{function.__name__}(..., {names[old]}={reprlib.repr(arguments[old])})"
+                raise MomentreeError(f"{old} is now called {names[old]}: {example}.")
+            return function(*args, **arguments)
+
+        return call
+
+    return decorate
+
+
+def renamed_attributes(**names: str) -> Callable[[Any, str], Any]:
+    """A `__getattr__` that answers old names of attributes: `__getattr__ = renamed_attributes(rate="velocity")`."""
+
+    def answer(self: Any, name: str) -> Any:
+        kind = type(self).__name__
+        if name in names:
+            raise AttributeError(f"{name} is now called {names[name]}: {kind.lower()}.{names[name]}.")
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+
+    return answer

@@ -1,4 +1,4 @@
-"""System: the front door. A frozen mechanism, and methods that each call one room."""
+"""System: the front door. A frozen mechanism, and methods that each call one room of the library in a few lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.errors import AssemblyError, MomentreeError, choices, renamed
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.model import as_frame
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from momentree.symbols.equations import Equations
 
 
-Parameters = Mapping[str, Any]
+Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
 class System:
-    """A mechanism ready for work; it holds no state. Made by `Model.build`.
+    """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
-    method is other values, by name, for this call; `with_parameters` gives a system that keeps them.
+    method replaces some of them for this call, by name; `with_parameters` returns a system that keeps them.
     """
 
     def __init__(self, mechanism: Mechanism, model: Model, code: str | None = None):
@@ -52,30 +52,30 @@ class System:
     @classmethod
     def of(cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The system of a model, or one error with every problem."""
-        kept = copy.copy(model)
-        vars(kept).update({name: copy.copy(part) for name, part in vars(model).items()})  # it may change later
+        snapshot = copy.copy(model)  # the user may change the model later
+        vars(snapshot).update({name: copy.copy(part) for name, part in vars(model).items()})
         if code is not None and code not in CODES:
-            raise MomentreeError(f"code '{code}': choose 'straight-line' or 'rolled'.{suggestion(code, CODES)}")
-        return cls(freeze(model, free, tolerance), kept, code)
+            raise MomentreeError(f"build: there is no code '{code}'. Choose {choices(CODES)}.")
+        return cls(freeze(model, free, tolerance), snapshot, code)
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """The name of the model."""
         return self.mechanism.name
 
     @cached_property
     def structure(self) -> Structure:
-        """The graph, its proper numbering, matrices and loops, with names."""
+        """The graph, its proper numbering, spanning tree, matrices and loops, with names."""
         return Structure(self.mechanism)
 
     @property
     def nq(self) -> int:
-        """Number of coordinates of the tree."""
+        """Number of generalized coordinates of the spanning tree."""
         return self.mechanism.nq
 
     @property
     def nv(self) -> int:
-        """Number of velocities of the tree."""
+        """Number of generalized velocities of the spanning tree."""
         return self.mechanism.nv
 
     # --- free parameters ---
@@ -85,15 +85,15 @@ class System:
         """The values of the parameters that were left free, by name."""
         return values_in(self.mechanism)
 
-    def with_parameters(self, values: Parameters | None = None, /, **named: Any) -> System:
-        """The same system with other values of free parameters, checked as the numbers of a model are; the same code.
+    def with_parameters(self, values: Named = None, /, **named: Any) -> System:
+        """The same system with other values of free parameters, checked as those of a model; no recompilation.
 
         >>> stiffer = system.with_parameters(k=200.0)   # doctest: +SKIP
         """
-        given = {**(values or {}), **named} if isinstance(values, Mapping) or values is None else values
-        if not given and isinstance(given, Mapping):
+        chosen = {**(values or {}), **named} if isinstance(values, Mapping) or values is None else values
+        if not chosen and isinstance(chosen, Mapping):
             return self
-        row = self._free.single(given)
+        row = self._free.single(chosen)
         views: dict[tuple[float, ...], System] = vars(self).setdefault("_views", {})
         if row not in views:
             if len(views) >= VIEWS:
@@ -115,36 +115,37 @@ class System:
 
     @property
     def mobility(self) -> int:
-        """The true number of freedoms, redundant rows not counted."""
+        """Degrees of freedom: velocities of the tree less the rank of the constraint Jacobian."""
         return self.mobility_report.true
 
     @cached_property
     def mobility_report(self) -> Mobility:
-        """Gruebler's count, the true mobility, rank, and the redundant rows by name."""
+        """Degrees of freedom, Gruebler's count, rank, and the redundant constraints by name."""
         from momentree.analyse.mobility import mobility
 
         return mobility(self._numeric)
 
-    def mobility_at(self, state: State | None = None, *, parameters: Parameters | None = None) -> Mobility:
-        """The same report for other values of free parameters, or at a state instead of where `assemble` closes."""
+    def mobility_at(self, state: State | None = None, *, parameters: Named = None) -> Mobility:
+        """The same report for other values of free parameters, or at a state instead of the assembled one."""
         from momentree.analyse.mobility import mobility
 
         at = self.with_parameters(parameters)
         return at.mobility_report if state is None else mobility(at._numeric, state)
 
+    @renamed(rates="velocities")
     def assemble(
         self,
-        given: Mapping[str, Any] | None = None,
-        velocities: Mapping[str, Any] | None = None,
-        guess: Mapping[str, Any] | State | None = None,
+        given: Named = None,
+        velocities: Named = None,
+        guess: Named | State = None,
         t: float = 0.0,
         tolerance: float | None = None,
         *,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
     ) -> State:
-        """The state with the given coordinates and velocities that closes every loop, on the branch nearest to the guess.
+        """The state with the given coordinates and velocities at which every loop is closed, nearest to the guess.
 
-        Redundant constraints may stay open by `tolerance` (m), the model's unless given: `State.closure` tells it.
+        Redundant constraints may stay open by `tolerance` (m), the model's unless given: see `State.closure_error`.
 
         >>> start = system.assemble({"A": 1.0}, velocities={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
@@ -153,19 +154,20 @@ class System:
         mechanism = self.with_parameters(parameters)._numeric
         return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, velocities, guess, t)
 
+    @renamed(rates="velocities")
     def assemble_many(
         self,
-        given: Mapping[str, Any] | None = None,
-        velocities: Mapping[str, Any] | None = None,
+        given: Named = None,
+        velocities: Named = None,
         guess: Any = None,
         t: float = 0.0,
         *,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
         strict: bool = True,
     ) -> States:
-        """Many closed states at once, each as `assemble` finds it: numbers may be arrays, one or as many of each.
+        """Many states at once, each as `assemble` finds it: numbers may be arrays of one length, or single.
 
-        One that cannot close is refused with its index and the reason; unless `strict`, it is a row of NaN.
+        One that cannot be closed raises an error with its index and the reason; unless `strict`, it is a row of NaN.
 
         >>> starts = system.assemble_many({"A": np.linspace(0, 1, 2048)}, guess={"D": 0.5})   # doctest: +SKIP
         """
@@ -173,16 +175,11 @@ class System:
 
         return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
 
-    def start(
-        self,
-        given: Mapping[str, Any] | None = None,
-        velocities: Mapping[str, Any] | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> State:
-        """The state at which the model says that motions begin, closed; what is given here replaces what it says.
+    @renamed(rates="velocities")
+    def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:
+        """The initial state of the model, with every loop closed; what is given here replaces what the model says.
 
-        A model that says nothing begins where `assemble` puts it.
+        A model without a start begins where `assemble` puts it.
         """
         from momentree.assembly.assemble import begin
 
@@ -191,27 +188,22 @@ class System:
 
     @property
     def t_end(self) -> float | None:
-        """When the model says that motions end (s); None where it says nothing."""
+        """End time of the model's motion (s); None if it has none."""
         said = self._model.start
         return None if said is None else said.times(Values(dict(self._model.parameters)))[1]
 
     def branches(
-        self,
-        given: Mapping[str, Any] | None = None,
-        guess: Mapping[str, Any] | State | None = None,
-        t: float = 0.0,
-        *,
-        parameters: Parameters | None = None,
+        self, given: Named = None, guess: Named | State = None, t: float = 0.0, *, parameters: Named = None
     ) -> list[State]:
-        """Every way to close the loops with the given coordinates, nearest to the guess first."""
+        """All assembly branches with the given coordinates: states that close the loops, nearest to the guess first."""
         from momentree.assembly.assemble import branches
 
         return branches(self.with_parameters(parameters)._numeric, given, guess, t)
 
-    # --- where it is and how it moves; leading axes of q, v, ..., parameters are batches and broadcast ---
+    # --- kinematics; leading axes of q, v, ..., parameters are batches and broadcast ---
 
-    def position(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
-        """The origin of a frame in inertial space (m); a body stands for its own frame."""
+    def position(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
+        """Forward kinematics: the origin of a frame in inertial space (m); a body stands for its own frame."""
         from momentree.assembly.state import State
         from momentree.equations.kinematics import frame_placement, records
 
@@ -220,8 +212,8 @@ class System:
         placed = records(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names))
         return vector([*frame_placement(placed, at.attached(frame)).offset], q, at.batch)
 
-    def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
-        """6 x nv: velocity of the frame's origin, then angular velocity, in inertial axes, by each velocity."""
+    def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
+        """Geometric Jacobian, 6 x nv: the twist of the frame (origin's velocity, angular velocity) in inertial axes."""
         from momentree.equations.kinematics import frame_jacobian, records
 
         at = self._at(parameters)
@@ -229,26 +221,26 @@ class System:
         columns = frame_jacobian(at.mechanism, placed, at.attached(frame))
         return np.swapaxes(matrix([[*column] for column in columns], q, at.batch), -1, -2)
 
-    def energy(self, q: Any, v: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Energy:
+    def energy(self, q: Any, v: Any, t: float = 0.0, *, parameters: Named = None) -> Energy:
         """Kinetic and potential energy (J): `.kinetic`, `.potential`, `.total`."""
         from momentree.equations.balance import Energy, energy
 
         at = self._at(parameters)
-        found = energy(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v"))
-        kinetic, potential = np.moveaxis(vector(found, q, v, at.batch), -1, 0)
+        both = energy(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v"))
+        kinetic, potential = np.moveaxis(vector(both, q, v, at.batch), -1, 0)
         return Energy(kinetic[()], potential[()])
 
-    def momentum(self, q: Any, v: Any, t: float = 0.0, *, parameters: Parameters | None = None) -> Array:
+    def momentum(self, q: Any, v: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
         """Linear (kg m/s) and angular (kg m2/s, about the inertial origin) momentum, in inertial axes."""
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        found = momentum(
+        total = momentum(
             Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v")
         )
-        return vector([*found], q, v, at.batch)
+        return vector([*total], q, v, at.batch)
 
-    def _at(self, parameters: Parameters | None) -> _At:
+    def _at(self, parameters: Named) -> _At:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
         if not parameters or all(np.ndim(value) == 0 for value in parameters.values()):
             numeric = self.with_parameters(parameters)._numeric
@@ -259,19 +251,13 @@ class System:
         return _At(self.mechanism.evaluated(names), names, rows, opened)
 
     # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; forward dynamics closes loops too.
-    # machine code, made at the first call; batches run on at most `threads` cores, into `out` where it is given ---
+    # compiled at the first call; batches run on at most `threads` cores, into `out` where it is given ---
 
     @compiled
     def mass_matrix(
-        self,
-        q: Any,
-        t: Any = 0.0,
-        *,
-        out: Array | None = None,
-        threads: int | None = None,
-        parameters: Parameters | None = None,
+        self, q: Any, t: Any = 0.0, *, out: Array | None = None, threads: int | None = None, parameters: Named = None
     ) -> Array:
-        """M(q), nv x nv, of the tree (CRBA)."""
+        """The joint-space mass matrix M(q) of the tree, nv x nv (CRBA)."""
         return self._quantity("mass_matrix")(q, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -283,9 +269,9 @@ class System:
         *,
         out: Array | None = None,
         threads: int | None = None,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
     ) -> Array:
-        """What must act along the velocities for v' = 0: inertial terms, gravity and every force of the model."""
+        """Bias forces: the generalized forces for v' = 0 (Coriolis, centrifugal, gravity, all forces of the model)."""
         return self._quantity("bias")(q, v, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -298,9 +284,9 @@ class System:
         *,
         out: Array | None = None,
         threads: int | None = None,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
     ) -> Array:
-        """What must act along the velocities, besides the forces of the model, for the velocities to change with vdot (RNEA)."""
+        """The generalized forces, besides those of the model, for which the tree accelerates with vdot (RNEA)."""
         return self._quantity("inverse_dynamics")(q, v, vdot, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -313,40 +299,34 @@ class System:
         *,
         out: Array | None = None,
         threads: int | None = None,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
     ) -> Array:
-        """How the velocities change under the forces of the model and tau along the velocities (ABA, or by solving).
+        """The accelerations v' under the forces of the model and generalized forces tau (ABA, or by solving).
 
-        Loops stay as they are: J v' + J' v = 0. So q and v must close them (`assemble`).
+        Loops keep their closure error, J v' + J' v = 0 with the constraint Jacobian J, by Lagrange multipliers from the
+        Delassus matrix J M^-1 J'. So q and v must close them (`assemble`).
         """
         return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads, parameters=parameters)
 
     def actuation(
-        self,
-        q: Any,
-        v: Any,
-        vdot: Any,
-        joints: Sequence[str],
-        t: Any = 0.0,
-        *,
-        parameters: Parameters | None = None,
+        self, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0, *, parameters: Named = None
     ) -> Actuation:
-        """The torques at some joints that make it move as given, and all reactions: inverse dynamics with loops closed.
+        """Inverse dynamics with closed loops: joint torques for a motion, and all reaction forces (`Actuation`).
 
         The motion must keep the loops closed. `vdot` holds the derivatives of all velocities, or by name those of some
-        joints from which the others follow. Any joints may be actuated, those that close loops too; too few are
-        refused, naming the motion that nothing drives, and of too many the shortest torques are given (`Actuation`).
+        joints that determine the others. Any joints may be actuated, those that close loops too. If they are too few,
+        the error names the motion that nothing drives; if they are too many, the torques have the least norm.
 
-        >>> found = system.actuation(start.q, start.v, {"A": 0.0}, joints=["A"])   # doctest: +SKIP
+        >>> result = system.actuation(start.q, start.v, {"A": 0.0}, joints=["A"])   # doctest: +SKIP
         """
         from momentree.analyse.actuation import actuation
 
         return actuation(self.with_parameters(parameters)._numeric, q, v, vdot, joints, t)
 
     def toggles(self, run: Run, driven: Sequence[str] = ()) -> tuple[Toggle, ...]:
-        """The instants of a run at which its loops are singular, or nearly: it could go on in more ways than one there.
+        """The instants of a run at which its loops are singular, or nearly: the motion could branch there.
 
-        With `driven` joints those too at which these could not drive it: dead centres.
+        With `driven` joints, also those at which these could not drive it: dead centers.
         """
         from momentree.analyse.redundancy import toggles
 
@@ -363,10 +343,11 @@ class System:
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without machine code, which is of this process."""
+        """Without machine code, which belongs to this process."""
         made = {"_quantities", "_code_of_phases", "_kernels", "_views", *vars(self).get("_quantities", ())}
         return {name: value for name, value in vars(self).items() if name not in made}
 
+    @renamed(closure="stabilization")
     def simulate(
         self,
         start: State | None = None,
@@ -380,18 +361,19 @@ class System:
         every: float | None = None,
         gain: float = 5.0,
         verify: bool = False,
-        events: Mapping[str, Any] | None = None,
+        events: Named = None,
         path: str | PathLike[str] | None = None,
         progress: Any = None,
         *,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
     ) -> Run:
-        """The motion from a start to t_end (s), both the model's own unless given; `Settings` tells what can be chosen.
+        """Simulate from a start to t_end (s), both the model's own unless given; `Settings` has all choices.
 
-        The integrator is "dop853" unless given, "radau" where the model says that its motion is stiff.
-        `events` are expressions by name, whose passages through zero are noted, or `Event`s, which may end the motion.
-        With `verify`, the error is estimated by a second, more accurate simulation: `run.error`.
-        With a path, what was computed is written there while it runs, and survives whatever happens (docs/results.md).
+        The integrator is "dop853" unless given, "radau" if the model is stiff. Its step size follows from rtol and atol
+        or, if it is fixed, is `step`. `stabilization` keeps loops closed: "none", "baumgarte", "leak" or "project".
+        `events` are expressions by name, whose zero crossings are noted, or `Event`s, which may end the motion.
+        With `verify`, the global error is estimated by a second, more accurate simulation: `run.error`.
+        With a path, samples are written there while they are computed, and are never lost (docs/results.md).
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
         """
@@ -410,34 +392,35 @@ class System:
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
-            raise MomentreeError("simulate: say when to end, t_end= in seconds; the model does not.")
+            raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
         begin: Any = at.start() if start is None and said is not None else start
         if parameters is None:
             self._refuse_other_parameters(begin)
         return record(new_simulation(at, begin, events, **chosen), path, progress)
 
     def _refuse_other_parameters(self, start: Any) -> None:
-        """A start with other values of free parameters than the run: one of the two is not what was meant."""
+        """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
         theirs, ours = getattr(start, "parameters", {}), self.parameters
         other = {name: value for name, value in theirs.items() if value != ours.get(name, value)}
         if other:
-            told = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
-            message = f"simulate: the start was made with {told}. Give parameters=start.parameters"
-            raise MomentreeError(f"{message}, or parameters={{}} to go on with those of the system.")
+            differences = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
+            message = f"simulate: the start was made with {differences}. Give parameters=start.parameters"
+            raise MomentreeError(f"{message}, or parameters={{}} for those of the system.")
 
+    @renamed(closure="stabilization")
     def simulate_many(
         self,
         q: Any,
         v: Any = None,
         t_end: float | None = None,
-        parameters: Parameters | None = None,
+        parameters: Named = None,
         t: float | None = None,
         threads: int | None = None,
         **settings: Any,
     ) -> Motions:
-        """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, computed together.
+        """Simulate from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, as one batch.
 
-        Instead of q and v, `assemble_many`'s states or a list of states, each with its own values of parameters.
+        Instead of q and v, the states of `assemble_many` or a list of states, each with its own values of parameters.
 
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
         >>> motions = system.simulate_many(system.assemble_many({"A": A}), t_end=2.0, every=0.01)   # doctest: +SKIP
@@ -447,7 +430,7 @@ class System:
 
         end = self.t_end if t_end is None else t_end
         if end is None:
-            raise MomentreeError("simulate_many: say when to end, t_end= in seconds; the model does not.")
+            raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
         return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
 
     def export_c(
@@ -455,13 +438,14 @@ class System:
         path: str | PathLike[str],
         what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
     ) -> None:
-        """Write functions of the tree's dynamics in C99, `path` and a header beside it (docs/export-c.md)."""
+        """Write the dynamics of the tree as C99 functions, `path` and a header beside it (docs/export-c.md)."""
         from momentree.compile.emit.c_files import write_c
 
         write_c(self.mechanism, path, what)
 
+    @renamed(rates="velocities")
     def equations(self, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
-        """A u' + b = Q of the tree in symbols, by "energy" or "aggregative" forms: see `Equations`."""
+        """Equations of motion A u' + b = Q of the tree in symbols, by "energy" or "aggregative": see `Equations`."""
         from momentree.symbols.equations import derive, freed
 
         return derive(freed(self._model), by, velocities)
@@ -490,9 +474,9 @@ class _At(NamedTuple):
     | field     | meaning                                                                |
     |-----------|------------------------------------------------------------------------|
     | mechanism | in floats, or in batches                                               |
-    | names     | what laws call the parameters; none in floats, whose laws have them in |
+    | names     | parameters by name, for laws; none in floats, whose laws have them in  |
     | batch     | an array with the leading axes of the parameters                       |
-    | opened    | the same mechanism before it was put into batches                      |
+    | opened    | the same mechanism before it was evaluated                             |
     """
 
     mechanism: Mechanism

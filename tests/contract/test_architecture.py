@@ -1,4 +1,4 @@
-"""What the house promises: data walks one way, heavy libraries wait until used, public names are documented."""
+"""The architecture: imports point backwards along the rooms, heavy libraries load when used, public names have docs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
+MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 60
+every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
 def room(path: Path) -> str:
@@ -43,7 +46,7 @@ def imports(path: Path) -> set[tuple[str, bool]]:
         typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or typing_only:
             lazy.update(id(inner) for inner in ast.walk(node))
-    found = set()
+    rooms = set()
     for node in ast.walk(tree):
         names = []
         if isinstance(node, ast.Import):
@@ -54,11 +57,11 @@ def imports(path: Path) -> set[tuple[str, bool]]:
         for name in names:
             parts = name.split(".")
             if parts[0] == "momentree":
-                found.add((parts[1] if len(parts) > 1 else "__init__", id(node) in lazy))
-    return found
+                rooms.add((parts[1] if len(parts) > 1 else "__init__", id(node) in lazy))
+    return rooms
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+@every_module
 def test_imports_point_only_backwards(path):
     here = room(path)
     if here == "errors":
@@ -73,15 +76,58 @@ def test_imports_point_only_backwards(path):
 
 
 def test_every_room_is_named_by_the_architecture():
-    found = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    assert found <= set(ROOMS)
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    assert rooms == set(ROOMS)
+
+
+def test_every_bridge_is_used():
+    used = {(str(path.relative_to(PACKAGE)), other) for path in MODULES for other, lazy in imports(path) if lazy}
+    assert used >= BRIDGES
+
+
+@every_module
+def test_files_and_functions_fit_on_a_screen(path):
+    text = path.read_text(encoding="utf-8")
+    lines = len(text.splitlines())
+    assert lines <= MOST_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno - node.lineno + 1 <= MOST_LINES_OF_A_FUNCTION, node.name
+
+
+def test_dir_lists_what_is_public_and_nothing_else():
+    code = "import momentree, momentree.system; print(*dir(momentree))"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert listed == dir(momentree) == sorted([*momentree.__all__, "__all__", "__doc__", "__version__"])
+    assert {"load", "Event", "Model", "System", "Run", "compare"} <= {*listed}
+    assert all(hasattr(momentree, name) for name in listed)
+    assert not hasattr(momentree, "Hinge")
+
+
+def test_every_page_that_the_sources_name_exists():
+    named = [(path, page) for path in MODULES for page in re.findall(r"docs/[\w/-]+\.md", path.read_text("utf-8"))]
+    assert len(named) > 10
+    assert [(path.name, page) for path, page in named if not (ROOT / page).is_file()] == []
+
+
+@pytest.mark.long
+def test_a_wheel_has_types_gallery_and_docs(tmp_path):
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="hatchling is not installed: pip install hatchling")
+    with zipfile.ZipFile(next(wheel.WheelBuilder(str(ROOT)).build(directory=str(tmp_path)))) as file:
+        names = {*file.namelist()}
+    assert "momentree/py.typed" in names
+    assert "momentree/docs/NOTATION.md" in names
+    for folder, inside in (("examples", "gallery"), ("docs", "docs")):
+        pages = [path.relative_to(ROOT / folder).as_posix() for path in (ROOT / folder).rglob("*.md")]
+        assert [page for page in pages if f"momentree/{inside}/{page}" not in names] == []
+    assert {f"momentree/{path.relative_to(PACKAGE).as_posix()}" for path in MODULES} <= names
 
 
 def test_importing_momentree_loads_no_heavy_library():
     heavy = ["sympy", "scipy", "matplotlib", "typer", "rich", "xarray", "pandas", "h5netcdf", "h5py", "llvmlite"]
     code = f"import sys, momentree; print([name for name in {heavy} if name in sys.modules])"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_every_public_name_is_documented():
@@ -114,9 +160,11 @@ def test_docstring_examples_run(module):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_every_file_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+@every_module
+def test_the_first_line_of_a_file_says_what_it_holds(path):
+    first, *_ = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines() or [""]
+    assert first.endswith((".", ":")), "a sentence, on one line"
+    assert len(first.split()) >= 3
 
 
 def test_user_text_is_never_run():

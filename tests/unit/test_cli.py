@@ -30,7 +30,7 @@ def file(tmp_path):
 def test_check_of_a_good_file(file):
     told = run("check", file)
     assert told.returncode == 0
-    assert "fine. 3 bodies, 4 joints, 1 loop, mobility 1, 3 redundant rows" in told.stdout
+    assert "fine. 3 bodies, 4 joints, 1 loop, 1 degree of freedom, 3 redundant constraints" in told.stdout
     assert told.stderr == ""
 
 
@@ -62,7 +62,9 @@ def test_structure_prints_tables_and_matrices():
     assert told.returncode == 0
     for words in (
         "k = {0, 1, 1, 1, 2, 2}",
-        "mobility 4 (Gruebler's count -2): 10 freedoms of the tree, 12 closure rows of rank 6",
+        "degrees of freedom (mobility): 4; by Gruebler's count: -2",
+        "10 velocities of the tree, 12 constraints of rank 6",
+        "6 redundant constraints:",
         "leg 2: rotation about z",
         "S0 = [ +1   0   0   0   0   0 ]",
         "epsilon = [  0   0  +1   0  -1   0 ]",
@@ -113,7 +115,7 @@ def test_demo_lists_and_runs(tmp_path):
     assert "walking-mechanism" in run("demo").stdout
     told = run("demo", "walking-mechanism", cwd=tmp_path)
     assert told.returncode == 0
-    assert "mobility 4" in told.stdout
+    assert "degrees of freedom (mobility): 4" in told.stdout
     report = tmp_path / "demo-report" / "walking-mechanism"
     pictures = {
         f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "trust") for suffix in ("svg", "png")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import momentree as mt
 from command_line import command
@@ -113,8 +115,32 @@ def test_a_run_out_of_balance_warns_in_one_line(tmp_path):
 
 def test_help_helps():
     told = run("--help").stdout
-    for words in ("--from", "--resume", "--every", "NAME=VALUE", "hull=0,0,1", "survives whatever happens"):
+    for words in ("--from", "--resume", "--every", "NAME=VALUE", "hull=0,0,1", "never lost", "--velocity"):
         assert words in told
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        (("--closure", "leak"), "--stabilization"),
+        (("--closure=leak",), "--stabilization=leak"),
+        (("--rate", "A=1"), "--velocity"),
+    ],
+)
+def test_an_old_option_is_answered_with_the_new_one(words, new):
+    command = [sys.executable, "-m", "momentree", "run", str(PENDULUM), *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"{words[0].partition('=')[0]} is now called {new.partition('=')[0]}: write {new}." in done.stderr
+
+
+def test_numbers_may_be_expressions():
+    from momentree.cli import _numbers
+
+    assert _numbers(["A=30*deg", "hull=0,-pi/2,1"], "--from") == {"A": math.pi / 6, "hull": [0, -math.pi / 2, 1]}
+    for entry in ("A", "A=", "A=x", "A=1,", "A=1 +"):
+        with pytest.raises(typer.BadParameter, match="write NAME=VALUE, such as"):
+            _numbers([entry], "--from")
 
 
 def wait_for(condition, process):
@@ -205,7 +231,7 @@ def test_words_replace_what_the_file_says_of_the_same_joint(begun):
 
 def test_a_run_without_an_end_is_refused():
     system = mt.load(PENDULUM).build()
-    with pytest.raises(mt.MomentreeError, match="say when to end"):
+    with pytest.raises(mt.MomentreeError, match="simulate: the model has no end time"):
         system.simulate(system.start())
 
 

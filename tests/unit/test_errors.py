@@ -1,4 +1,4 @@
-"""Errors pass whole through pickle, copy and pools of processes: their messages and all that they carry."""
+"""Errors survive pickle, copy and process pools; misspelt and old names are answered with the right ones."""
 
 import copy
 import multiprocessing
@@ -8,7 +8,17 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 import momentree as mt
-from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, MomentreeError, Problem
+from mechanisms import four_bar
+from momentree.errors import (
+    AssemblyError,
+    ExpressionError,
+    GraphError,
+    ModelError,
+    MomentreeError,
+    Problem,
+    choices,
+    suggestion,
+)
 from momentree.model.bodies import Impossible
 from momentree.model.values import Mistake
 from momentree.results.run import RunError
@@ -71,3 +81,63 @@ def test_an_error_comes_back_from_a_pool_of_processes():
     ):
         pool.submit(impossible).result(timeout=60)
     assert caught.value.problems[0].where == "body 'bob'"
+
+
+# --- names ---
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest_or_with_the_choices():
+    assert suggestion("cuopler", ["crank", "coupler"]) == " Did you mean 'coupler'?"
+    assert suggestion("x", ["energy", "aggregative"]) == " Choose 'energy' or 'aggregative'."
+    assert suggestion("x", ["A", "B", "C"]) == " Choose 'A', 'B' or 'C'."
+    assert suggestion("zz", ["A"]) == " Choose 'A'."
+    assert suggestion("x", []) == " None is defined yet."
+    assert choices([f"b{i}" for i in range(20)]).endswith("'b7' or another of 20")
+
+
+def test_choices_are_listed_once():
+    with pytest.raises(MomentreeError) as caught:
+        four_bar().build(code="fast")
+    assert str(caught.value) == "build: there is no code 'fast'. Choose 'straight-line' or 'rolled'."
+
+
+OLD_ARGUMENTS = {
+    "simulate": (lambda s: s.simulate(s.start(), 1.0, closure="leak"), "simulate(..., stabilization='leak')"),
+    "simulate_many": (lambda s: s.simulate_many([], closure="leak"), "simulate_many(..., stabilization='leak')"),
+    "compare": (lambda s: mt.compare(s, s.start(), 1.0, closure="leak"), "compare(..., stabilization='leak')"),
+    "assemble": (lambda s: s.assemble({"A": 1.0}, rates={"A": 2.0}), "assemble(..., velocities={'A': 2.0})"),
+    "assemble_many": (lambda s: s.assemble_many(rates={"A": 2.0}), "assemble_many(..., velocities={'A': 2.0})"),
+    "start": (lambda s: s.start(rates={"A": 2.0}), "start(..., velocities={'A': 2.0})"),
+    "start_at": (lambda s: four_bar().start_at(rates={"A": 2.0}), "start_at(..., velocities={'A': 2.0})"),
+    "equations": (lambda s: s.equations(rates={"A": "u"}), "equations(..., velocities={'A': 'u'})"),
+}
+
+
+@pytest.mark.parametrize(("call", "new"), OLD_ARGUMENTS.values(), ids=OLD_ARGUMENTS)
+def test_an_old_argument_is_answered_with_the_new_one(call, new):
+    with pytest.raises(MomentreeError) as caught:
+        call(four_bar().build())
+    old, name = ("closure", "stabilization") if "stabilization" in new else ("rates", "velocities")
+    assert str(caught.value) == f"{old} is now called {name}: {new}."
+
+
+@pytest.mark.parametrize("kind", ["state", "run"])
+def test_an_old_attribute_is_answered_with_the_new_one(kind):
+    system = four_bar().build()
+    start = system.assemble({"A": 1.0})
+    thing = start if kind == "state" else system.simulate(start, t_end=0.01)
+    for old, new in (("rate", "velocity"), ("closure", "closure_error"), ("closure_rate", "closure_velocity")):
+        with pytest.raises(AttributeError, match=f"{old} is now called {new}: {kind}.{new}"):
+            getattr(thing, old)
+        assert hasattr(thing, new)
+    with pytest.raises(AttributeError, match="has no attribute 'speed'"):
+        _ = thing.speed
+
+
+def test_a_velocity_with_a_name_of_its_own_is_answered_with_that_name():
+    m = mt.Model("hull")
+    hull = m.body("hull", mt.sphere(mass=1.0, radius=0.1))
+    m.joint("c", mt.Free(), m.ground, hull)
+    m.force(hull, ("-c.x'", 0, 0))
+    with pytest.raises(ModelError, match=r"unknown name 'c.x'' in law .* Choose 'c.vx', 'c.vy', 'c.vz', 'c.wx'"):
+        m.build()

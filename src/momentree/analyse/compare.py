@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS, Formulation
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, renamed
 from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
@@ -74,6 +74,7 @@ class Comparison:
         return comparison_table(self)
 
 
+@renamed(closure="stabilization")
 def compare(
     system: System,
     start: State,

@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.structure.free_parameters import values_in
 from momentree.structure.mechanism import Mechanism
 
@@ -30,6 +31,9 @@ class State:
     q: Array
     v: Array
     t: float = 0.0
+
+    if not TYPE_CHECKING:
+        __getattr__ = renamed_attributes(rate="velocity", closure="closure_error", closure_rate="closure_velocity")
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -61,7 +61,9 @@ def counting(found: Mechanism, moving: Records, angles: Sequence[Angle]) -> list
     wanted = {angle.loop for angle in angles}
     for number, record in enumerate(moving.loops[1:]):
         record.counts_turns = number in wanted
-    moving.loops.locally(lambda loop: {"turn_velocities": find_joint_coordinates(loop)["u"]} if loop.counts_turns else {})
+    moving.loops.locally(
+        lambda loop: {"turn_velocities": find_joint_coordinates(loop)["u"]} if loop.counts_turns else {}
+    )
     return [moving.loops[angle.loop + 1].turn_velocities[angle.place] for angle in angles]
 
 

@@ -1,4 +1,4 @@
-"""Text <-> Model: TOML files that load equal to what was saved."""
+"""Model files: TOML text <-> Model; what is saved loads equal."""
 
 from momentree.files.model_files import dumps, load, loads, save
 

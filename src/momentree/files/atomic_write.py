@@ -1,4 +1,4 @@
-"""Atomic writing: a file appears whole or not at all, and the old one is there until the new one is.
+"""Atomic writing: a file appears whole or not at all, and replaces the old one only when it is complete.
 
 Everything that Momentree writes for a user goes through here: models, runs, pictures, C, LaTeX, reports.
 

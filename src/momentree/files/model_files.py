@@ -1,4 +1,4 @@
-"""A Model as a TOML document, and back: what is saved loads equal."""
+"""Model files: a Model as a TOML document, and back; what is saved loads equal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
 from momentree.model.values import plain
 
-FORMAT = 1  # of the file; a file that says more was written by a later Momentree
+FORMAT = 1  # of the file; a file with a greater number was written by a later version
 
 # the keys that a frame has in each kind of entry -> the field that it fills
 FRAME_KEYS: dict[str, dict[str, str]] = {
@@ -54,9 +54,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     try:
         text = dumps(model)
     except (TypeError, ValueError) as error:
-        raise ModelError(
-            [Problem(str(path), f"was not written, for a file cannot hold everything: {error}.")]
-        ) from None
+        raise ModelError([Problem(str(path), f"cannot be written as TOML: {error}.")]) from None
     try:
         write_whole(path, text)
     except OSError as error:
@@ -151,22 +149,22 @@ def _checked(document: Document, name: str) -> Model:
 
     model.source = place
     problems = [model.placed(problem) for problem in reader.problems]
-    problems += [model.placed(problem) for problem in problems_of(model) if not reader.told(problem)]
+    problems += [model.placed(problem) for problem in problems_of(model) if not reader.follows(problem)]
     if problems:
         raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
     return model
 
 
 class _Reader:
-    """Reads what it can and keeps a problem for what it cannot; the numbers themselves are the model's to check.
+    """Reads what it can and reports a problem for what it cannot; the model checks the numbers themselves.
 
-    What cannot be read has something in its place, so that everything else can be checked, and is remembered, so that
-    its absence is not a second problem:
+    Something stands in for what cannot be read, so that everything else can be checked. It is recorded, so that its
+    absence is not reported as a second problem:
 
     | field  | meaning                                                                                  |
     |--------|------------------------------------------------------------------------------------------|
-    | broken | paths below which the model does not say what the file says                               |
-    | unread | (kind, name) of what others may miss; the name is "" where it is not known                |
+    | broken | paths below which the model does not hold what the file says                             |
+    | unread | (kind, name) of entries that others may refer to; the name is "" where it is unknown     |
     """
 
     def __init__(self, data: Mapping[str, Any]):
@@ -175,8 +173,8 @@ class _Reader:
         self.broken: set[tuple[str | int, ...]] = set()
         self.unread: set[tuple[str, str]] = set()
 
-    def told(self, problem: Problem) -> bool:
-        """Whether a problem of the model only follows from what could not be read."""
+    def follows(self, problem: Problem) -> bool:
+        """Whether a problem of the model only follows from an entry that could not be read."""
         if any(problem.path[:depth] in self.broken for depth in range(1, len(problem.path) + 1)):
             return True
         if problem.missing is None:
@@ -288,7 +286,7 @@ class _Reader:
                 if value is None:
                     self.problem(where, f"{name} is missing. Write {name} = ...", *path, name)
                 elif fields[name].type == "str" and not isinstance(value, str):
-                    self.problem(where, f"{name} is {value!r}; a text in quotes is expected.", *path, name)
+                    self.problem(where, f"{name} is {value!r}; a string in quotes is expected.", *path, name)
                 else:
                     continue
                 self.broken.add((*path, name))
@@ -302,7 +300,7 @@ class _Reader:
             return Frame(raw)
         entry = self.keys(raw, ("body", "at", "rotation"), where, *path) if isinstance(raw, dict) else {}
         if not isinstance(entry.get("body"), str):
-            said = f"{path[-1]} is missing" if raw is None else f"{path[-1]} is no frame"
+            said = f"{path[-1]} is missing" if raw is None else f"{path[-1]} is not a frame"
             self.problem(where, f'{said}: write a body\'s name or {{ body = "...", at = [x, y, z] }}.', *path)
             self.broken.add(path[:-1])
             return Frame(GROUND)
@@ -334,7 +332,7 @@ class _Reader:
         if isinstance(name, str):
             return name
         said = (
-            'has no name. Write name = "...".' if name is None else f"name is {name!r}; a text in quotes is expected."
+            'has no name. Write name = "...".' if name is None else f"name is {name!r}; a string in quotes is expected."
         )
         self.problem(where, said, *path, "name")
         self.broken.add((*path, "name"))
@@ -345,12 +343,12 @@ class _Reader:
         table = self.data.get(key, {})
         if isinstance(table, dict):
             return table
-        self.problem(key, f"is no table; write [{key}] and its keys below.", key)
+        self.problem(key, f"is not a table. Write [{key}] and its keys below.", key)
         self.unread.add((key, ""))
         return {}
 
     def keys(self, entry: Mapping[str, Any], known: Sequence[str], where: str, *path: str | int) -> dict[str, Any]:
-        """What is known of an entry; a misspelt key is a problem, and then taken for what was meant."""
+        """The known keys of an entry; a misspelt key is a problem, and then read as the nearest known one."""
         right = {key: value for key, value in entry.items() if key in known}
         for key in (key for key in entry if key not in known):
             near = _nearest(key, known)
@@ -366,12 +364,12 @@ class _Reader:
     def text(self, raw: Any, key: str) -> str:
         if isinstance(raw, str):
             return raw
-        self.problem("file", f"{key} is {raw!r}; a text in quotes is expected.", key)
+        self.problem("file", f"{key} is {raw!r}; a string in quotes is expected.", key)
         return ""
 
     def version(self, said: Any) -> None:
         if type(said) is not int or said != FORMAT:
-            message = f"format {said!r} is not known; this Momentree reads format {FORMAT}."
+            message = f"unknown format {said!r}. This version of Momentree reads format {FORMAT}."
             self.problem("file", message, "momentree")
 
     def problem(self, where: str, message: str, *path: str | int) -> None:

@@ -1,4 +1,4 @@
-"""TOML text to a plain dict, with the line on which every key and every array element stands.
+"""Reader of TOML: text to a plain dict, with the line of every key and every array element.
 
 The values come from tomllib; the lines, which tomllib does not tell, come from a second walk over the same text.
 """
@@ -26,7 +26,7 @@ TomlPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """What a TOML text says, and where.
+    """The contents of a TOML text, with lines.
 
     | field | meaning                                                                              |
     |-------|--------------------------------------------------------------------------------------|

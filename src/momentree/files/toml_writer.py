@@ -1,4 +1,4 @@
-"""A plain dict to TOML text that reads back as the same dict, number types included."""
+"""Writer of TOML: a plain dict to text that reads back as the same dict, number types included."""
 
 from __future__ import annotations
 

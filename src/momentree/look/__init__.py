@@ -1,1 +1,1 @@
-"""Showing: tables, pictures."""
+"""What users see: tables, pictures of graphs and runs, the progress bar, the gallery."""

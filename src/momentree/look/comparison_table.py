@@ -1,4 +1,4 @@
-"""A comparison of formulations in text and as plain data: what `print(mt.compare(...))` and the command line show."""
+"""The table of a comparison of formulations and stabilizations: `print(mt.compare(...))` and --json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = (
     "closure error, m",
     "closure error, rad",
     "closure velocity",
-    "energy, J",
+    "energy error, J",
     "steps",
     "evaluations",
     "CPU, s",
@@ -24,7 +24,7 @@ FIGURES = (
 
 
 def comparison_table(comparison: Comparison) -> str:
-    """One line for each formulation and closure; below, why some did not arrive."""
+    """One line for each formulation and stabilization; below, why some failed."""
     c = comparison
     lines = [f"{c.name}: {c.t_start:g} to {c.t_end:g} s by {c.integrator}, rtol {c.rtol:g}"]
     lines.append(table(("formulation", "stabilization", *FIGURES), [_cells(row) for row in c.rows]))
@@ -34,8 +34,8 @@ def comparison_table(comparison: Comparison) -> str:
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
     """The same as plain data, for --json."""
-    found: dict[str, Any] = finite(dataclasses.asdict(comparison))
-    return found
+    data: dict[str, Any] = finite(dataclasses.asdict(comparison))
+    return data
 
 
 def _cells(row: MethodResult) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The gallery: examples that come with the package, each a model file with a story.
 
 Where the model says where its motion begins and when it ends, the demo simulates it. What the motion comes to is the
-example's own to tell: `report(run, folder)` in its report.py yields lines and writes pictures into the folder.
+example's own matter: `report(run, folder)` in its report.py yields lines and writes pictures into the folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Example:
-    """One folder of the gallery: NN_name with a README whose first paragraph tells what it is."""
+    """One folder of the gallery: NN_name, with a README whose first paragraph is the summary."""
 
     folder: Path
 
@@ -52,8 +52,8 @@ class Example:
             return None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        found: Callable[[Run, Path], Iterator[str]] = module.report
-        return found
+        function: Callable[[Run, Path], Iterator[str]] = module.report
+        return function
 
 
 def gallery() -> list[Example]:
@@ -63,10 +63,10 @@ def gallery() -> list[Example]:
 
 def find(name: str) -> Example:
     """The example with this name."""
-    found = {example.name: example for example in gallery()}
-    if name not in found:
-        raise MomentreeError(f"there is no example '{name}'.{suggestion(name, found)}")
-    return found[name]
+    examples = {example.name: example for example in gallery()}
+    if name not in examples:
+        raise MomentreeError(f"there is no example '{name}'.{suggestion(name, examples)}")
+    return examples[name]
 
 
 def report(example: Example, out: Path) -> Iterator[str]:
@@ -86,22 +86,22 @@ def report(example: Example, out: Path) -> Iterator[str]:
         draw_graph(system.structure, folder / f"graph.{suffix}")
     if system.t_end is not None:
         yield ""
-        told = []
+        lines = []
         for line in _motion(example, system, folder):
             yield line
-            told.append(line)
-        write_file(folder / "summary.txt", "\n".join(told), "\n")
+            lines.append(line)
+        write_file(folder / "summary.txt", "\n".join(lines), "\n")
     yield ""
     yield f"Report in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}"
 
 
 def _motion(example: Example, system: System, folder: Path) -> Iterator[str]:
-    """Simulate what the model says, and tell what came of it."""
+    """Simulate what the model says, and summarize the run."""
     began = time.process_time()
     run = system.simulate()
     spent = time.process_time() - began
     yield str(run)
-    yield f"  {'CPU time':<12} {spent:.1f} s"
+    yield f"  {'CPU time':<13} {spent:.1f} s"
     if example.report is None:
         run.plot(folder / "run.svg")
         return

@@ -1,4 +1,4 @@
-"""Where the bodies, lines and words of the picture of a graph stand: points (1/72 inch), y upwards from the ground."""
+"""The layout of the picture of a graph: where bodies, arrows and labels stand, in points (1/72 inch), y upwards."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SMALL = 8.0  # letters of labels
 
 
 class Style(NamedTuple):
-    """Sizes: letters, half the height of a body, least height of an arrow's bend, its upright part, room aside."""
+    """Sizes: letters, half the height of a body, least height of an arrow's bend, its upright part, space between."""
 
     letters: float
     radius: float
     bend: float
     upright: float
-    closure_error: float
+    spacing: float
 
 
 NAMED, NUMBERED = Style(9.0, 9.5, 20.0, 34.0, 16.0), Style(5.5, 7.0, 12.0, 10.0, 4.0)
 
 
 class Chord(NamedTuple):
-    """What closes a loop: a cut joint, or the bond of a pre-image (first) and its image (second)."""
+    """The arc that closes a loop: a cut joint, or the bond of a pre-image (first) and its image (second)."""
 
     first: int
     second: int
@@ -73,7 +73,7 @@ class Words(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """What is to be painted. A box is (left, bottom, right, top)."""
+    """All that is to be painted. A box is (left, bottom, right, top)."""
 
     style: Style
     bodies: list[Body]
@@ -82,7 +82,7 @@ class Sheet(NamedTuple):
 
     @property
     def boxes(self) -> Floats:
-        """What is kept clear: box 0 is all below the ground, box k is body k, those of the words follow."""
+        """Boxes to keep clear: box 0 is all below the ground, box k is body k, those of the words follow."""
         ground = (-1e6, -1e6, 1e6, -1.0)
         return np.array([ground, *(body.box for body in self.bodies), *(words.box for words in self.words)])
 
@@ -101,9 +101,7 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     labels = ["", *(joints.get(arc, "") for arc in graph.preceding.tolist())]
     half = [style.radius + (text_width(name, style.letters) / 2 + 4 if name else 0) for name in names]
     aside = [text_width(label, SMALL) + 10 if label else 0.0 for label in labels]
-    reach = [
-        (h + style.closure_error / 2, max(h, a) + style.closure_error / 2) for h, a in zip(half, aside, strict=True)
-    ]
+    reach = [(h + style.spacing / 2, max(h, a) + style.spacing / 2) for h, a in zip(half, aside, strict=True)]
     x = _across(graph, style, reach, chords)
     y = _upwards(graph, style, x)
     colours = {chord.second: chord.colour for chord in chords if chord.split}
@@ -118,7 +116,7 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     shortest_first = sorted(chords, key=lambda chord: abs(x[chord.first] - x[chord.second]))
     for chord in shortest_first:
         _draw_chord(sheet, chord._replace(label=""))
-    # once more, now that all lines are known and some leave no room for a label
+    # again, now that all lines are known and some leave no room for a label
     for chord in shortest_first if style is NAMED else []:
         del sheet.lines[graph.n]
         _draw_chord(sheet, chord)
@@ -183,7 +181,8 @@ def _upwards(graph: Graph, style: Style, x: Floats) -> Floats:
     bend = np.where(parents > 0, np.clip(0.2 * np.abs(x - x[parents]), style.bend, 90), 6 - style.radius)
     height = np.zeros(depth.max() + 1)
     np.maximum.at(height, depth, style.upright + 2 * style.radius + bend)
-    return (np.cumsum(height) - height[0])[depth]
+    y: Floats = (np.cumsum(height) - height[0])[depth]
+    return y
 
 
 # where the lines run, and their labels
@@ -222,13 +221,13 @@ def _draw_chord(sheet: Sheet, chord: Chord) -> None:
     reaches += [(0 * near + reach,) * 2 for reach in (45, 80, 130, 220, 380)]
     curves = np.array([_bezier(a, a + f * leaving, d + g * entering, d) for f, g in reaches])
     cost = _costs(sheet, chord, curves)
-    dash, found = SPLIT if chord.split else CUT, []
+    dash, candidates = SPLIT if chord.split else CUT, []
     # the best curve of each pair of ports; of these, the one with the best place for the label
     for k in cost.min(axis=0).argsort()[: 8 if chord.label else 1]:
         line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=not chord.split, width=1.5)
         price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
-        found.append((cost[:, k].min() + price, line, words))
-    _, line, words = min(found, key=lambda choice: choice[0])
+        candidates.append((cost[:, k].min() + price, line, words))
+    _, line, words = min(candidates, key=lambda choice: choice[0])
     sheet.lines.append(line)
     sheet.words.extend([words] if words else [])
 
@@ -250,7 +249,8 @@ def _costs(sheet: Sheet, chord: Chord, curves: Floats) -> Floats:
     lines, ends = KDTree(_ink(sheet.lines)), KDTree(np.concatenate([line.points[[0, -1]] for line in sheet.lines]))
     along = np.isfinite(lines.query(curves[..., ::2, :], distance_upper_bound=6)[0]).mean(axis=-1)
     meeting = np.isfinite(ends.query(curves[..., [0, -1], :], distance_upper_bound=6)[0]).sum(axis=-1)
-    return cost + 4 * length * along + 150 * meeting
+    cost = cost + 4 * length * along + 150 * meeting
+    return cost
 
 
 def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
@@ -261,8 +261,8 @@ def _ports(sheet: Sheet, body: int, other: int) -> tuple[Floats, Floats]:
         x = np.array([left - 50, left - 12, right + 12, right + 50, outer[:, 0].min() - 20, outer[:, 2].max() + 20])
         return np.stack([x, 0 * x], axis=1), np.tile([0.0, 1.0], (6, 1))
     left, bottom, right, top = sheet.bodies[body - 1].box
-    paths = [180, 0, 140, 40, 90, 90, 220, 320]  # degrees, of the left and the right end in turn
-    radius, angle = sheet.style.radius, np.radians(paths if sheet.style is NAMED else paths[:2])
+    bearings = [180, 0, 140, 40, 90, 90, 220, 320]  # degrees, of the left and the right end in turn
+    radius, angle = sheet.style.radius, np.radians(bearings if sheet.style is NAMED else bearings[:2])
     out = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     ends = np.tile([[left + radius, (bottom + top) / 2], [right - radius, (bottom + top) / 2]], (len(out) // 2, 1))
     return ends + radius * out, out
@@ -287,15 +287,15 @@ def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
     lines = lines[_inside(lines, around)[:, 0]]
     points, along = line.points[8:-8], np.gradient(line.points, axis=0)[8:-8]
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1)[:, None]
-    for closure_error, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):
+    for distance, text in itertools.product(1.5 ** np.arange(1, 30), (label, ",\n".join(label.rsplit(", ", 1)))):
         half = Words(0, 0, text).box[2:]
-        aside = normal * (np.abs(normal) @ half + closure_error)[:, None]
+        aside = normal * (np.abs(normal) @ half + distance)[:, None]
         middles = np.concatenate([points + aside, points - aside])
         free = ~_inside(middles, boxes + np.concatenate([-half, half])).any(axis=1)
         crossed = _inside(lines, np.concatenate([middles - half, middles + half], axis=1)).sum(axis=0)
         off_middle = np.abs(np.arange(len(middles)) % len(points) - len(points) / 2)
         cost = np.where(free, 100 * crossed + off_middle, np.inf)
-        if free.any() and (cost.min() < 100 or closure_error > 40):
+        if free.any() and (cost.min() < 100 or distance > 40):
             break
     x, y = middles[cost.argmin()]
-    return 2 * closure_error + cost.min(), Words(x, y, text, SMALL, line.colour)
+    return 2 * distance + cost.min(), Words(x, y, text, SMALL, line.colour)

@@ -1,4 +1,4 @@
-"""The picture of a mechanism's graph: the tree on the ground, joints as arrows, what closes the loops in colour."""
+"""The picture of a mechanism's graph: the spanning tree on the ground, joints as arrows, loop closures in color."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
     """The graph as a figure, saved if a path is given (.svg, .png or .pdf). The same graph gives the same bytes.
 
     Arrows run from i_plus to i_minus, as the joints were given. Cut joints are dashed, split bodies are joined with
-    their images by dots; "rows" count the equations that close the loop. Above 150 bodies only numbers are written,
+    their images by dots; labels count the constraints that close each loop. Above 150 bodies only numbers are written,
     above 2000 the picture is refused.
     """
     graph = structure if isinstance(structure, Graph) else structure.graph
@@ -65,7 +65,7 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
 
 
 def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict[int, str], list[Chord]]:
-    """Names by number of the body, labels by number of the tree arc, and what closes the loops."""
+    """Names by number of the body, labels by number of the tree arc, and the chords that close the loops."""
     names, joints = [""] * (graph.n + 1), dict.fromkeys(graph.tree, "")
     ends = [(pre_image, image) for image, pre_image in graph.images] + [graph.arcs[a - 1].tolist() for a in graph.cut]
     closing = [""] * len(ends)
@@ -82,7 +82,7 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
             joints[body.number] = f"{short(body.joint.name)}\n({body.joint.type.kind})"
         for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops, strict=True)):
             joint = f"{short(opened.name)} ({loop.kind}), " if opened.joint else ""
-            closing[i] = f"{joint}{loop.rows} row{'s' * (loop.rows != 1)}"
+            closing[i] = f"{joint}{loop.rows} constraint{'s' * (loop.rows != 1)}"
     chords = [
         Chord(first, second, label, LOOPS[i % len(LOOPS)], split=i < len(graph.images))
         for i, ((first, second), label) in enumerate(zip(ends, closing, strict=True))

@@ -1,4 +1,4 @@
-"""The picture of a run: the coordinates of each joint, and the account of energy with its balance on its own axis."""
+"""The picture of a run: the coordinates of each joint, and the energy account with its balance on its own axis."""
 
 from __future__ import annotations
 

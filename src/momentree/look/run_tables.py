@@ -1,4 +1,4 @@
-"""What a run is, in text and as plain data: what `print(run)` and the command line show."""
+"""The summary of a run: closure error, energy balance, steps; `print(run)` and --json."""
 
 from __future__ import annotations
 
@@ -17,31 +17,29 @@ ENDS = {"arrived": "arrived", "event": "ended by an event", "interrupted": "inte
 
 
 def run_summary(run: Run) -> str:
-    """Duration, samples, steps, evaluations, closure, balance of energy, and everything that is wrong."""
+    """Duration, samples, steps, evaluations, closure error, energy balance, and all warnings."""
     s, account = run.statistics, run.energy
+    largest = run.closure_error.max(initial=0.0)
     first, last = (run.t[0], run.t[-1]) if len(run.t) else (run.end.t, run.end.t)
     rows = [
         ("time", f"{first:g} to {last:g} s, {ENDS.get(run.end.reason, run.end.reason)}"),
         ("samples", f"{len(run.t)}"),
-        ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_lengths(s.shortest, s.longest)}"),
+        ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_step_sizes(s.shortest, s.longest)}"),
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
-        (
-            "largest closure error",
-            f"{run.closure_error.max(initial=0.0):.2e} (m, rad)" if _closes(run) else "no loops, no constraints",
-        ),
+        ("closure error", f"at most {largest:.2e} (m, rad)" if _closes(run) else "none: no loops, no constraints"),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J went through"),
     ]
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
-    lines = [f"{run.mechanism.name}: run"] + [f"  {name:<12} {text}" for name, text in rows if text]
+    lines = [f"{run.mechanism.name}: run"] + [f"  {name:<13} {text}" for name, text in rows if text]
     return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
 
 
 def run_data(run: Run) -> dict[str, Any]:
     """The same as plain data, for --json, with the last coordinates and velocities."""
     account = run.energy
-    found: dict[str, Any] = finite(
+    data: dict[str, Any] = finite(
         {
             "name": run.mechanism.name,
             "momentree": run.version,
@@ -59,11 +57,11 @@ def run_data(run: Run) -> dict[str, Any]:
             "warnings": list(run.warnings),
         }
     )
-    return found
+    return data
 
 
 def _last(run: Run) -> dict[str, Any]:
-    """Where it came to."""
+    """The last sample."""
     account, joints = run.energy, run.mechanism.by_joint
     with np.errstate(all="ignore"):
         at = Samples(run.mechanism, run.q[-1:], run.v[-1:], run.t[-1:])
@@ -82,8 +80,8 @@ def _closes(run: Run) -> bool:
     return bool(run.mechanism.loops or run.mechanism.constraints)
 
 
-def _lengths(shortest: float, longest: float) -> str:
-    return f"{shortest:.2g} to {longest:.2g} s long" if math.isfinite(shortest) and longest > 0 else "none yet"
+def _step_sizes(shortest: float, longest: float) -> str:
+    return f"step size {shortest:.2g} to {longest:.2g} s" if math.isfinite(shortest) and longest > 0 else "none yet"
 
 
 def _single(values: list[float]) -> float | list[float]:
@@ -91,7 +89,7 @@ def _single(values: list[float]) -> float | list[float]:
 
 
 def finite(value: Any) -> Any:
-    """What JSON can say: no NaN, no infinity."""
+    """The same with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, dict):
         return {key: finite(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What a system is, in text and as plain data: the tables that `print(system)` and the command line show."""
+"""The tables of a system: bodies, joints, loops, degrees of freedom, redundant constraints; `print(system)`, --json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_TABLE = 60  # rows after which a table is cut short
 
 
 def system_summary(structure: Structure, mobility: Mobility | str) -> str:
-    """Bodies, joints, loops, rows, rank, mobility and redundant rows; or, as text, why the loops do not close."""
+    """Bodies, joints, loops, degrees of freedom and redundant constraints; or, as text, why the loops do not close."""
     parts = [_headline(structure), bodies_table(structure), loops_table(structure), mobility_text(mobility)]
     return "\n\n".join(part for part in parts if part)
 
@@ -79,7 +79,7 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
             {
                 "closed_by": loop.closed_by,
                 "kind": loop.kind,
-                "rows": loop.rows,
+                "constraints": loop.rows,
                 "bodies": list(loop.bodies),
                 "joints": [{"name": name, "sign": sign} for name, sign in loop.joints],
             }
@@ -102,7 +102,7 @@ def counts(structure: Structure) -> str:
 
 
 def bodies_table(structure: Structure) -> str:
-    """Each body of the tree: its number, mass, what it hangs on, by which joint, with which coordinates."""
+    """Each body of the tree: its number, mass, parent, joint and coordinates."""
     rows = [
         (
             str(body.number),
@@ -119,33 +119,38 @@ def bodies_table(structure: Structure) -> str:
 
 
 def loops_table(structure: Structure) -> str:
-    """Each loop: what closes it, with how many rows, and the joints around it."""
+    """Each loop: the joint that closes it, with how many constraints, and the joints around it."""
     rows = []
     for i, loop in enumerate(structure.loops, 1):
         around = ", ".join(f"{'-' if sign < 0 else ''}{name}" for name, sign in loop.joints)
         rows.append((str(i), loop.closed_by, loop.kind, str(loop.rows), around))
-    return table(("loop", "closed by", "type", "rows", "around (- against the joint)"), rows) if rows else ""
+    return table(("loop", "closed by", "type", "constraints", "around (- against the joint)"), rows) if rows else ""
 
 
 def mobility_text(report: Mobility | str) -> str:
-    """Two numbers, the rank, and the redundant rows by name; or why the loops cannot be closed."""
+    """Degrees of freedom, true and by Gruebler, and the redundant constraints by name; or why loops do not close."""
     if isinstance(report, str):
-        return f"mobility unknown: {report}"
-    lines = [f"mobility {report.true} (Gruebler's count {report.gruebler})"]
+        return f"degrees of freedom (mobility) unknown: {report}"
+    lines = [f"degrees of freedom (mobility): {report.true}; by Gruebler's count: {report.gruebler}"]
     if report.rows:
-        freedoms = report.state.mechanism.nv
-        lines[0] += f": {freedoms} freedoms of the tree, {len(report.rows)} closure rows of rank {report.rank}"
+        constraints = _count(len(report.rows), "constraint")
+        lines.append(f"{report.state.mechanism.nv} velocities of the tree, {constraints} of rank {report.rank}")
     if report.redundant:
         shown = report.redundant[:24]
-        lines.append(f"{len(report.redundant)} redundant rows:")
+        lines.append(f"{_count(len(report.redundant), 'redundant constraint')}:")
         lines += [f"  {name}" for name in shown] + ["  ..."] * (len(report.redundant) > len(shown))
         if report.give is not None:
             lines.append(f"Of these, {report.give}.")
     if report.singular:
-        lines.append(
-            "The configuration nearest to the reference is singular: there, for a moment, it moves more freely."
-        )
+        lines.append("The configuration nearest to the reference is singular: it has more degrees of freedom there.")
     return "\n".join(lines)
+
+
+def mobility_counts(report: Mobility) -> str:
+    """ "1 degree of freedom, 3 redundant constraints"."""
+    freedoms = _count(report.true, "degree of freedom", "degrees of freedom")
+    redundant = f", {_count(len(report.redundant), 'redundant constraint')}" if report.redundant else ""
+    return freedoms + redundant
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -172,7 +177,7 @@ def _headline(structure: Structure) -> str:
     lines = [f"{mechanism.name}: {counts(structure)}; nq = {mechanism.nq}, nv = {mechanism.nv}"]
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
-    lines += [f"Body '{name}' is held by no joint and floats: it was given a Free joint." for name in mechanism.added]
+    lines += [f"Body '{name}' has no joint and floats: it was given a Free joint." for name in mechanism.added]
     if mechanism.ground is not None:
         lines.append("The ground moves as prescribed.")
     return "\n".join(lines)
@@ -183,7 +188,7 @@ def _mobility_data(report: Mobility) -> dict[str, Any]:
     return {
         "true": report.true,
         "gruebler": report.gruebler,
-        "rows": list(report.rows),
+        "constraints": list(report.rows),
         "rank": report.rank,
         "redundant": list(report.redundant),
         "singular": report.singular,

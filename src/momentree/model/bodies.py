@@ -1,4 +1,4 @@
-"""Bodies: inertia given by numbers or by a ready-made shape that also draws."""
+"""Bodies: mass and inertia by numbers, or by a homogeneous shape that can also be drawn."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from momentree.model.values import Mistake, Raw, Values, check_later, not_negati
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
-INERTIA_TOLERANCE = 1e-9  # of the largest moment: round-off in published inertias is not a mistake
+INERTIA_TOLERANCE = 1e-9  # of the largest moment: published inertias have round-off
 INERTIA_CHECKS = ("error", "warn")
 MOVED = " (moved from the origin to the centre of mass)"
 
 
 class Impossible(Mistake):
-    """An inertia that no body has.
+    """A physically impossible inertia.
 
     | field    | meaning                                |
     |----------|----------------------------------------|
@@ -31,12 +31,12 @@ class Impossible(Mistake):
 
     def __init__(self, fault: str, negative: bool):
         self.fault, self.negative = fault, negative
-        way_out = 'set inertia_check = "warn" of the body, of the model or of build'
-        super().__init__(f"{fault} Correct it or, to compute with it all the same, {way_out}.", "inertia")
+        way_out = 'set inertia_check = "warn" for the body, the model or build'
+        super().__init__(f"{fault} Correct it or, to use it anyway, {way_out}.", "inertia")
 
 
 def check_choice(choice: Any) -> None:
-    """What is to be done about inertias that no body has."""
+    """Whether physically impossible inertias are errors or warnings."""
     if choice not in INERTIA_CHECKS:
         raise Mistake(f"inertia_check is {choice!r}; use 'error' or 'warn'.", "inertia_check")
 
@@ -156,7 +156,7 @@ class Body:
     | inertia  | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
     | about    | "com" or "origin": the point that the inertia is about                               |
     | massless | True for a carrier without inertia, between two joints                               |
-    | inertia_check | of an inertia that no body has: "error" or "warn"; None: what build or the model says |
+    | inertia_check | for an impossible inertia: "error" or "warn"; None: what build or the model says |
     """
 
     name: str
@@ -189,24 +189,24 @@ class Body:
         return self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
 
     def check_sources(self) -> None:
-        """The inertia is said once: by a shape, by numbers, or by massless."""
+        """The inertia must be given once: by a shape, by numbers, or by massless."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
         if self.shape is not None and self.about != "com":
-            raise Mistake(f"about is {self.about!r}, but a shape knows its inertia. Leave about out.", "about")
+            raise Mistake(f"about is {self.about!r}, but a shape knows its inertia. Remove about.", "about")
         if self.inertia_check is not None:
             check_choice(self.inertia_check)
         if self.about not in ("com", "origin"):
             raise Mistake(f"about is {self.about!r}; use 'com' or 'origin'.", "about")
         if self.massless and (self.shape is not None or numbers):
-            raise Mistake("is massless and has a mass: leave one of the two out.", "massless")
+            raise Mistake("is massless and has a mass. Remove one of the two.", "massless")
         if self.shape is not None and numbers:
             raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.", numbers[0])
         if not self.massless and self.shape is None and self.mass is None:
-            message = "has no mass. Give mass=, a shape such as rod, or massless = true for a mere carrier."
+            message = "has no mass. Give mass=, a shape such as rod, or massless = true for a carrier without inertia."
             raise Mistake(message, "mass")
 
     def impossible(self, values: Values) -> Impossible | None:
-        """What makes the inertia one that no body has; None where it is possible, or not known yet."""
+        """Why the inertia is physically impossible; None if it is possible, or depends on free parameters."""
         if self.massless or self.shape is not None or self.inertia is None:
             return None
         M, J = self._from_numbers(values), _symmetric(self.inertia, values)
@@ -256,7 +256,7 @@ def _refuse_impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: s
 def _impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> Impossible | None:
     """Principal moments of a body are not negative, and none exceeds the sum of the two others.
 
-    What counts as round-off is measured by the numbers that were given, before they were moved.
+    Round-off is measured by the numbers as they were given, before they were moved.
     """
     if any(isinstance(entry, Expression) for entry in (*J, *given)):
         check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *given)
@@ -271,7 +271,9 @@ def _impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = ""
         return Impossible(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.", True)
     if a + b < c - slack:
         moments = f"principal moments {a:.4g} + {b:.4g} < {c:.4g} kg m2"
-        return Impossible(f"inertia breaks the triangle inequality{note}: {moments}, which no body has.", False)
+        return Impossible(
+            f"inertia violates the triangle inequality{note}: {moments}, which is physically impossible.", False
+        )
     return None
 
 

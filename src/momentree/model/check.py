@@ -1,4 +1,4 @@
-"""Every problem of a model at once: each thing the user said is resolved, and each mistake is kept with its place."""
+"""The check of a model: every element is resolved, and all problems are reported at once, each with its place."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from momentree.spatial.scalar import FUNCTIONS
 if TYPE_CHECKING:
     from momentree.model.model import Model
 
-MOST = 1000  # problems that are told of one model
+MOST = 1000  # problems of one model that are listed
 RESERVED = {"t": "time", "pi": "a constant", "deg": "a constant", **dict.fromkeys(FUNCTIONS, "a function")}
-# what is put in for a field that was wrong, if its default does not do, to look for the next mistake; a mass that is
-# next to nothing fits every inertia, and the axes are parallel to no other
-SOUND = {"mass": 1e-300, "length": 1, "radius": 1, "size": (1, 1, 1), "pitch": 1, "stiffness": 1}
-SOUND |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
+# stands in for a wrong field, where its default cannot, to look for the next mistake; a tiny mass fits every inertia,
+# and these axes are parallel to no other
+STAND_INS = {"mass": 1e-300, "length": 1, "radius": 1, "size": (1, 1, 1), "pitch": 1, "stiffness": 1}
+STAND_INS |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 
 
 def problems_of(model: Model) -> list[Problem]:
@@ -38,16 +38,16 @@ def problems_of(model: Model) -> list[Problem]:
         for part in parts:
             part()
     except _Enough:
-        check.problems.append(Problem("", f"there may be more: only the first {MOST} problems are told."))
+        check.problems.append(Problem("", f"there may be more: only the first {MOST} problems are listed."))
     return check.problems
 
 
 class _Enough(Exception):
-    """There are so many problems that nobody reads them."""
+    """There are more problems than anybody reads."""
 
 
 def known_references(joints: Iterable[Joint]) -> dict[Reference, str]:
-    """What expressions may call: each joint's coordinates and velocities."""
+    """The names that expressions may use: each joint's coordinates and velocities."""
     known: dict[Reference, str] = {}
     for joint in joints:
         known.update(dict.fromkeys(joint.coordinates, "coordinate"))
@@ -71,49 +71,49 @@ class _Check:
         try:
             yield
         except Mistake as mistake:
-            self.tell(Problem(where, str(mistake), path, missing=mistake.missing))
+            self.report(Problem(where, str(mistake), path, missing=mistake.missing))
         except ExpressionError as error:
-            self.tell(Problem(where, str(error), path))
+            self.report(Problem(where, str(error), path))
 
-    def tell(self, problem: Problem) -> None:
+    def report(self, problem: Problem) -> None:
         """Keep a problem, unless there are too many."""
         self.problems.append(problem)
         if len(self.problems) >= MOST:
             raise _Enough
 
     def thoroughly(self, where: str, thing: Any, check: Callable[[Any], object], *path: str | int) -> None:
-        """Check a thing, and again with the field that was wrong put right, so that no mistake hides the next."""
+        """Check an element, and again with the wrong field replaced, so that no mistake hides the next."""
         defaults = {field.name: field.default for field in dataclasses.fields(thing)}
-        righted: set[str] = set()
+        replaced: set[str] = set()
         while True:
             try:
                 check(thing)
                 return
             except Mistake as mistake:
-                if mistake.what in righted:
-                    return  # what was put in did not do; the mistake itself is told
+                if mistake.what in replaced:
+                    return  # the stand-in is wrong too; the mistake itself has been reported
                 with self.at(where, *path, *([mistake.what] if mistake.what in defaults else [])):
                     raise
                 field = mistake.what
-            sound = SOUND.get(field, defaults.get(field, dataclasses.MISSING))
-            if sound is dataclasses.MISSING:
+            stand_in = STAND_INS.get(field, defaults.get(field, dataclasses.MISSING))
+            if stand_in is dataclasses.MISSING:
                 return
-            righted.add(field)
-            thing = dataclasses.replace(thing, **{field: sound})
+            replaced.add(field)
+            thing = dataclasses.replace(thing, **{field: stand_in})
 
     # --- one method for each part of a model -----------------------------------------------------------------------
 
     def parameters(self) -> None:
         self._names("parameter", [name for name, _ in self.model.parameters], "parameters")
-        told = {problem.path for problem in self.problems}
+        reported = {problem.path for problem in self.problems}
         for name, _ in self.model.parameters:
-            if ("parameters", name) in told:
+            if ("parameters", name) in reported:
                 continue
             with self.at(f"parameter {name!r}", "parameters", name):
                 if not name.isidentifier():
-                    raise Mistake("is no name that an expression could use; write letters, digits and _.")
+                    raise Mistake("cannot be used in expressions. Use letters, digits and _.")
                 if name in self.known_joints:
-                    raise Mistake("has the same name as a joint; expressions could not tell them apart. Rename one.")
+                    raise Mistake("has the same name as a joint; expressions cannot tell them apart. Rename one.")
                 if name in self.values.mistakes:
                     raise self.values.mistakes[name]
 
@@ -121,7 +121,7 @@ class _Check:
         model = self.model
         with self.at("", "name"):
             if not isinstance(model.name, str) or not model.name.isprintable():
-                raise Mistake(f"name is {model.name!r}; a name is a text of printable characters.")
+                raise Mistake(f"name is {model.name!r}; names must be printable strings.")
         with self.at("", "inertia_check"):
             check_choice(model.inertia_check)
         with self.at("", "gravity"):
@@ -158,7 +158,7 @@ class _Check:
 
     def _body(self, body: Body) -> None:
         body.check_sources()
-        if body.shape is None:  # a shape is looked at on its own
+        if body.shape is None:  # a shape is checked on its own
             body.rigid_inertia(self.values, self.model.inertia_check)
 
     def joints(self) -> None:
@@ -169,9 +169,9 @@ class _Check:
                 self._frame(where, frame, "joint", i, side)
             with self.at(where, "joint", i):
                 if not isinstance(joint.type, JointType):
-                    raise Mistake(f"{joint.type!r} is no joint; use mt.Revolute('z') or another of the joints.")
+                    raise Mistake(f"{joint.type!r} is not a joint type. Use mt.Revolute('z') or another one.")
                 if joint.first.body == joint.second.body:
-                    raise Mistake(f"connects {joint.first.body!r} with itself; a joint stands between two bodies.")
+                    raise Mistake(f"connects {joint.first.body!r} with itself. A joint connects two bodies.")
             if isinstance(joint.type, JointType):
                 self.thoroughly(where, joint.type, lambda j: j.resolved(self.values), "joint", i)
 
@@ -183,7 +183,7 @@ class _Check:
             with self.at(where, "latch", i, "joint"):
                 joint = self._joint(latch.joint)
                 if latch.joint in latched:
-                    raise Mistake(f"joint '{latch.joint}' has a latch already. Leave one of them out.")
+                    raise Mistake(f"joint '{latch.joint}' already has a latch. Remove one of them.")
             latched.add(str(latch.joint))
             with self.at(where, "latch", i, "at"):
                 if joint is not None:
@@ -212,7 +212,7 @@ class _Check:
                 self.thoroughly(where, element, self._element, kind, i)
                 with self.at(where, kind, i):
                     if frames[0].body == frames[1].body:
-                        raise Mistake("both ends are on the same body, so it can do nothing.")
+                        raise Mistake("both ends are on the same body. Attach one of them to another body.")
         self._names("constraint", [constraint.name for constraint in model.constraints], "constraint")
         for i, constraint in enumerate(model.constraints):
             with self.at(f"constraint {constraint.name!r}", "constraint", i, "expression"):
@@ -229,7 +229,7 @@ class _Check:
             with self.at("cut", "structure", "cut", i):
                 joint = self._joint(name)
                 if joint is not None and joint.type.motion is not None:
-                    raise Mistake(f"joint '{name}' moves as prescribed. Cut another joint of its loop.")
+                    raise Mistake(f"joint '{name}' has a prescribed motion. Cut another joint of its loop.")
                 if name in seen:
                     raise Mistake(f"joint '{name}' is cut twice; once is enough.")
                 seen.add(name)
@@ -253,7 +253,7 @@ class _Check:
             return
         ends = (joint.first.body, joint.second.body)
         if split.body not in ends:
-            raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at that body.")
+            raise Mistake(f"joint '{split.joint}' is between '{ends[0]}' and '{ends[1]}', not at this body.")
         if split.joint in cut:
             raise Mistake(f"joint '{split.joint}' is cut already; one opening is enough.")
 
@@ -278,7 +278,7 @@ class _Check:
     def _start_of(self, key: Any, raw: Any, what: str) -> None:
         name, component = joint_of(str(key), self.known_joints)
         if name.startswith("free ") and name not in self.known_joints and name[5:].rstrip("*") in self.body_names:
-            return  # a joint that a floating body is given
+            return  # the Free joint that a floating body gets
         joint = self._joint(name)
         if joint is not None:
             check_entry(key, raw, what, joint, component, self.values)
@@ -292,11 +292,11 @@ class _Check:
             path = (key, name) if kind == "parameter" else (key, i, "name")
             with self.at(f"{kind} {name!r}", *path):
                 if not _is_name(name):
-                    raise Mistake(f"name is {name!r}; a name is a text of printable characters without backquotes.")
+                    raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
                 if name in RESERVED and kind in ("parameter", "joint"):
                     raise Mistake(f"the name means {RESERVED[name]} in expressions; choose another.")
                 if name in seen:
-                    raise Mistake(f"the name is used {times[name]} times; names are unique.")
+                    raise Mistake(f"the name is used {times[name]} times. Names must be unique.")
                 seen.add(name)
 
     def _frame(self, where: str, frame: Frame, *path: str | int) -> None:
@@ -317,7 +317,7 @@ class _Check:
         return suggestion(str(name), known) if len(self.problems) < MOST_HINTS else ""
 
     def _joint(self, name: Any) -> Joint | None:
-        """The joint of that name; None if it is there but no joint, which is a problem of its own."""
+        """The joint of that name; None if its type is wrong, which is a problem of its own."""
         if not isinstance(name, str) or name not in self.known_joints:
             near = self._near(name, filter(_is_name, self.known_joints))
             raise Mistake(f"there is no joint {name!r}.{near}", missing=("joint", str(name)))

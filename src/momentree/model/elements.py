@@ -1,4 +1,4 @@
-"""What stands between and on the bodies: connections, forces, contacts, constraints, split bodies."""
+"""The elements of a model: joints, torques, latches, forces, springs, contacts, constraints, splits."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Joint:
 
     @property
     def coordinates(self) -> tuple[Reference, ...]:
-        """How expressions call its coordinates: by the joint's name alone if there is only one."""
+        """The names of its coordinates in expressions: the joint's name alone if there is only one."""
         if len(self.type.coordinates) == 1:
             return (Reference(self.name),)
         return tuple(Reference(self.name, component) for component in self.type.coordinates)
 
     @property
     def velocities(self) -> tuple[Reference, ...]:
-        """How expressions call its velocities: `alpha'`, `hull.y'`, `ball.wx`."""
+        """The names of its velocities in expressions: `alpha'`, `hull.y'`, `ball.wx`."""
         if len(self.type.velocities) == 1:
             return (Reference(self.name, velocity=True),)
-        return tuple(Reference(self.name, rate.rstrip("'"), rate.endswith("'")) for rate in self.type.velocities)
+        return tuple(Reference(self.name, name.rstrip("'"), name.endswith("'")) for name in self.type.velocities)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Element:
 
 @dataclass(frozen=True)
 class Torque(_Element):
-    """A law along each velocity of a joint (N or N m)."""
+    """Generalized forces at a joint: one law for each velocity (N or N m)."""
 
     joint: str
     law: Raw
@@ -61,25 +61,27 @@ class Torque(_Element):
             kind = joint.type.kind
             raise Mistake(f"has {counted}; a {kind} joint takes {len(velocities)}: {', '.join(velocities)}.", "law")
         if joint.type.motion is not None:
-            raise Mistake(f"joint '{self.joint}' moves as prescribed: a torque on it would do nothing.", "joint")
+            raise Mistake(
+                f"joint '{self.joint}' has a prescribed motion: a torque on it has no effect.",
+                "joint",
+            )
         return tuple(values.law(law, known) for law in laws)
 
 
 @dataclass(frozen=True)
 class Latch(_Element):
-    """A joint of one freedom that locks, for good, when its coordinate arrives `at` a value (m or rad)."""
+    """A joint with one degree of freedom that locks, for good, when its coordinate reaches `at` (m or rad)."""
 
     joint: str
     at: Raw
 
     def place(self, joint: Joint, values: Values) -> Scalar:
-        """Where it locks."""
+        """The coordinate at which it locks."""
         if len(joint.type.velocities) != 1:
-            raise Mistake(
-                f"joint '{self.joint}' has {len(joint.type.velocities)} freedoms; a latch locks one of one.", "joint"
-            )
+            count = len(joint.type.velocities)
+            raise Mistake(f"joint '{self.joint}' has {count} degrees of freedom; a latch needs one.", "joint")
         if joint.type.motion is not None:
-            raise Mistake(f"joint '{self.joint}' moves as prescribed, so there is nothing to lock.", "joint")
+            raise Mistake(f"joint '{self.joint}' has a prescribed motion, so there is nothing to lock.", "joint")
         return values.scalar(self.at, "at")
 
 
@@ -130,7 +132,7 @@ class Contact(_Element):
     | ball      | m, radius of a ball at `against` instead of its plane; None is the plane                      |
     | law       | "linear": N = k d + c d' min(1, d / ramp); "hunt-crossley": N = k d^exponent (1 + 1.5 c d')   |
     | stiffness | k: N/m, or N/m^exponent                                                                       |
-    | damping   | c: N s/m; or s/m, and a blow at the speed v comes back with about (1 - c v) v                  |
+    | damping   | c: N s/m; or s/m, and an impact at speed v rebounds with about (1 - c v) v                      |
     | ramp      | m, depth over which linear damping sets in, so that nothing jumps; 1e-3 unless given          |
     | exponent  | of "hunt-crossley", at least 1; 1.5 (balls, Hertz) unless given                               |
     | friction  | Coulomb coefficient; the force is friction N tanh(speed / slip) against the sliding           |
@@ -155,18 +157,18 @@ class Contact(_Element):
     slip: Raw = 0.01
 
     def numbers(self, values: Values) -> dict[str, Any]:
-        """Its fields in numbers: what the law does not use is None, and "linear" has the exponent 1."""
+        """Its fields in numbers: None where the law does not use them; "linear" has the exponent 1."""
         if self.law not in self.LAWS:
             raise Mistake(f"law is {self.law!r}; use one of {', '.join(repr(law) for law in self.LAWS)}.", "law")
-        known: dict[str, Any] = {"disc": None if self.disc is None else values.axis(self.disc, "disc")}
+        numbers: dict[str, Any] = {"disc": None if self.disc is None else values.axis(self.disc, "disc")}
         for name in ("stiffness", "slip"):
-            known[name] = positive(values.scalar(getattr(self, name), name), name)
-        known["ball"] = None if self.ball is None else positive(values.scalar(self.ball, "ball"), "ball")
+            numbers[name] = positive(values.scalar(getattr(self, name), name), name)
+        numbers["ball"] = None if self.ball is None else positive(values.scalar(self.ball, "ball"), "ball")
         names = ("radius", "damping", "friction")
-        known.update(zip(names, _not_negative(self, names, values), strict=True))
-        if known["disc"] is not None and known["radius"] == 0:
+        numbers.update(zip(names, _not_negative(self, names, values), strict=True))
+        if numbers["disc"] is not None and numbers["radius"] == 0:
             raise Mistake("a disc needs a radius; without disc= it is a point.", "disc")
-        return known | self._of_law(values)
+        return numbers | self._of_law(values)
 
     def _of_law(self, values: Values) -> dict[str, Any]:
         linear = self.law == "linear"
@@ -191,10 +193,10 @@ class Constraint(_Element):
     def resolved(self, values: Values, known: dict[Reference, str]) -> Expression:
         expression = values.law(self.expression, known, "constraint")
         velocities = [r for r in expression.references() if known.get(r) == "velocity"]
-        for rate in velocities:
-            if set(velocities) & expression.derivative(rate).references():
+        for velocity in velocities:
+            if set(velocities) & expression.derivative(velocity).references():
                 raise Mistake(
-                    f"is not linear in the velocity {rate}; only velocity-linear constraints have a mechanics."
+                    f"is not linear in the velocity {velocity}; constraints must be linear in the velocities."
                 )
         if not any(r in known for r in expression.references()):
             raise Mistake("names no joint coordinate, so there is nothing to constrain.")

@@ -1,4 +1,4 @@
-"""Frames fixed in bodies, and the ways to say how a frame is turned."""
+"""Frames fixed in bodies, and their orientations: turns, quaternions, rotation matrices."""
 
 from __future__ import annotations
 

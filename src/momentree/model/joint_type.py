@@ -186,11 +186,14 @@ class JointType:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
         hindered = (self.spring, self.damping, self.limits, self.stops)
         if motion is not None and any(option is not None for option in hindered):
-            raise Mistake("has a prescribed motion: a spring, damping or limits on it would do nothing.", "motion")
+            raise Mistake(
+                "has a prescribed motion: a spring, damping or limits on it have no effect.",
+                "motion",
+            )
         return self.with_fields(**axes, motion=motion, **self._options(values))
 
     def with_fields(self, **fields: Any) -> Self:
-        """A copy with resolved fields, which are no longer what a user wrote."""
+        """A copy with resolved fields, instead of those that the user wrote."""
         joint = copy.copy(self)
         for name, value in fields.items():
             object.__setattr__(joint, name, value)

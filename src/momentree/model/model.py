@@ -1,4 +1,4 @@
-"""Model: what the user says about a mechanism. Mutable and forgiving; `build` checks everything at once."""
+"""Model: the user's description of a mechanism. Mutable and forgiving; `build` checks everything at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from momentree.errors import ModelError, Problem
+from momentree.errors import ModelError, Problem, renamed
 from momentree.model.bodies import Body, Shape
 from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.expressions.expression import Expression, Reference
@@ -58,7 +58,7 @@ class Model:
     name: str = "model"
     gravity: Raw = (0, 0, -9.81)
     tolerance: Raw = None  # m: within which constraints of loops count as redundant; None: 1e-6 of the loop's size
-    inertia_check: str = "error"  # of inertias that no body has, or "warn"
+    inertia_check: str = "error"  # or "warn": of physically impossible inertias
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
@@ -108,15 +108,15 @@ class Model:
         self.joints.append(Joint(name, type, as_frame(first), as_frame(second)))
         return self.joints[-1]
 
-    # --- what drives and hinders it --------------------------------------------------------------------------------
+    # --- forces, contacts and constraints -----------------------------------------------------------------------------
 
     def torque(self, joint: Joint | str, law: Any) -> Torque:
-        """A force or torque along the velocities of a joint: one law, or one for each velocity."""
+        """A joint force or torque (motor, generalized force): one law, or one for each velocity."""
         self.torques.append(Torque(_name(joint), law))
         return self.torques[-1]
 
     def latch(self, joint: Joint | str, at: Any) -> Latch:
-        """A joint that locks when its coordinate arrives at a value (m or rad), as the hinges of a solar array do."""
+        """Lock a joint when its coordinate reaches a value (m or rad), as the hinges of a solar array do."""
         self.latches.append(Latch(_name(joint), at))
         return self.latches[-1]
 
@@ -154,6 +154,7 @@ class Model:
 
     # --- where its motion begins -----------------------------------------------------------------------------------
 
+    @renamed(rates="velocities")
     def start_at(
         self,
         coordinates: Any = None,
@@ -163,9 +164,9 @@ class Model:
         t_end: Any = None,
         stiff: bool = False,
     ) -> Start:
-        """Say where motions begin and end unless they are told otherwise: joints by name, as for `assemble`.
+        """Set where and when motions begin and end by default: joints by name, as for `assemble`.
 
-        A motion that is `stiff` is simulated by the integrator for such, unless another is asked for.
+        A `stiff` model is simulated by an implicit integrator, "radau", unless another one is chosen.
         """
         self.start = Start(coordinates or {}, velocities or {}, guess or {}, t, t_end, stiff)
         return self.start
@@ -201,10 +202,10 @@ class Model:
 
         | argument      | meaning                                                                                     |
         |---------------|---------------------------------------------------------------------------------------------|
-        | free          | parameters that stay open until run time                                                    |
-        | code          | machine code: "straight-line" (fast), "rolled" (made quickly for many bodies); None: suits  |
+        | free          | parameters that can change without recompilation                                            |
+        | code          | "straight-line" (fast code) or "rolled" (compiles fast for many bodies); None: by size      |
         | tolerance     | m: within which constraints of loops count as redundant; None: the model's own              |
-        | inertia_check | "warn": compute with inertias that no body has, whatever the model says of them             |
+        | inertia_check | "warn": use physically impossible inertias, whatever the model says of them                 |
         """
         from momentree.system import System
 
@@ -237,7 +238,7 @@ def as_frame(thing: Any) -> Frame:
         return Frame(thing.name)
     if isinstance(thing, str):
         return Frame(thing)
-    message = f"{thing!r} is no frame; give a body, body.at(...), the ground, or a body's name."
+    message = f"{thing!r} is not a frame. Give a body, body.at(...), the ground or a body's name."
     raise ModelError([Problem("", message)])
 
 

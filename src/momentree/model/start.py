@@ -1,4 +1,4 @@
-"""Where a motion begins and how long it lasts, as a model says it: joints by name, numbers as texts."""
+"""The start of a model's motion: initial coordinates and velocities by joint, the guess, start and end times."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ENTRIES = ("coordinates", "velocities", "guess")
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a model's motion; what is not said follows from the loops, or is zero.
+    """The start of a model's motion; what is not given follows from the loops, or is zero.
 
     Keys are joints, "hull", or one coordinate or velocity of theirs, "hull.z".
 
     | field       | meaning                                                             |
     |-------------|---------------------------------------------------------------------|
     | coordinates | m, rad, of joints: one, or a list of all that the joint has         |
-    | velocities       | m/s, rad/s, likewise                                                |
+    | velocities  | m/s, rad/s, likewise                                                |
     | guess       | coordinates near which to close the loops: they choose the branch   |
     | t           | s, the time of the start                                            |
-    | t_end       | s, until when to simulate; None: whoever simulates says it          |
-    | stiff       | whether something in the motion is much faster than the motion      |
+    | t_end       | s, the end of the simulation; None: `simulate` is given it          |
+    | stiff       | whether the equations of motion are stiff                           |
     """
 
     coordinates: Entries = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Start:
         return t, t_end
 
     def check_stiff(self) -> None:
-        """It is a matter of yes or no."""
+        """It must be true or false."""
         if not isinstance(self.stiff, bool):
             raise Mistake(f"stiff is {self.stiff!r}; write true or false.")
 
@@ -72,14 +72,16 @@ def joint_of(key: str, joints: Collection[str]) -> tuple[str, str]:
 
 
 def check_entry(key: str, raw: Raw, what: str, joint: Joint, component: str, values: Values) -> None:
-    """Whether a joint has what an entry of coordinates, velocities or guess says of it."""
+    """Check that a joint has what an entry of coordinates, velocities or guess names."""
     if joint.type.motion is not None:
-        raise Mistake(f"joint '{joint.name}' moves as prescribed; choose the time t instead.")
+        raise Mistake(f"joint '{joint.name}' has a prescribed motion. Choose the time t instead.")
     names = [name.rstrip("'") for name in (joint.type.velocities if what == "velocities" else joint.type.coordinates)]
     if component and component not in names:
         raise Mistake(f"'{key}': the joint has no '{component}'.{suggestion(component, names)}")
     if isinstance(raw, Mapping):
-        raise Mistake(f'is a table; write one number or a list. The key of a part is in quotes: "{key}.{names[0]}".')
+        raise Mistake(
+            f'is a table; write one number or a list. The key of a component is in quotes: "{key}.{names[0]}".'
+        )
     wanted = [component] if component else names
     given = raw if isinstance(raw, tuple) else (raw,)
     if len(given) != len(wanted):

@@ -1,6 +1,6 @@
-"""What a user may write where a number is expected, and how it becomes one.
+"""Values: numbers, expressions and parameters as the user writes them, and how they become scalars.
 
-A model keeps numbers and texts as they were written; `Values` turns them into scalars once the parameters are known.
+A model keeps numbers and strings as they were written; `Values` makes scalars of them once the parameters are known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, suggestion
+from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, choices, suggestion
 from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.model.expressions.from_function import expression_of_function
 from momentree.model.expressions.grammar import MAX_LENGTH
@@ -25,12 +25,12 @@ AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
 class Mistake(MomentreeError):
-    """Something a user wrote that cannot be meant; becomes a Problem once it is known where it stands.
+    """A mistake of the user; becomes a Problem once its place in the model is known.
 
     | field   | meaning                                                                      |
     |---------|------------------------------------------------------------------------------|
     | what    | the field that it is about, "mass"; "" if none                               |
-    | missing | kind and name of what was looked for in vain; kind "name" in an expression   |
+    | missing | kind and name of what does not exist; kind "name" in an expression           |
     """
 
     def __init__(self, message: str, what: str = "", missing: tuple[str, str] | None = None):
@@ -41,11 +41,13 @@ class Mistake(MomentreeError):
 def plain(value: Any, depth: int = 0) -> Raw:
     """The plain form that a model keeps: numbers, texts, None, tuples; functions and expressions become their text."""
     if depth > 10:
-        raise Mistake("is a list of lists of lists without end; numbers, texts and short lists are expected.")
+        raise Mistake("is nested too deeply; numbers, strings and short lists are expected.")
     if isinstance(value, Expression):
         if value.value is None and value.size > MAX_LENGTH:
-            message = f"is an expression of {value.size} parts, and a model keeps expressions as texts of {MAX_LENGTH} "
-            raise Mistake(f"{message}at most. Make parameters of the parts that it is made of.")
+            message = (
+                f"is an expression of {value.size} parts; a model stores strings of at most {MAX_LENGTH} characters."
+            )
+            raise Mistake(f"{message} Define parameters for parts of it.")
         return value.value if value.value is not None else str(value)
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
@@ -58,11 +60,11 @@ def plain(value: Any, depth: int = 0) -> Raw:
     return value
 
 
-# --- checks that wait for the values of free parameters ---
+# --- checks that are postponed until free parameters have values ---
 
 
 class Pending(NamedTuple):
-    """A check that waits: of floats it raises Mistake where they will not do; `numbers` are expressions or floats."""
+    """A postponed check: raises Mistake for floats that are wrong; `numbers` are expressions or floats."""
 
     check: Callable[..., object]
     numbers: tuple[Scalar, ...]
@@ -83,7 +85,7 @@ def pending_checks() -> Iterator[list[Pending]]:
 
 
 def check_later(check: Callable[..., object], *numbers: Scalar) -> None:
-    """Note a check of numbers that depend on free parameters, where somebody collects them."""
+    """Postpone a check of numbers that depend on free parameters, inside `pending_checks`."""
     found = _pending.get()
     if found is not None:
         found.append(Pending(check, numbers))
@@ -157,7 +159,7 @@ class Values:
         if isinstance(raw, (int, float)) and not isinstance(raw, bool):
             return Expression("number", (_finite(raw, what),))
         if not isinstance(raw, str):
-            raise Mistake(f"{what} is {_shown(raw)}; a number, an expression text or a function is expected.", what)
+            raise Mistake(f"{what} is {_shown(raw)}; a number, an expression or a function is expected.", what)
         kinds = "t, parameters and joint coordinates" if known else "t and parameters"
         changing: Collection[Reference] = ChainMap({TIME: "time"}, known)  # type: ignore[arg-type]
         law = self._parsed(raw, changing, what, kinds)
@@ -175,7 +177,7 @@ class Values:
         unknown = [r for r in used if r not in self._parameters and r not in others]
         for reference in sorted(unknown, key=lambda r: text.find(r.name)):
             if reference == TIME:
-                reason = f"'t' stands in {what}, which may not change with time."
+                reason = f"'t' stands in {what}, which must be constant."
             else:
                 near = self._near(reference, others)
                 reason = f"unknown name '{reference}' in {what} (only {kinds} may stand here).{near}"
@@ -187,12 +189,16 @@ class Values:
             raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
 
     def _near(self, reference: Reference, others: Collection[Reference]) -> str:
-        """The way out of an unknown name; looked for only as long as mistakes are few enough to be read."""
+        """The way out of an unknown name; only as long as mistakes are few enough to be read."""
         if len(self.mistakes) > MOST_HINTS:
             return ""
-        own = Reference(reference.name, f"v{reference.component}")  # what a free body's velocities are called
+        own = Reference(reference.name, f"v{reference.component}")  # c.x' of a Free joint is called c.vx
         if reference.velocity and own in others:
             return f" Did you mean '{own}'?"
+        if reference.velocity and isinstance(others, Mapping):
+            named = [str(one) for one, kind in others.items() if one.name == reference.name and kind == "velocity"]
+            if named:
+                return f" Choose {choices(named)}."
         allowed = itertools.islice(itertools.chain(map(Reference, self.names), others), MOST_NAMES)
         return suggestion(str(reference), sorted(str(one) for one in allowed))
 
@@ -237,10 +243,10 @@ class Values:
 
 
 def _circular(trail: list[str], used: str) -> Mistake:
-    """A parameter that is used by those that it uses."""
+    """A parameter that depends on itself."""
     around = [*trail[trail.index(used) :], used]
     shown = around if len(around) <= 12 else [*around[:5], "...", *around[-5:]]
-    return Mistake(f"is defined by itself: {' -> '.join(shown)}. Give one of them a number.")
+    return Mistake(f"depends on itself: {' -> '.join(shown)}. Give one of them a number.")
 
 
 def checked(value: Scalar, right: Callable[[float], bool], what: str, unit: str, rule: str) -> Scalar:

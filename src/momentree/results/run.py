@@ -14,7 +14,7 @@ import numpy as np
 from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.files import dumps, loads
 from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
@@ -104,6 +104,9 @@ class Run:
     model: str = field(repr=False)
     free: tuple[str, ...] = ()
     version: str = ""
+
+    if not TYPE_CHECKING:
+        __getattr__ = renamed_attributes(rate="velocity", closure="closure_error", closure_rate="closure_velocity")
 
     @property
     def t(self) -> Array:

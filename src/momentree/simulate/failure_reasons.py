@@ -8,7 +8,6 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.unreachable import beyond_reach
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Integration
-from momentree.integrate.verlet_stepper import SymplecticIntegration
 from momentree.simulate.law_checks import discontinuous_laws, laws_without_value, unbounded_laws
 from momentree.structure.mechanism import Mechanism
 
@@ -30,8 +29,8 @@ def reason_of_failure(
     if status == Status.OPEN:
         message = f"at t = {t:.9g} s loops cannot be closed after {'any step' if adaptive else f'a step of {h:g} s'}"
         return f"{message}. Take smaller steps (step=), a smaller rtol, or look at the configuration there."
-    if isinstance(integration, SymplecticIntegration):
-        return f"at t = {t:.9g} s: {integration.reason(status)}"
+    if integration.failure(status):
+        return integration.failure(status)
     if status == Status.TOO_SHORT:
         laws = unbounded_laws(mechanism, q, v, t) or discontinuous_laws(mechanism, q, v, t)
         return (

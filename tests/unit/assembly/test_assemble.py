@@ -249,13 +249,13 @@ def test_branches_need_all_freedoms_given():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"given": {"Q": 1.0}}, "given: there is no joint 'Q'. There is 'A', 'B', 'D', 'C'"),
+        ({"given": {"Q": 1.0}}, "given: there is no joint 'Q'. Choose 'A', 'B', 'D' or 'C'"),
         ({"given": {"A": float("nan")}}, "'A' is nan"),
         ({"given": {"A": (1.0, 2.0)}}, "expected 1 finite"),
         ({"given": {"A": "30 deg"}}, "given: 'A': an operator is missing"),
         ({"given": {"A": "30*dge"}}, "unknown name 'dge' in 'A' (only parameters may stand here)"),
         ({"given": {"A": "t"}}, "'t' stands in 'A', which may not change with time"),
-        ({"given": {"A.x": 1.0}}, "the joint has no 'x'. There is 'angle'"),
+        ({"given": {"A.x": 1.0}}, "the joint has no 'x'. Choose 'angle'"),
         ({"velocities": {"A": None}}, "velocities: 'A' is None"),
         ({"velocities": {"crank": 1.0}}, "velocities: there is no joint 'crank'"),
         ({"guess": {"B": float("inf")}}, "guess: 'B' is inf"),

@@ -208,3 +208,13 @@ def test_a_length_tolerance_is_kept():
         again = loads(dumps(m))
         assert again == m
         assert again.build().mechanism.tolerance == (1e-5 if tolerance == 1e-5 else 2e-4)
+
+
+def test_a_start_with_rates_as_older_files_have_it_is_read_and_written_as_velocities():
+    model = four_bar()
+    model.start_at({"A": 1.0}, velocities={"A": 2.0})
+    text = dumps(model)
+    assert "\nvelocities = { A = 2.0 }" in text
+    assert loads(text.replace("\nvelocities =", "\nrates =")) == model
+    with pytest.raises(mt.ModelError, match="unknown key 'rates'"):
+        loads(text.replace("\nvelocities =", "\nrates = { A = 1.0 }\nvelocities ="))

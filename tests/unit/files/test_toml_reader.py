@@ -301,7 +301,7 @@ def test_a_missing_file_brings_a_suggestion(tmp_path):
     found = problem(read_document, tmp_path / "fourbar.toml")
     assert found.place == str(tmp_path / "fourbar.toml")
     assert found.message == "does not exist. Did you mean 'four-bar.toml'?"
-    assert "There is 'four-bar.toml', 'gyro.toml'." in problem(read_document, tmp_path / "zzz").message
+    assert "Choose 'four-bar.toml' or 'gyro.toml'." in problem(read_document, tmp_path / "zzz").message
     assert "Nor does the folder" in problem(read_document, tmp_path / "none" / "x.toml").message
 
 
@@ -309,7 +309,7 @@ def test_a_folder_is_refused(tmp_path):
     (tmp_path / "model.toml").touch()
     found = problem(read_document, tmp_path)
     assert found.place == str(tmp_path)
-    assert found.message == "is a folder. Name a file in it. There is 'model.toml'."
+    assert found.message == "is a folder. Name a file in it. Choose 'model.toml'."
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,11 @@ def test_svg_holds_every_name_and_number(case, tmp_path):
 
 def test_what_closes_loops_is_labelled_and_explained(tmp_path):
     draw_graph(four_bar(), tmp_path / "cut.svg")
-    assert {"C (Revolute), 5 rows", "joint of the tree", "cut joint"} <= {*written_words(tmp_path / "cut.svg")}
+    assert {"C (Revolute), 5 constraints", "joint of the tree", "cut joint"} <= {*written_words(tmp_path / "cut.svg")}
     draw_graph(walker(), tmp_path / "split.svg")
     words = written_words(tmp_path / "split.svg")
     assert {"leg 1 (image)", "leg 2 (image)", "split body and its image"} <= {*words}
-    assert words.count("6 rows") == 2
+    assert words.count("6 constraints") == 2
     assert "cut joint" not in words
     draw_graph(chain(), tmp_path / "tree.svg")
     assert "joint of the tree" not in written_words(tmp_path / "tree.svg")
@@ -169,7 +169,7 @@ def test_names_are_drawn_as_they_are(tmp_path):
     joints += [("c^3", PIN, "ground", names[2]), ("loop $ -->", PIN, names[1], names[2])]
     draw_graph(structure(names, joints), tmp_path / "odd.svg")
     words = written_words(tmp_path / "odd.svg")
-    assert {*names, "$\\alpha$", "a_{2}", "c^3", "loop $ --> (Revolute), 5 rows"} <= {*words}
+    assert {*names, "$\\alpha$", "a_{2}", "c^3", "loop $ --> (Revolute), 5 constraints"} <= {*words}
     draw_graph(structure(names, joints), tmp_path / "odd.png")
 
 

@@ -60,7 +60,7 @@ def test_a_chain_of_parameters_may_hang_on_a_free_one():
 def test_a_long_circle_of_parameters_is_told_briefly():
     values = Values({f"p{i}": f"p{(i + 1) % 2000} + 1" for i in range(2000)})
     (mistake,) = values.mistakes.values()
-    assert "is defined by itself: p0 -> p1" in str(mistake)
+    assert "depends on itself: p0 -> p1" in str(mistake)
     assert len(str(mistake)) < 200
 
 
@@ -69,7 +69,7 @@ def test_shared_parts_are_not_written_out_without_end():
     for _ in range(100):
         x = x + x * 0.5
     assert str(x) == "an expression of 1000000000 parts"
-    with pytest.raises(Mistake, match="Make parameters of the parts"):
+    with pytest.raises(Mistake, match="Define parameters for parts"):
         mt.Model("m").parameter("y", x)
 
 

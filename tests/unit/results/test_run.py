@@ -291,7 +291,7 @@ def test_the_summary_tells_what_matters():
     told = str(record(falling()))
     for words in (
         "0 to 1 s, arrived",
-        "samples      101",
+        "samples       101",
         "101 accepted",
         "404",
         "no loops",

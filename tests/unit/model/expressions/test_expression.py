@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from momentree.errors import ExpressionError
-from momentree.model.expressions import derivative, expression, from_function, grammar
+from momentree.model.expressions import derivative, expression, from_function, functions, grammar, references
+from momentree.model.expressions import text as printer
 from momentree.model.expressions.expression import (
     ARITY,
     FUNCTIONS,
@@ -814,7 +815,7 @@ def test_shared_parts_are_visited_once():
 # ---- safety
 
 
-@pytest.mark.parametrize("module", [expression, grammar, derivative, from_function])
+@pytest.mark.parametrize("module", [expression, grammar, printer, functions, references, derivative, from_function])
 def test_no_text_is_run_as_python(module):
     forbidden = {"eval", "exec", "compile", "literal_eval", "sympify", "__import__", "import_module", "parse_expr"}
     for node in ast.walk(ast.parse(inspect.getsource(module))):
