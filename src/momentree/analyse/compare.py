@@ -117,7 +117,7 @@ def _ways(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
-    return bool(mechanism.loops) or formulation.anew is not None
+    return bool(mechanism.loops) or formulation.maximal is not None
 
 
 def _row(

@@ -77,7 +77,7 @@ def simulate_many(
     if not is_number(starts.t):
         raise MomentreeError(f"the start has t = {starts.t}; give a finite time.")
     settings.check(starts.t)
-    if FORMULATIONS[settings.formulation].anew:
+    if FORMULATIONS[settings.formulation].maximal:
         told = f"many motions cannot be computed together in formulation '{settings.formulation}'"
         raise MomentreeError(f"{told}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
     if settings.verify:

@@ -118,7 +118,7 @@ def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
 
 
 def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, OpenConstraints]:
-    """The rows that close here give eta = -(G_b + G_F' v + G_o eta_o); M*, phi and the other rows, with their effect."""
+    """The rows that close here give eta = -(G_b + G_F' v + G_o eta_o); M*, phi and other rows, with their effect."""
     rows, count = body.open, body.slots.closes
     if body.slots.onto_still:  # then the node does not move either, and what rows do to it does not matter
         rows = OpenConstraints([Force.zero()] * body.slots.rows, rows.b, rows.Phi, rows.scale)
