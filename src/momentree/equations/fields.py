@@ -228,4 +228,4 @@ def given_twice(name: str, giver: object) -> FieldError:
 
 
 def _named(giver: object) -> str:
-    return f"the step '{getattr(giver, '__qualname__', giver)}'"
+    return f"the step '{giver.__qualname__}'" if hasattr(giver, "__qualname__") else f"{giver}"

@@ -89,7 +89,7 @@ def find_velocities(body: Record, parent: Record) -> Fields:
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:
-    """Constraint impulses eta of the rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
+    """Constraint impulses eta of rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi = body.phi
     if not body.slots.closes:
@@ -158,7 +158,7 @@ def find_closed(moving: Records) -> None:
 def closing_step(at: Evaluation) -> Records:
     """The bodies with velocities u that close the loops in unit time by the shortest motion, weighed by inertia.
 
-    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is the step of the coordinates, `closure_error` of loops is g.
+    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is its step of q, `closure_error` of loops is g.
     """
     resting = _resting(at)
     resting.loops.locally(measure)

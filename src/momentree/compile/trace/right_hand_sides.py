@@ -76,7 +76,9 @@ def right_hand_side_code(
         found = [*coordinate_derivatives(told, moving), *generalized(told, moving, formulation.change)]
         alpha = (held or {}).get("alpha", 0)
         found += _powers(told, moving, q, t, parameters, alpha) if count else []
-        return found + (formulation.maximal.angle_derivatives(told, moving, counted) if formulation.maximal and counted else [])
+        return found + (
+            formulation.maximal.angle_derivatives(told, moving, counted) if formulation.maximal and counted else []
+        )
 
     straight = Differentiated if differentiated else StraightLine
     return _code(mechanism, rhs, arguments_of(mechanism, count + len(counted)), code, straight)
