@@ -220,9 +220,9 @@ def test_out_is_the_inverse_of_in(seed):
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
     mechanism = m.build().mechanism
     u, t = random.standard_normal(mechanism.nv), 0.3
-    told = absolute.told(mechanism)
-    there = absolute.entered(Evaluation(mechanism, q.tolist(), t), told, u.tolist())
-    back = absolute.left(Evaluation(told, there.q, t), mechanism, there.u)
+    told = absolute.maximal_mechanism(mechanism)
+    there = absolute.maximal_state(Evaluation(mechanism, q.tolist(), t), told, u.tolist())
+    back = absolute.tree_state(Evaluation(told, there.q, t), mechanism, there.u)
     np.testing.assert_allclose(back.q, q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(back.u, u, rtol=0, atol=1e-12)
 

@@ -116,7 +116,7 @@ def _methods(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
-    return bool(mechanism.loops) or formulation.anew is not None
+    return bool(mechanism.loops) or formulation.maximal is not None
 
 
 def _result(

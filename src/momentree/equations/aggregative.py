@@ -30,7 +30,7 @@ def begin_gathering(body: Record) -> Fields:
 
 
 def gather(body: Record) -> tuple[Fields, Fields]:
-    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z, less what acts along the velocities."""
+    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z less generalized forces."""
     b = tuple(along - given for along, given in zip(body.A.along(body.Z), body.along, strict=True))
     return {"b": b}, {"Z": body.X.force_to_parent(body.Z)}
 
@@ -66,18 +66,18 @@ def first_form(at: Evaluation, u: Coordinates) -> Form:
 
 
 def second_form(at: Evaluation, u: Coordinates) -> Form:
-    """Inertia, gravity and every force of the model: A u' + d = what else acts along the velocities."""
+    """Inertia, gravity and every force of the model: A u' + d = other generalized forces."""
     return _form(at.mechanism, _gathered(loaded(at, u, [0] * at.mechanism.nv)))
 
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
-    """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du (RNEA)."""
+    """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
     moving = _gathered(loaded(at, u, du))
     return generalized(at.mechanism, moving, "b")
 
 
 def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
-    """A(q) in O(n^2): along each way to the ground, the momentum of what is carried (CRBA)."""
+    """A(q) in O(n^2): along each path to the ground, the momentum of what is carried (CRBA)."""
     mechanism = at.mechanism
     placed = records(at)
     for record in placed[1:]:

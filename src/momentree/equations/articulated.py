@@ -71,12 +71,12 @@ def accelerate(body: Record, parent: Record) -> Fields:
 
 
 def forward_dynamics(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """The derivatives of the velocities of the tree under the forces of the model and tau along the velocities, loops closed."""
+    """The derivatives of the velocities under the forces of the model and generalized forces tau, loops closed."""
     return generalized(at.mechanism, accelerating_bodies(at, u, tau), "du")
 
 
 def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
-    """The bodies with the derivatives du of their velocities and dv of their velocities, as felt.
+    """The bodies with the derivatives du of their velocities and dv of their twists, less gravity.
 
     Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
@@ -101,7 +101,7 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
 
 
 def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
-    """The same, and what the loops do to their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
+    """The same, with the wrenches of loops on their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
     moving = accelerating_bodies(at, u, tau, alpha=alpha)
     if at.mechanism.loops:
         moving.loops.locally(apply_constraint_forces)

@@ -67,7 +67,8 @@ class Press(NamedTuple):
     @property
     def force(self) -> Vector:
         """Normal force and friction together."""
-        return self.meeting.normal * self.N + self.friction
+        force: Vector = self.meeting.normal * self.N + self.friction
+        return force
 
 
 # --- the laws, on numbers ---
@@ -105,7 +106,8 @@ def friction_force(contact: Contact, N: Scalar, sliding: Vector) -> Vector:
         return ZERO
     least = contact.slip * AT_REST
     speed = sqrt(maximum(sliding @ sliding, least * least))
-    return sliding * (-contact.friction * N * tanh(speed / contact.slip) / speed)
+    force: Vector = sliding * (-contact.friction * N * tanh(speed / contact.slip) / speed)
+    return force
 
 
 # --- on the bodies ---

@@ -10,14 +10,14 @@ velocities that these are multiplied with are replaced by the partial velocities
     A_sr = sum_b [ M v_s . v_r + w_s . I w_r ]                                                                     (3)
 
 His (4) lacks w x I w. In space it is needed, and dT/dt does not tell that it is missing, because it has no power.
-Partial velocities exist for any velocities, also for those of balls and free bodies, which are derivatives of no coordinate;
-his vector H of finite rotations does not. Reactions have no *virtual* power, but those of prescribed joints and of a
-moving ground have power: see `power`.
+Partial velocities exist for any velocities, also for those of balls and free bodies, which are derivatives of no
+coordinate; his vector H of finite rotations does not. Reactions have no *virtual* power, but those of prescribed joints
+and of a moving ground have power: see `power`.
 
-Why accelerations stay unexpanded until they are projected: a contains products of velocities, such as l phi'^2. Who writes
-these out first and then puts all velocities to zero but one, which is one, as the paper does to get at v_s, puts zeros and
-ones into the acceleration too and loses terms. Here v_s and w_s are columns, carried outward by themselves, and nothing
-is ever put into an acceleration.
+Why accelerations stay unexpanded until they are projected: a contains products of velocities, such as l phi'^2. Who
+writes these out first and then puts all velocities to zero but one, which is one, as the paper does to get at v_s, puts
+zeros and ones into the acceleration too and loses terms. Here v_s and w_s are columns, carried outward by themselves,
+and nothing is ever put into an acceleration.
 
 These are the equations of the tree: reactions of loops and constraints are not in them.
 """
@@ -38,7 +38,7 @@ from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, T
 
 
 def carry_partial(body: Record, parent: Record) -> Fields:
-    """Partial velocities by the velocities on the way to the ground: those of the parent, and the axes of the own joint."""
+    """Partial velocities by the velocities on the path to the ground: the parent's, and the joint's motion subspace."""
     carried = {s: body.X.motion(column) for s, column in parent.partial.items()}
     own = zip(body.velocities, body.A.columns, strict=False)  # a prescribed joint has axes, but no velocities
     return {"partial": {**carried, **dict(own)}}
@@ -72,7 +72,7 @@ class EnergyForm:
     | field        | of         | meaning                                                                     |
     |--------------|------------|-----------------------------------------------------------------------------|
     | inertia      | body       | M and the central inertia I                                                 |
-    | partial      | body, velocity | (v_s; w_s), at rest where the velocity is not on the way to the ground          |
+    | partial      | body, velocity | (v_s; w_s), at rest off the path to the ground          |
     | velocity     | body       | (V; w)                                                                      |
     | acceleration | body       | (a; eps)                                                                    |
     | force        | body       | (R; m): active forces, internal ones and weight included                    |
@@ -171,7 +171,7 @@ class Power(NamedTuple):
 def power(at: Evaluation, u: Coordinates, du: Coordinates) -> Power:
     """The balance of power where the tree moves with u and accelerates with du.
 
-    A prescribed motion works: a bead on a rod that is turned at a given velocity gains energy though no active force acts.
+    A prescribed motion does work: a bead on a rod turned at a given velocity gains energy though no active force acts.
     """
     form = energy_form(at, u, du)
     # v_t, w_t: how the bodies move when every velocity is zero
@@ -188,7 +188,7 @@ def _momentum(I: RigidInertia, v: Motion) -> Force:
 
 
 def _projected(partial: Sequence[Sequence[Motion]], forces: Sequence[Force], s: int) -> Scalar:
-    """The virtual power of forces on the bodies for a unit of velocity s: only bodies that the velocity moves take part."""
+    """The virtual power of forces on the bodies for a unit of velocity s; only bodies that it moves take part."""
     moved = [
         (by_velocity[s], force)
         for by_velocity, force in zip(partial, forces, strict=True)

@@ -26,7 +26,7 @@ def begin(body: Record) -> Fields:
     return {"P": ArticulatedInertia.of(body.inertia)}
 
 
-def give_way(body: Record) -> tuple[Fields, Fields]:
+def articulate(body: Record) -> tuple[Fields, Fields]:
     """W = P A, D = (A' W)^-1, K = W D; to the parent P - W D W'."""
     if not body.free:
         return {}, {"P": body.P.to_parent(body.X)}
@@ -73,7 +73,7 @@ def factors(at: Evaluation) -> Factors:
     for body in mechanism.bodies:
         placed[body.number].free = body.v.stop > body.v.start
     placed.locally(begin)
-    placed.inward(give_way)
+    placed.inward(articulate)
     U: dict[tuple[int, int], Block] = {}
     moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
     for body in moving:

@@ -53,10 +53,10 @@ BODY = (
     _field("parent", "number of the body that carries it; revised where a node comes between", "kinematics", "loops",
            kind=REVISED),
     _field("mount", "Transform from the joint's frame on the parent to the parent's frame", "kinematics", "loops"),
-    _field("joint_type", "JointType, seen from the parent; of a loop, that of its closing joint", "kinematics", "loops"),
+    _field("joint_type", "JointType, seen from the parent; of a loop, of its closing joint", "kinematics", "loops"),
     _field("inertia", "RigidInertia M about the origin of the frame", "kinematics", "loops"),
     _field("q", "coordinates of the joint", "kinematics", "loops"),
-    _field("u", "velocities of the joint; revised where prescribed joints are held at rest, or others found from momenta",
+    _field("u", "velocities of the joint; revised where prescribed joints are held at rest",
            "kinematics", "hamiltonian", "aggregative", "loops", kind=REVISED),
     _field("du", "derivatives of u", "kinematics", "articulated", "loops"),
     _field("dq", "derivatives of q", "kinematics"),
@@ -168,8 +168,7 @@ LOOP = (
     _field("second_frame", "Transform of its second frame M in the second body", "loops"),
     _field("fixed_rows", "constraint rows that the first body carries, in its axes, at O", "loops"),
     _field("per_length", "1 / length of the loop, 0 where it has none", "loops"),
-    _field("anchor_offset", "from where the path to the first body leaves the ground to where that to the second does",
-           "loops"),
+    _field("anchor_offset", "from where the path to the first body leaves the ground to that of the second", "loops"),
     _field("E", "Rotation from axes of the second body to those of the first", "loops"),
     _field("origin", "O from the origin of the first body, in its axes", "loops"),
     _field("rows", "all constraint rows, in axes of the first body, at O", "loops"),
@@ -227,4 +226,4 @@ def given_twice(name: str, giver: object) -> FieldError:
 
 
 def _named(giver: object) -> str:
-    return f"the step '{getattr(giver, '__qualname__', giver)}'"
+    return f"the step '{giver.__qualname__}'" if hasattr(giver, "__qualname__") else f"{giver}"

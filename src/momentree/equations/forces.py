@@ -1,4 +1,4 @@
-"""What drives and hinders the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
+"""Forces on the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
 
 A joint that closes a loop has no coordinates among those of the tree: its coordinates are those that fit best, and its
 angles lie in (-pi, pi]. What acts along its velocities is a wrench on each of its bodies (loops.py).
@@ -30,7 +30,7 @@ from momentree.structure.mechanism import Attached, Loop, Mechanism, PointForce,
 
 
 def names_of(at: Evaluation, moving: Records) -> Names:
-    """What laws may call: time, free parameters, coordinates and velocities of every joint, as far as they are called."""
+    """What laws may call: time, free parameters, coordinates and velocities of every joint that a law names."""
     mechanism = at.mechanism
     names = at.names
     moved = [(body.joint, moving[body.number]) for body in mechanism.bodies]
@@ -45,7 +45,7 @@ def names_of(at: Evaluation, moving: Records) -> Names:
 
 
 def related(mechanism: Mechanism, moving: Records) -> Records:
-    """The records of the loops with the coordinates and velocities of their joints, of those on which something depends."""
+    """The records of the loops, with coordinates and velocities of the closing joints on which something depends."""
     loops = closing_joints(mechanism, moving)
     if hasattr(loops, "related"):
         return loops

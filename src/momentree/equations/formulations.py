@@ -1,26 +1,25 @@
-"""The formalisms that can be integrated, by name: a new one is one file and one line here.
+"""The formalisms that can be integrated, by name: a new one is one file and one entry here.
 
-A state is the coordinates q of the tree and, for each velocity, a momentum or the velocity itself. What a formulation offers,
-`at` being an `Evaluation`:
+A formulation integrates a state: the coordinates q of the tree and, for each velocity, a variable p: a momentum
+or the velocity itself. Whoever adds one provides the fields of `Formulation`, `at` being an `Evaluation`:
 
-| field    | meaning                                                                                                  |
-|----------|----------------------------------------------------------------------------------------------------------|
-| bodies   | (at, p) -> records that hold dq, u, v and the derivative of p               |
-| change   | the field that holds it                                                                                  |
-| momenta  | (at, u) -> p from velocities; None where p is the velocities themselves              |
-| closed   | (at, p) -> p with which loops do not open                                  |
-| holds    | closure -> what `bodies` takes to keep loops closed so, from a gain (1/s)                                |
-| anew     | how the mechanism is told anew, None where it is taken as it is                                          |
+1. `name`, the word of the user.
+2. `bodies(at, p, **stabilization)` sweeps the mechanism and returns its records. They hold dq, u and v, and the
+   derivative of p in the field that `change` names; every field is declared in fields.py. Loops are closed.
+3. `momenta(at, u)` gives p from velocities; None where p is the velocities themselves.
+4. `closed(at, p)` gives the p nearest to this one with which no loop opens.
+5. `holds` maps the name of each stabilization that the formulation knows to a function of the gain (1/s), which
+   returns the keyword arguments of `bodies`; "none" and "project" take none.
+6. `maximal` is None where the state is that of the tree, else a `MaximalCoordinates`, whose functions convert:
 
-A formulation that tells the mechanism anew has a state of other coordinates; its `Anew` offers the way in and out:
+   a. `maximal_mechanism(mechanism)` returns the mechanism whose coordinates and velocities are integrated.
+   b. `maximal_state(at, maximal, u)` returns its coordinates and velocities from those of the tree.
+   c. `tree_state(at, mechanism, u)`, `at` on the maximal mechanism, returns those of the tree, angles in (-pi, pi].
+   d. `counted_angles(mechanism, maximal)` lists the angles of closing joints whose full turns are counted: they are
+      integrated behind the state.
+   e. `angle_derivatives(maximal, records, angles)` returns their derivatives.
 
-| field    | meaning                                                                                                  |
-|----------|----------------------------------------------------------------------------------------------------------|
-| told     | mechanism -> the mechanism whose coordinates and velocities are the state                                     |
-| entered  | (at, told, u) -> coordinates and velocities of the told one                                      |
-| left     | (at, mechanism, u), at the told one -> those of the tree, angles in (-pi, pi]                      |
-| counted  | (mechanism, told) -> angles of closing joints whose turns are counted behind the state                    |
-| counting | (told, records, angles) -> how these change                                                              |
+All functions must run on any scalar: no comparison of values, no NumPy.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from momentree.equations import absolute, hamiltonian, lagrange
-from momentree.equations.absolute import Moves
+from momentree.equations.absolute import KinematicState
 from momentree.equations.sweeps import Records
 from momentree.structure.maximal_coordinates import Angle
 from momentree.structure.mechanism import Mechanism
@@ -37,18 +36,18 @@ from momentree.structure.mechanism import Mechanism
 Holds = dict[str, Callable[[float], dict[str, float]]]
 
 
-class Anew(NamedTuple):
-    """How a mechanism is told anew."""
+class MaximalCoordinates(NamedTuple):
+    """How a state converts between the tree and separate bodies: point 6."""
 
-    told: Callable[[Mechanism], Mechanism]
-    entered: Callable[..., Moves]
-    left: Callable[..., Moves]
-    counted: Callable[[Mechanism, Mechanism], list[Angle]]
-    counting: Callable[..., list[Any]]
+    maximal_mechanism: Callable[[Mechanism], Mechanism]
+    maximal_state: Callable[..., KinematicState]
+    tree_state: Callable[..., KinematicState]
+    counted_angles: Callable[[Mechanism, Mechanism], list[Angle]]
+    angle_derivatives: Callable[..., list[Any]]
 
 
 class Formulation(NamedTuple):
-    """A formalism that can be integrated."""
+    """A formalism that can be integrated: points 1 to 6."""
 
     name: str
     bodies: Callable[..., Records]
@@ -56,7 +55,7 @@ class Formulation(NamedTuple):
     momenta: Callable[..., tuple[Any, ...]] | None
     closed: Callable[..., tuple[Any, ...]]
     holds: Holds
-    anew: Anew | None = None
+    maximal: MaximalCoordinates | None = None
 
 
 def _nothing(gain: float) -> dict[str, float]:
@@ -70,26 +69,28 @@ _IMPULSES: Holds = {
     "project": _nothing,
 }
 _REACTIONS: Holds = {"none": _nothing, "baumgarte": lambda gain: {"alpha": gain}, "project": _nothing}
-FORMULATIONS = {
-    found.name: found
-    for found in (
-        Formulation(
-            "hamiltonian",
-            hamiltonian.changing_bodies,
-            "dp",
-            hamiltonian.momenta,
-            hamiltonian.closed_momenta,
-            _IMPULSES,
-        ),
-        Formulation("lagrange", lagrange.changing_bodies, "du", None, lagrange.closed_velocities, _REACTIONS),
-        Formulation(
-            "absolute",
-            absolute.changing_bodies,
-            "du",
-            None,
-            absolute.closed_velocities,
-            _REACTIONS,
-            Anew(absolute.told, absolute.entered, absolute.left, absolute.counted, absolute.counting),
-        ),
-    )
-}
+_HAMILTONIAN = Formulation(
+    "hamiltonian",
+    hamiltonian.changing_bodies,
+    "dp",
+    hamiltonian.momenta,
+    hamiltonian.closed_momenta,
+    _IMPULSES,
+)
+_LAGRANGE = Formulation("lagrange", lagrange.changing_bodies, "du", None, lagrange.closed_velocities, _REACTIONS)
+_ABSOLUTE = Formulation(
+    "absolute",
+    absolute.changing_bodies,
+    "du",
+    None,
+    absolute.closed_velocities,
+    _REACTIONS,
+    MaximalCoordinates(
+        absolute.maximal_mechanism,
+        absolute.maximal_state,
+        absolute.tree_state,
+        absolute.counted_angles,
+        absolute.angle_derivatives,
+    ),
+)
+FORMULATIONS = {formulation.name: formulation for formulation in (_HAMILTONIAN, _LAGRANGE, _ABSOLUTE)}

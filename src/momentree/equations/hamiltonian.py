@@ -1,7 +1,7 @@
 """Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the velocities u.
 
 Ivanov 2022, section 3, corrected (docs/theory/hamiltonian.md): one pass inward for the articulated inertias M* and for
-phi, one outward for velocities, velocities and momenta, one inward for p'. The letters are the paper's.
+phi, one outward for u, v and mu, one inward for p'. The letters are the paper's.
 
     M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)
     p' = (A'' - A' Omega) mu + Q                                                                           (6)
@@ -46,7 +46,7 @@ def begin(body: Record) -> Fields:
 
 
 def articulate(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1; to the parent M* - W D W', less what the joint gives way to."""
+    """W = M* A, D = (A' W)^-1; to the parent M* - W D W', the inertia that the free joint transmits."""
     M, A = body.M_star, body.A
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X)}
@@ -56,7 +56,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
 
 
 def carry_phi(body: Record) -> tuple[Fields, Fields]:
-    """To the parent phi + M* v^r, and what the joint gives way to: W D (p - A' phi)."""
+    """To the parent phi + M* v^r, and what the free joint transmits: W D (p - A' phi)."""
     phi = body.phi
     if not body.free:
         return {}, {"phi": body.X.force_to_parent(phi + body.M_star @ body.v_r)}
@@ -65,7 +65,7 @@ def carry_phi(body: Record) -> tuple[Fields, Fields]:
     return {}, {"phi": body.X.force_to_parent(phi)}
 
 
-def give_way(body: Record) -> tuple[Fields, Fields]:
+def articulate_with_phi(body: Record) -> tuple[Fields, Fields]:
     """`articulate` and `carry_phi` in one step."""
     fields, up = articulate(body)
     net = {"net": _less(body.p, body.A.along(body.phi))} if body.free else {}
@@ -86,14 +86,13 @@ def find_velocities(body: Record, parent: Record) -> Fields:
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:
-    """eta of the rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
+    """Constraint impulses eta of rows that are open here; with phi* = phi - F eta, u, v and mu* as without loops."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi = body.phi
     if not body.slots.closes:
         for force, size in zip(body.open.F, eta, strict=True):
             phi = phi - force * size
-    found = find_velocities(body.having(phi=phi), parent)
-    return {**found, **numbered(eta)}
+    return {**find_velocities(body.having(phi=phi), parent), **numbered(eta)}
 
 
 def carry_gravity(body: Record, parent: Record) -> Fields:
@@ -124,7 +123,7 @@ def begin_with_pushes(body: Record) -> Fields:
 
 
 def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
-    """The bodies with their velocities u, velocities v and momenta mu*, from the momenta p* along the velocities.
+    """The bodies with their velocities u, twists v and momenta mu*, from the Poisson momenta p*.
 
     Loops are closed: they do not open, or with closure errors that vanish as exp(-gamma t).
     """
@@ -149,14 +148,14 @@ def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
 def find_closed(moving: Records) -> None:
     """u and v of bodies that have begun, their loops closed."""
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(give_way, phi="phi", v_r="v_r"))
+    moving.inward(with_constraints(articulate_with_phi, phi="phi", v_r="v_r"))
     moving.outward(find_impulses)
 
 
 def closing_step(at: Evaluation) -> Records:
-    """The bodies with velocities u that take them in unit time to where loops are closed, the shortest way by inertia.
+    """The bodies with velocities u that close the loops in unit time by the shortest motion, weighed by inertia.
 
-    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is what it does to the coordinates, `closure error` of loops is g.
+    u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is its step of q, `closure_error` of loops is g.
     """
     resting = _resting(at)
     resting.loops.locally(measure_closure_error)
@@ -196,7 +195,7 @@ def _begin_to_move(resting: Records) -> None:
 
 
 def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
-    """J' eta along the velocities: what loops do to bodies whose eta are found, or J' lambda where these are reactions."""
+    """J' eta: the generalized impulses of loops whose eta are found, or J' lambda where these are reactions."""
     moving.loops.locally(apply_constraint_forces)
     for body in mechanism.bodies:
         record = moving[body.number]

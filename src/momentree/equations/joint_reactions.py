@@ -1,9 +1,9 @@
-"""What passes through the joints of a mechanism while it moves, those of the tree and those that close loops.
+"""Joint reactions: the wrenches transmitted by the joints, of the tree and of those that close loops.
 
     of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children      what a body takes from its joint
     of a loop:    sum of rows times lambda, and what acts along its velocities   what the joint does to the first body
 
-All that passes: what holds the bodies together, what drives them, what springs and dampers of the joint do. It is told
+All of it: constraint forces, drives, springs and dampers of the joint. It is given
 as a wrench on the joint's second body, in inertial axes, about the origin of the joint's second frame, whichever way
 the tree runs and wherever the loops are cut.
 """

@@ -83,7 +83,7 @@ def weigh(body: Record) -> Fields:
 
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
-    """What must act along the velocities, besides the forces of the model, for the tree to accelerate with du."""
+    """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
     moving = loaded(at, u, du)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular

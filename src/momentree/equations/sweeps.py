@@ -29,11 +29,11 @@ class Record(SimpleNamespace):
     def __init__(self, **fields: Any):
         for name in fields:
             if name not in DECLARED:
-                declared(name, "Record")
+                declared(name, "a new record")
         super().__init__(**fields)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.give({name: value}, "assignment")
+        self.give({name: value}, "an assignment")
 
     def give(self, fields: Fields, giver: object) -> None:
         """Add fields that a step has made; `giver` is named where that is an error."""

@@ -1,7 +1,7 @@
 """The account of work: the power of everything that changes the energy of a mechanism.
 
 Gravity, springs and the elastic part of stops and contacts have a potential, so they only move energy about. What is
-left of each force is a meter here; together with what moves the prescribed joints and the ground,
+left of each force is a work term here; together with what moves the prescribed joints and the ground,
 
     sum of `powers` + sum of `motion_powers` + tau u = d/dt (kinetic + potential energy) .
 
@@ -58,7 +58,7 @@ def work_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
 
 def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
-    """The power (W) of each of the `meters`, of bodies that move (`v`) and what laws may call (`names_of`)."""
+    """The power (W) of each of the `work_terms`, of bodies that move (`v`) and what laws may call (`names_of`)."""
     return [work_term.power(moving, names) for work_term in _work_terms(mechanism)]
 
 
@@ -69,7 +69,7 @@ def movers(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
 
 
 def motion_powers(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> list[Scalar]:
-    """The power (W) of each of the `movers` while the velocities change with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
+    """The power (W) of each of the `movers` while u changes with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
 
     `reactions` are what loops do to the ground and to each body, at its own frame.
     """

@@ -77,7 +77,7 @@ def simulate_many(
     starts = _Starts.of(system, q, v, parameters, t_start)
     check_time(starts.t)
     settings.check(starts.t)
-    if FORMULATIONS[settings.formulation].anew:
+    if FORMULATIONS[settings.formulation].maximal:
         message = f"many motions cannot be computed together in formulation '{settings.formulation}'"
         raise MomentreeError(f"{message}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
     if settings.verify:

@@ -76,12 +76,12 @@ class Phase:
     ):
         self._system, self._settings, self.held = system, settings, dict(held)
         self._formulation = FORMULATIONS[settings.formulation]
-        anew = self._formulation.anew
+        maximal = self._formulation.maximal
         self._tree = locked(system.mechanism, held) if held else system.mechanism
-        self._symbolic = anew.told(self._tree) if anew else self._tree
+        self._symbolic = maximal.maximal_mechanism(self._tree) if maximal else self._tree
         self.mechanism = locked(system._numeric, held) if held else system._numeric
-        self.formulated = self._symbolic.at_defaults() if anew else self.mechanism
-        self.counted = anew.counted(self._tree, self._symbolic) if anew else []
+        self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
+        self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
         self.q, self.v = (np.array(indices, dtype=int) for indices in left_free(system.mechanism, held))
         names = [name for name, _ in accounts_of(self.formulated)]
         self.accounts = np.array([work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int)
@@ -91,7 +91,7 @@ class Phase:
 
     def _code(self, what: str, make: Callable[[], Any]) -> Any:
         # which bodies a formulation separates may depend on the values of free parameters
-        separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.anew else ""
+        separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.maximal else ""
         return compiled_once(self._system, f"{what} {separate} {sorted(self.held.items())}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
@@ -104,8 +104,8 @@ class Phase:
         at, velocities = q[self.q].tolist(), v[self.v].tolist()
         turns = [at[i] for i in self._turning]
         self._refuse_turns(np.array([t]), np.round(np.array([turns]) / (2 * np.pi)))
-        if self._formulation.anew:
-            at, velocities = self._formulation.anew.entered(
+        if self._formulation.maximal:
+            at, velocities = self._formulation.maximal.maximal_state(
                 Evaluation(self.mechanism, at, t), self.formulated, velocities
             )
         if self._formulation.momenta:
@@ -125,13 +125,13 @@ class Phase:
         if self._formulation.momenta:
             velocities = self._velocities(t, y)
         q[:, self.q], v[:, self.v] = (
-            self._tree_motion(t, at, velocities, y) if self._formulation.anew else (at, velocities)
+            self._tree_motion(t, at, velocities, y) if self._formulation.maximal else (at, velocities)
         )
         return q, v
 
     def openings(self, t: Array, y: Array) -> Array:
         """Largest closure errors (m, rad) and velocities in states (k, n), of joints that the formulation closes."""
-        if not self._formulation.anew or not len(t):
+        if not self._formulation.maximal or not len(t):
             return np.zeros(4)
         y, nq, nv = self._closed(t, y), self.formulated.nq, self.formulated.nv
         with np.errstate(all="ignore"):
@@ -139,9 +139,9 @@ class Phase:
 
     def _tree_motion(self, t: Array, q: Array, u: Array, y: Array) -> tuple[Array, Array]:
         """Coordinates and velocities of the tree, angles with the turns that were counted."""
-        assert self._formulation.anew is not None
+        assert self._formulation.maximal is not None
         with np.errstate(all="ignore"):
-            tree = self._formulation.anew.left(Evaluation(self.formulated, [*q.T], t), self.mechanism, [*u.T])
+            tree = self._formulation.maximal.tree_state(Evaluation(self.formulated, [*q.T], t), self.mechanism, [*u.T])
         at, velocities = (
             np.array([np.broadcast_to(x, t.shape) for x in part]).reshape(len(part), len(t)).T for part in tree
         )
@@ -170,7 +170,7 @@ class Phase:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
         if not self.formulated.loops or self._settings.stabilization != "project" or not len(t):
             return y
-        what = f"positions {self._settings.formulation}" if self._formulation.anew else "positions"
+        what = f"positions {self._settings.formulation}" if self._formulation.maximal else "positions"
         close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))
         formulation, hold = self._formulation, None
         if not formulation.momenta and self.formulated.nv:

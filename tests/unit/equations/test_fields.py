@@ -62,9 +62,9 @@ def evaluate_everything(system):
         trace(mechanism, quantity)
     for formulation in FORMULATIONS.values():
         own, counted = mechanism, []
-        if formulation.anew:
-            own = formulation.anew.told(mechanism)
-            counted = formulation.anew.counted(mechanism, own)
+        if formulation.maximal:
+            own = formulation.maximal.maximal_mechanism(mechanism)
+            counted = formulation.maximal.counted_angles(mechanism, own)
         for gains in formulation.holds.values():
             right_hand_side_code(own, formulation, STRAIGHT, held=gains(1.0), counted=counted)
         closed_code(own, formulation, STRAIGHT)

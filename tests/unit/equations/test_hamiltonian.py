@@ -35,7 +35,7 @@ def slope(f, h=1e-4):
 
 
 def lively(seed):
-    """A tree whose velocities are derivatives of coordinates, under gravity and a spring; a joint and the ground move."""
+    """A tree whose velocities are derivatives of coordinates: with gravity and a spring, joint and ground moving."""
     random = np.random.default_rng(seed)
     m = mt.Model("lively", gravity=(1.0, -2.0, -9.0))
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))

@@ -189,7 +189,7 @@ class Need:
     def key(self, name: str) -> Key:
         """The key of an input, which may be that of the parent or of a record that the body knows."""
         link, _, key = name.rpartition("^")
-        return (self.group.springs[link][0] if link else self.sweep), key
+        return (self.group.links[link][0] if link else self.sweep), key
 
 
 def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
@@ -353,7 +353,7 @@ class _Text:
         lines = Lines(self.width, f"{name}.g{group.number}.")
         need = self.code.needs[group]
         bases = {"": parent}
-        for link in tables.springs(group):
+        for link in tables.links(group):
             bases[link] = self._integer(name, tables.link(group, link), lines)
 
         def leaf(index: int) -> str:
@@ -423,7 +423,7 @@ class _Tables:
         self._data = {g: [k for k in g.data if k in code.needs[g].reads] for g in p.groups}
         self._results = {g: list(g.results) for g in p.groups}
         read = {g: {name.rpartition("^")[0] for name in code.needs[g].reads if "^" in name} for g in p.groups}
-        self._links = {g: [link for link in g.springs if link in read[g]] for g in p.groups}
+        self._links = {g: [link for link in g.links if link in read[g]] for g in p.groups}
         parts = (self._links, self._columns, self._results)
         self.integers = 3 + max(sum(len(part[g]) for part in parts) for g in p.groups)
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
@@ -437,7 +437,7 @@ class _Tables:
             bodies = numpy.array(g.bodies)
             own = [base[p.sweep] + of * stride[p.sweep] for of in (bodies, parents[bodies])]
             columns = [*own, numpy.full(len(bodies), g.number)]
-            columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.springs[x] for x in self._links[g])]
+            columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.links[x] for x in self._links[g])]
             columns += [[code.columns[name][1] for name in g.arguments[key]] for key in self._columns[g]]
             columns += [g.results[key] for key in self._results[g]]
             for column, entries in enumerate(columns):
@@ -445,7 +445,7 @@ class _Tables:
             for column, key in enumerate(self._data[g]):
                 self._numbers[where[bodies], column] = g.data[key]
 
-    def springs(self, group: Group) -> list[str]:
+    def links(self, group: Group) -> list[str]:
         return self._links[group]
 
     def link(self, group: Group, link: str) -> int:

@@ -110,8 +110,8 @@ def right_hand_side_code(
             *generalized(at.mechanism, moving, formulation.change),
         ]
         derivatives += _powers(at, moving, held.get("alpha", 0)) if count else []
-        if formulation.anew and counted:
-            derivatives += formulation.anew.counting(at.mechanism, moving, counted)
+        if formulation.maximal and counted:
+            derivatives += formulation.maximal.angle_derivatives(at.mechanism, moving, counted)
         return derivatives
 
     straight = Differentiated if differentiated else StraightLine

@@ -136,7 +136,7 @@ class Group:
     fields: Fields = field(default_factory=dict)
     added: dict[str, Scalar] = field(default_factory=dict)
     results: dict[str, list[int]] = field(default_factory=dict)
-    springs: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    links: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
 
     def input(self, name: str) -> Variable:
         """The variable of a key on the group's tape."""
@@ -185,7 +185,7 @@ class _Given(NamedTuple):
 
     forms: int
     loose: int
-    springs: tuple[tuple[str, RolledRecord], ...]
+    links: tuple[tuple[str, RolledRecord], ...]
 
 
 class _Apart(NamedTuple):
@@ -375,7 +375,7 @@ class RolledRecords(Records):
             fields[name] = put_together(form, scalars)
         for name, other in self._links(first).items():
             fields[name] = _Other(group, name, other.sweep._forms(other.number))
-            group.springs[name] = other.sweep.place, [vars(self[number])[name].number for number in group.bodies]
+            group.links[name] = other.sweep.place, [vars(self[number])[name].number for number in group.bodies]
         return Record(**fields)
 
     def _table(self, bodies: tuple[int, ...], name: str, generally: bool) -> tuple[Form, list[tuple[Scalar, ...]]]:
@@ -424,19 +424,19 @@ class RolledRecords(Records):
 
     def _look_at(self, number: int) -> _Given:
         """What a record was given."""
-        apart, springs = self._apart[number], list[tuple[str, RolledRecord]]()
+        apart, links = self._apart[number], list[tuple[str, RolledRecord]]()
         forms, loose = list[str | int](), list[str | int]()
         for name, value in vars(self[number]).items():
             if name in _NAMES:
                 continue
             if isinstance(value, RolledRecord):
-                springs.append((name, value))
+                links.append((name, value))
                 continue
             known = apart.get(name) or self._taken_apart(number, name)
             forms += (name, known.kind)
             loose += (name, known.general)
         number_of = self.program.number_of
-        found = self._known[number] = _Given(number_of(tuple(forms)), number_of(tuple(loose)), tuple(springs))
+        found = self._known[number] = _Given(number_of(tuple(forms)), number_of(tuple(loose)), tuple(links))
         return found
 
     def _alike(self, inward: bool) -> Iterable[tuple[tuple[int, ...], bool]]:
@@ -444,9 +444,7 @@ class RolledRecords(Records):
         kinds: dict[Any, dict[Any, list[int]]] = {}
         for number in range(1, len(self)):
             given = self._known[number] or self._look_at(number)
-            others = tuple(
-                (name, other.sweep.place, other.sweep._kind(other.number)[1]) for name, other in given.springs
-            )
+            others = tuple((name, other.sweep.place, other.sweep._kind(other.number)[1]) for name, other in given.links)
             rest = self._history[number], inward and self[number].parent == 0, others
             kinds.setdefault((given.loose, rest), {}).setdefault(given.forms, []).append(number)
         for family in kinds.values():
