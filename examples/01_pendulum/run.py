@@ -1,4 +1,4 @@
-"""A rod on a hinge: its equation of motion in symbols, and what follows from it in numbers."""
+"""A rod on a hinge: its equation of motion in symbols, checked numerically by forward dynamics."""
 
 from math import sin
 from pathlib import Path

@@ -15,12 +15,12 @@ def slider_with_a_rod(name, **carried):
     rod = model.body("rod", **carried)
     model.joint("x", mt.Prismatic("x"), model.ground, slider)
     model.joint("phi", mt.Revolute("z"), slider, rod)
-    model.spring(rod.at((0, "-l", 0)), slider.at(("l", 0, 0)), "c0")  # the elastic thread BD, of no length when slack
+    model.spring(rod.at((0, "-l", 0)), slider.at(("l", 0, 0)), "c0")  # the elastic thread BD, of zero natural length
     return model
 
 
 M, m, l, g, c0, phi = sp.symbols("M m l g c0 phi", real=True)
-rate, s, c = sp.Symbol("phi'", real=True), sp.sin(phi), sp.cos(phi)
+velocity, s, c = sp.Symbol("phi'", real=True), sp.sin(phi), sp.cos(phi)
 with_ball = slider_with_a_rod("slider with a ball on a rod", mass="m", com=(0, "-l", 0))
 heavy_rod = slider_with_a_rod("slider with a heavy rod", shape=mt.rod(mass="m", length="l", along="-y"))
 
@@ -32,5 +32,5 @@ for model, file, r, J in cases:
     print()
     assert model == mt.load(Path(__file__).with_name(file))
     assert [*equations.A] == [M + m, m * r * c, m * r * c, J]
-    assert [*equations.b] == [-m * r * rate**2 * s, 0]
+    assert [*equations.b] == [-m * r * velocity**2 * s, 0]
     assert [*equations.Q] == [0, c0 * l**2 * c - m * g * r * s]

@@ -1,4 +1,4 @@
-"""Two rods let go level: where they are at known times, what becomes of energy, how chaos carries two starts apart."""
+"""Two rods released horizontally: positions at given times, energy balance, and how chaos separates two starts."""
 
 from math import log, pi
 from pathlib import Path
@@ -20,17 +20,17 @@ print(run)
 for t in (1, 2, 3):
     print(f"t = {t} s: from the vertical {run['A'][40 * t]:+.12f} and {run['A'][40 * t] + run['B'][40 * t]:+.12f} rad")
 
-# the same start, and two beside it
+# the same start, and two slightly off
 starts = np.array([[pi / 2, 0], [pi / 2 + 1e-9, 0], [pi / 2 + 1e-10, 0]])
 motions = system.simulate_many(starts, np.zeros((3, 2)), t_end=20.0, rtol=1e-13, every=0.1)
 apart, nearer = np.linalg.norm(motions.q[1:] - motions.q[0], axis=-1)
 for t in range(0, 21, 4):
     print(f"t = {t:2} s: {apart[10 * t]:.1e} rad apart, or {nearer[10 * t]:.1e} from a start ten times nearer")
 
-known = {1: (-1.2077162381906380, -0.81439102309129633), 2: (-0.082758306820570849, 0.40736207491190722)}
-known[3] = (1.0250860122887292, 0.49573464762697516)  # both from the vertical
+reference = {1: (-1.2077162381906380, -0.81439102309129633), 2: (-0.082758306820570849, 0.40736207491190722)}
+reference[3] = (1.0250860122887292, 0.49573464762697516)  # both from the vertical
 assert m == mt.load(Path(__file__).with_name("model.toml"))
-for t, (first, second) in known.items():
+for t, (first, second) in reference.items():
     assert abs(run["A"][40 * t] - first) + abs(run["A"][40 * t] + run["B"][40 * t] - second) < 1e-11
 assert run.energy.error < 1e-9
 assert run.energy.through > 39

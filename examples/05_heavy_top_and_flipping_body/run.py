@@ -1,4 +1,4 @@
-"""A heavy top, and a box in weightlessness that flips over and over: what they keep, and when the box flips."""
+"""A heavy top, and a box in weightlessness that flips over and over: what is conserved, and when the box flips."""
 
 from pathlib import Path
 
@@ -17,11 +17,11 @@ assert m2 == mt.load(Path(__file__).with_name("model2.toml"))
 
 system, box = m.build(), m2.build()
 run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), t_end=1.0, rtol=1e-12, every=0.01)
-turned = np.roll(run["point"][20], 1)  # w, x, y, z at 0.2 s
-kept = np.stack([run.energy.total, system.momentum(run.q, run.v)[:, 5], run.velocity("point")[:, 1]], axis=1)
-print(run, f"\nat 0.2 s turned by {turned.round(5)}; keeps E, L_z, w_y = {kept[0]}\n")
-assert abs(turned - (-0.70828, 0.43878, 0.54573, 0.08940)).max() < 5e-6
-assert abs(kept / kept[0] - 1).max() < 1e-10
+rotated = np.roll(run["point"][20], 1)  # w, x, y, z at 0.2 s
+conserved = np.stack([run.energy.total, system.momentum(run.q, run.v)[:, 5], run.velocity("point")[:, 1]], axis=1)
+print(run, f"\nat 0.2 s rotated by {rotated.round(5)}; conserves E, L_z, w_y = {conserved[0]}\n")
+assert abs(rotated - (-0.70828, 0.43878, 0.54573, 0.08940)).max() < 5e-6
+assert abs(conserved / conserved[0] - 1).max() < 1e-10
 
 start = box.assemble(velocities={"flight": (0, 0, 0, 0, 5.0, 0.005)})  # about the intermediate axis, nearly
 flight = box.simulate(start, t_end=24.0, rtol=1e-12, every=0.05, events={"flip": "flight.wy"})

@@ -1,4 +1,4 @@
-"""A slider-crank that nothing drives: its crank slows down and speeds up twice in each turn, as its inertia changes."""
+"""An undriven slider-crank: its crank slows down and speeds up twice in each turn, as its inertia changes."""
 
 from pathlib import Path
 

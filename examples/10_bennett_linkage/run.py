@@ -1,4 +1,4 @@
-"""Bennett's linkage goes round and round, though a count of its freedoms gives -2."""
+"""Bennett's linkage rotates fully, though Gruebler's count of its degrees of freedom is -2."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ m = linkage("sqrt(3)")
 system, longer = m.build(), linkage("1.01*sqrt(3)").build()
 run = system.simulate(system.assemble({"R1": 1.0}, velocities={"R1": 4.0}), t_end=4.0, rtol=1e-10, every=0.01)
 run.plot("run.svg")
-print(system, run, f"with two links longer by 1 % its mobility is {longer.mobility}", sep="\n\n")
+print(system, run, f"with two links longer by 1 %, its degrees of freedom are {longer.mobility}", sep="\n\n")
 
 # tan(R1/2) tan(R2/2) = -sin(45 deg) / sin(15 deg) = -(1 + sqrt(3)), and opposite angles are opposite
 s, c = (np.array([f(run[f"R{i}"] / 2) for i in (1, 2, 3, 4)]) for f in (np.sin, np.cos))
@@ -32,6 +32,6 @@ assert (system.mobility, system.mobility_report.gruebler, len(system.mobility_re
 assert longer.mobility == 0
 assert abs(s[0] * s[1] + (1 + np.sqrt(3)) * c[0] * c[1]).max() < 1e-12
 assert abs(s[:2] * c[2:] + c[:2] * s[2:]).max() < 1e-12
-assert run["R1"][-1] > 1 + 4 * np.pi  # twice round, and more
+assert run["R1"][-1] > 1 + 4 * np.pi  # more than two turns
 assert run.closure_error.max() < 1e-12
 assert run.energy.error < 1e-7

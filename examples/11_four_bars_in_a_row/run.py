@@ -1,4 +1,4 @@
-"""Four-bars in a row, 2 and 40 of them: they turn over through positions in which all rods lie in one line."""
+"""Four-bars in a row, 2 and 40 of them: they rotate through configurations in which all rods lie in one line."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def four_bars(n):
 
 
 def exact(t, n):
-    """The end of the first post; half of its angle is am(t/2 | 1 - k^2), told here by functions of 1 - 1/k^2."""
+    """The end of the first post; half of its angle is am(t/2 | 1 - k^2), written with functions of 1 - 1/k^2."""
     k = np.sqrt(1 + 6 * 9.81 * (3 * n + 1) / (4 * n + 1))
     sn, cn, dn, _ = ellipj(k * t / 2, 1 - 1 / k**2)
     return 2 * sn * cn / (k * dn**2), (cn / dn) ** 2 - (sn / (k * dn)) ** 2

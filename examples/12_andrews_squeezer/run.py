@@ -1,4 +1,4 @@
-"""Andrews' squeezer: seven bodies, three loops through one point; where they are after 0.03 s."""
+"""Andrews' squeezer: seven bodies, three loops through one point; their positions after 0.03 s."""
 
 from pathlib import Path
 
@@ -34,6 +34,6 @@ published = {"beta": (15.81077119629904, 1139.920302151208), "theta": (-15.75637
 published |= {"gamma": (0.04082224013073101, 11.03291221937134)}  # at 0.03 s: rad, rad/s
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert (system.mobility, len(system.mobility_report.redundant), run.closure_error.max() < 1e-12) == (1, 9, True)
-for name, (angle, rate) in published.items():
+for name, (angle, velocity) in published.items():
     assert abs(run[name][-1] - angle) < 2e-9
-    assert abs(run.velocity(name)[-1] / rate - 1) < 1e-7
+    assert abs(run.velocity(name)[-1] / velocity - 1) < 1e-7

@@ -1,4 +1,4 @@
-"""What a walk comes to: its gait in numbers, and pictures of it. `momentree demo` calls `report`."""
+"""The gait of a walk in numbers and pictures. `momentree demo` calls `report`."""
 
 from __future__ import annotations
 
@@ -93,27 +93,27 @@ def gait(walk: Walk) -> Gait:
 
 
 def report(run: mt.Run, folder: Path) -> Iterator[str]:
-    """Lines that tell the gait; pictures go into the folder."""
+    """Lines that describe the gait; pictures go into the folder."""
     walk, work = Walk.of(run), run.energy.work
-    found, seconds = gait(walk), run.t[-1] - run.t[0]
-    periods, way = seconds / PERIOD, found.speed * seconds
+    measured, seconds = gait(walk), run.t[-1] - run.t[0]
+    periods, distance = seconds / PERIOD, measured.speed * seconds
     driven = work["torque on alpha"][-1]
     pressed, rubbed = (-sum(work[f"{kind}{name}"][-1] for name in CONTACTS) for kind in ("", "friction of "))
-    steps = sum(found.touchdowns) / periods
-    flight = "it never flies" if found.least > 0 else "it flies"
-    (first, second), (left, right) = found.touchdowns, found.duty
-    yield f"speed            {found.speed:.4f} m/s: {way:.3f} m in {seconds:g} s"
+    steps = sum(measured.touchdowns) / periods
+    flight = "it never flies" if measured.least > 0 else "it flies"
+    (first, second), (left, right) = measured.touchdowns, measured.duty
+    yield f"speed            {measured.speed:.4f} m/s: {distance:.3f} m in {seconds:g} s"
     yield f"touchdowns       {first} and {second} in {periods:g} periods: {steps:g} steps a period"
-    yield f"in the ground    legs 1 and 2 for {left:.1%} and {right:.1%} of the time, both for {found.both:.1%}"
-    yield f"least push       {found.least:.1f} N of a weight of {WEIGHT:.1f} N: {flight}"
-    yield f"hull             pitches by up to {found.pitch:.4f} rad, rises and falls by {found.rise:.4f} m"
+    yield f"in the ground    legs 1 and 2 for {left:.1%} and {right:.1%} of the time, both for {measured.both:.1%}"
+    yield f"least push       {measured.least:.1f} N of a weight of {WEIGHT:.1f} N: {flight}"
+    yield f"hull             pitches by up to {measured.pitch:.4f} rad, rises and falls by {measured.rise:.4f} m"
     yield f"motor            {driven:.3f} J, of which contacts take {pressed:.3f} J and friction {rubbed:.3f} J"
-    yield f"for each metre   {driven / (WEIGHT * way):.4f} of the work that lifts the weight by one"
+    yield f"for each metre   {driven / (WEIGHT * distance):.4f} of the work that lifts the weight by one"
     for name, figure in (
         ("motion", draw_motion(walk)),
         ("steps", draw_steps(walk)),
         ("walk", draw_walk(walk)),
-        ("trust", draw_trust(run)),
+        ("diagnostics", draw_diagnostics(run)),
     ):
         for suffix in ("svg", "png"):
             save(figure, folder / f"{name}.{suffix}")
@@ -202,8 +202,8 @@ def draw_walk(walk: Walk, instants: int = 9) -> Figure:
     return figure
 
 
-def draw_trust(run: mt.Run) -> Figure:
-    """The closure errors of the loops, as in the paper's figure 8, and the account of energy."""
+def draw_diagnostics(run: mt.Run) -> Figure:
+    """The closure errors of the loops, as in the paper's figure 8, and the energy account."""
     figure = Figure(figsize=(11, 6), layout="constrained")
     closure_errors, energy, balance = figure.subplots(3, sharex=True)
     edges = spread(run.t, 1500)
@@ -219,8 +219,8 @@ def draw_trust(run: mt.Run) -> Figure:
     energy.legend(frameon=False, fontsize=8, ncols=3)
     balance.plot(run.t[edges], run.energy.balance[edges], color=INK, linewidth=0.8)
     balance.set(ylabel="energy out of balance, J", xlabel="t, s")
-    for place in (closure_errors, energy, balance):
-        dress(place)
+    for axes in (closure_errors, energy, balance):
+        dress(axes)
     return figure
 
 

@@ -29,12 +29,12 @@ m.start_at({"hull": stands, "alpha": 0}, velocities={"hull": rolls, "alpha": "w0
 
 system, angle = m.build(), asin(0.05 / 0.3 * sin(0.3))
 state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate()
-found = gait(walk := Walk.of(run))
-print(system, run, found, sep="\n\n")
+measured = gait(walk := Walk.of(run))
+print(system, run, measured, sep="\n\n")
 save(draw_walk(walk), Path("walk.svg")), save(draw_steps(walk), Path("steps.svg"))
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert system.structure.epsilon.tolist() == [[0, 0, 1, 0, -1, 0], [0, 0, 0, 1, 0, -1]]
 assert (system.mobility, system.mobility_report.rank, len(system.mobility_report.rows)) == (4, 6, 12)
 assert abs(state["guide1"] - [0.3 * cos(angle) - 0.3 - 0.05 * cos(0.3), angle]).max() < 1e-14
-assert (abs(found.speed / 0.384 - 1) < 0.01, found.touchdowns, found.least > 0) == (True, (20, 20), True)
+assert (abs(measured.speed / 0.384 - 1) < 0.01, measured.touchdowns, measured.least > 0) == (True, (20, 20), True)
 assert (run.closure_error.max() < 1e-9, run.energy.error < 1e-3) == (True, True)

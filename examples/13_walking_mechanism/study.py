@@ -1,9 +1,10 @@
-"""At which speed of the disc does it walk? Each period from the same kind of start, and what becomes of it.
+"""At which speed of the disc does it walk? Each period from the same kind of initial conditions, and the outcome.
 
     python study.py [--write]
 
-The system is built once, with the period left open, so that one machine code serves all; eight motions run at a time
-in the lanes of vectors. With --write the table goes into study.md and the picture into study.svg, in this folder.
+The system is built once, with the period as a free parameter, so that one machine code serves all; eight
+motions run at a time in the lanes of vectors. With --write the table goes into study.md and the picture into study.svg,
+in this folder.
 """
 
 from __future__ import annotations
@@ -22,18 +23,14 @@ import momentree as mt
 HERE = Path(__file__).parent
 PERIODS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6)
 PERIODS += (2.8, 3.0, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 4.0, 4.2, 4.5, 5.0, 5.5, 6.0)
-TURNS, SETTLED, WINDOW = (
-    60,
-    30,
-    5,
-)  # of the disc: simulated; left out of what is measured; over which changes are compared
+TURNS, SETTLED, WINDOW = 60, 30, 5  # turns of the disc: simulated, before measuring, over which changes are compared
 EVERY = 0.0025  # s
 FALLEN = 0.5  # rad: a foot is not much longer than that
 COLOURS = {"walks": "#2a8a4a", "hops": "#1f6fb2", "stumbles": "#d1a01a", "falls": "#b23a2a"}
 
 
 class Result(NamedTuple):
-    """What becomes of a period, over the last turns of the disc.
+    """The motion at one period, over the last turns of the disc.
 
     | field   | meaning                                                                           |
     |---------|-----------------------------------------------------------------------------------|
@@ -78,7 +75,7 @@ def start(period: float) -> Any:
 def results(periods: tuple[float, ...] = PERIODS, turns: int = TURNS, settled: int = SETTLED) -> list[Result]:
     """Of each period, eight at a time."""
     system = mt.load(HERE / "model.toml").build(free=["period"])
-    found = []
+    outcomes = []
     for group in (periods[i : i + 8] for i in range(0, len(periods), 8)):
         starts = [start(period) for period in group]
         motions = system.simulate_many(
@@ -92,8 +89,8 @@ def results(periods: tuple[float, ...] = PERIODS, turns: int = TURNS, settled: i
         )
         for period, q, v in zip(group, motions.q, motions.v, strict=True):
             until = round(turns * period / EVERY) + 1
-            found.append(result(system, period, motions.t[:until], q[:until], v[:until], settled * period))
-    return found
+            outcomes.append(result(system, period, motions.t[:until], q[:until], v[:until], settled * period))
+    return outcomes
 
 
 def result(system: mt.System, period: float, t: Any, q: Any, v: Any, since: float) -> Result:
@@ -125,8 +122,8 @@ def result(system: mt.System, period: float, t: Any, q: Any, v: Any, since: floa
 
 def foot(system: mt.System, q: Any, v: Any, guide: str) -> tuple[Any, Any]:
     """How deep a foot is in the ground (m), and how fast it slides where it touches (m/s)."""
-    place = system.mechanism.by_joint[guide]
-    (z1, _), (dz1, dg1) = q[:, place.q].T, v[:, place.v].T
+    body = system.mechanism.by_joint[guide]
+    (z1, _), (dz1, dg1) = q[:, body.q].T, v[:, body.v].T
     (_, z, phi), (dy, _, dphi) = q[:, :3].T, v[:, :3].T
     along, c, s = E3 + z1, np.cos(phi), np.sin(phi)
     height = E1 - E3 + z + along * c
@@ -138,9 +135,9 @@ HEAD = ("T, s", "disc, rad/s", "speed, m/s", "rolling, m/s", "steps a period", "
 HEAD += ("changes by, rad", "factor", "verdict")
 
 
-def table(found: list[Result]) -> str:
+def table(outcomes: list[Result]) -> str:
     lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
-    for r in found:
+    for r in outcomes:
         cells = [f"{r.period:g}", f"{2 * pi / r.period:.3f}", f"{r.speed:.4f}", f"{r.rolling:.4f}", f"{r.steps:.2f}"]
         cells += [f"{r.flight:.1%}", f"{r.slid:.1%}", f"{r.pitch:.4f}", f"{r.again:.4f}", f"{r.factor:.3f}", r.verdict]
         if r.verdict == "falls":
@@ -149,12 +146,12 @@ def table(found: list[Result]) -> str:
     return "\n".join(lines)
 
 
-def draw(found: list[Result]) -> Figure:
+def draw(outcomes: list[Result]) -> Figure:
     figure = Figure(figsize=(11, 6.5), layout="constrained")
     speed, pitch, factor = figure.subplots(3, sharex=True, height_ratios=(2, 1, 1))
-    speed.plot([r.period for r in found], [r.rolling for r in found], color=INK, linewidth=0.8, label="rolling")
+    speed.plot([r.period for r in outcomes], [r.rolling for r in outcomes], color=INK, linewidth=0.8, label="rolling")
     for verdict, colour in COLOURS.items():
-        these = [r for r in found if r.verdict == verdict]
+        these = [r for r in outcomes if r.verdict == verdict]
         x = [r.period for r in these]
         if verdict == "falls":
             speed.plot(x, [0 for r in these], "x", color=colour, label="falls")
@@ -173,11 +170,11 @@ def draw(found: list[Result]) -> Figure:
 
 
 def main() -> None:
-    found = results()
-    print(text := table(found))
+    outcomes = results()
+    print(text := table(outcomes))
     if "--write" in sys.argv[1:]:
         (HERE / "study.md").write_text(text + "\n", encoding="utf-8")
-        save(draw(found), HERE / "study.svg")
+        save(draw(outcomes), HERE / "study.svg")
 
 
 if __name__ == "__main__":

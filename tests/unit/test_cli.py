@@ -118,7 +118,7 @@ def test_demo_lists_and_runs(tmp_path):
     assert "degrees of freedom (mobility): 4" in told.stdout
     report = tmp_path / "demo-report" / "walking-mechanism"
     pictures = {
-        f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "trust") for suffix in ("svg", "png")
+        f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "diagnostics") for suffix in ("svg", "png")
     }
     assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", *pictures}
     summary = (report / "summary.txt").read_text()
