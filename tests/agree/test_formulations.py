@@ -178,6 +178,7 @@ OPENED = [{"cut": "A"}, {"cut": "B"}, {"cut": "D"}, {"split": ("coupler", "C")}]
 OPENED += [{"split": ("coupler", "C"), "share": 0.02}, {"split": ("rocker", "D")}]
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_where_a_loop_is_opened_changes_nothing(formulation):
     reference = opened("C")
