@@ -15,7 +15,7 @@ import momentree as mt
 MODEL = Path(__file__).parents[2] / "examples" / "02_pendulum_on_a_slider" / "model.toml"
 OFTEN = "import sys, momentree.results.recorder as r; r.SECONDS = 0.02; from momentree.cli import main; main()"
 WORDS = ["--from", "theta5=0.4", "--velocity", "theta6=2", "--integrator", "rk4"]
-WORDS += ["--step", "1e-6", "--every", "1e-4", "--t-end", "1.5"]
+WORDS += ["--step", "1e-6", "--every", "1e-4", "--t-end", "3"]
 
 
 def start(path: Path) -> subprocess.Popen:
