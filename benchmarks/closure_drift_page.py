@@ -95,9 +95,9 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
         "its crank going round; the walker is `examples/13_walking_mechanism` from its own start. Closure errors are",
         "the largest so far, in m or rad; energy is the worst imbalance by the energy that went through. A number",
-        "after a stabilization is its gain, in 1/s. `none` in Hamiltonian variables is the paper's form, its equation (6)",
-        "corrected ([theory](theory/hamiltonian.md)). Under `radau`, projection in Hamiltonian variables lets impulses",
-        "leak away instead of resetting them.",
+        "after a stabilization is its gain, in 1/s. `none` in Hamiltonian variables is the paper's form, its equation",
+        "(6) corrected ([theory](theory/hamiltonian.md)). Under `radau`, projection in Hamiltonian variables lets",
+        "impulses leak away instead of resetting them.",
     ]
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]

@@ -1,4 +1,4 @@
-"""Hamiltonian variables, velocities and absolute coordinates give the same motion: of trees, and of loops of every kind."""
+"""Hamiltonian variables, velocities and maximal coordinates give the same motion, of trees and of all kinds of loops."""
 
 from __future__ import annotations
 
