@@ -1,4 +1,4 @@
-"""Hamiltonian variables, velocities and maximal coordinates give the same motion, of trees and of all kinds of loops."""
+"""Hamiltonian variables, velocities and maximal coordinates give one motion, of trees and of loops of all kinds."""
 
 from __future__ import annotations
 
