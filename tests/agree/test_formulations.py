@@ -289,6 +289,7 @@ def test_closures_of_absolute_coordinates(stabilization):
     assert run.closure_error.max() < {"project": 1e-12}.get(stabilization, 1e-8)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_implicit_integrator_projects_too(formulation):
     system = four_bar().build()

@@ -114,6 +114,7 @@ def test_free_parameters_at_other_values_are_the_model_with_those_values(formula
     same_motion((found.q[0], found.v[0]), (run.q, run.v), 1e-10)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", [*FORMULATIONS, "absolute"])
 def test_free_parameters_have_the_values_of_the_model_unless_given(formulation):
     settings = {"formulation": formulation, "rtol": 1e-12, "every": 0.5}
@@ -153,6 +154,7 @@ def test_mujoco_takes_the_same_500_steps():
     assert np.abs(peer.data.qpos - q).max() > 0.5  # it does move
 
 
+@pytest.mark.repeats(1)
 @by_both
 def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
     system, start = start_of(1)

@@ -141,6 +141,7 @@ def test_coordinates_change_as_the_joints_say(seed):
     near(right_hand_side(m, q, momenta(m, q, u, t), t).q, slope(lambda h: integrate(m, q, h * u)), 1e-9)
 
 
+@pytest.mark.repeats(3)
 @on_random_trees
 def test_hamiltons_equations(seed):
     # H = p u - T + V, also where joints and the ground have prescribed motions: q' = dH/dp, p' = -dH/dq
