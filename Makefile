@@ -19,7 +19,7 @@ test: lint  ## lint, types and every test that is not long (under 6 minutes on 2
 	@echo "tests: each law, each error message and each room once; $(JOBS) processes, a dot is a test"
 	$(PYTEST) -m "not long" --durations=5 --durations-min=5
 
-test-long: $(VENV)/.tools  ## the rest of the tests: more seeds, joints, integrators, long motions (about 30 minutes)
+test-long: $(VENV)/.tools  ## the rest of the tests: more seeds, joints, integrators, long motions (about 15 minutes on 2 cores)
 	@echo "long tests: repeated proofs and long motions; $(JOBS) processes, a dot is a test"
 	$(PYTEST) -m long --durations=10 --durations-min=30
 

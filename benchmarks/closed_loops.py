@@ -28,7 +28,7 @@ import loop_peers as peers
 import loop_references as exact
 import numpy as np
 import walker_numpy
-from closed_loops_page import OURS, Effort, Figures, FourBar, Growth, Row, Walker, page
+from closed_loops_page import OURS, Effort, Figures, FourBar, Growth, RowOfFourBars, Walker, page
 from contestants import installed
 from forward_dynamics import alone, pin_to_one_core
 from statement_counts import statements
@@ -115,15 +115,15 @@ def four_bar(effort: Effort, known: Sequence[str]) -> list[FourBar]:
         crank, coarser = (exact.four_bar_crank(START, motion.t, rtol) for rtol in (3e-14, 3e-13))
         off, energy = np.abs(motion.angles[:, 0] - crank), exact.four_bar_energy(motion)
         errors = {
-            "closure error": exact.four_bar_gap(motion).max(),
+            "closure_error": exact.four_bar_closure_error(motion).max(),
             "energy": np.abs(energy - energy[0]).max(),
             "early": off[motion.t <= seconds / 10].max(),
             "late": off.max(),
             "reference": np.abs(coarser - crank).max(),
         }
-        told = {what: float(error) for what, error in errors.items()}
+        errors = {what: float(error) for what, error in errors.items()}
         count = statements(*programs[name].code)
-        found.append(FourBar(name, cpu=best / seconds, first=first, statements=count, **told))
+        found.append(FourBar(name, cpu=best / seconds, first=first, statements=count, **errors))
     return found
 
 
@@ -152,7 +152,7 @@ def _four_bar_programs(known: Sequence[str]) -> dict[str, Program]:
 # --- four-bars in a row ---
 
 
-def row(n: int, effort: Effort, known: Sequence[str]) -> list[Row]:
+def row(n: int, effort: Effort, known: Sequence[str]) -> list[RowOfFourBars]:
     works: dict[str, Callable[[float, float], Any]] = {OURS: ours.row_momentree(n)}
     if "mujoco" in known:
         works["MuJoCo"] = peers.row_mujoco(n)
@@ -164,21 +164,21 @@ def row(n: int, effort: Effort, known: Sequence[str]) -> list[Row]:
         work(effort.velocities[0], 10 * peers.STEP)  # machine code is made
     times: dict[str, list[float]] = {name: [] for name in works}
     motions: dict[str, list[exact.Motion]] = {name: [] for name in works}
-    for rate in effort.velocities:
+    for velocity in effort.velocities:
         for name, work in works.items():
-            took, result = spent(lambda work=work, rate=rate: work(rate, effort.row))
+            took, result = spent(lambda work=work, velocity=velocity: work(velocity, effort.row))
             times[name].append(took)
             motions[name].append(ours.row_motion(n, result) if name == OURS else result)
-        print(f"{n} four-bars from {rate:.2f} rad/s", file=sys.stderr)
+        print(f"{n} four-bars from {velocity:.2f} rad/s", file=sys.stderr)
     return [judged(name, n, effort, times[name], motions[name]) for name in works]
 
 
-def judged(name: str, n: int, effort: Effort, times: Sequence[float], motions: Sequence[exact.Motion]) -> Row:
+def judged(name: str, n: int, effort: Effort, times: Sequence[float], motions: Sequence[exact.Motion]) -> RowOfFourBars:
     """Errors are those of the motions that kept the branch: the others went elsewhere."""
-    kept = [(rate, m) for rate, m in zip(effort.velocities, motions, strict=True) if exact.branch_kept(n, m)]
-    error = max((exact.row_error(n, rate, motion) for rate, motion in kept), default=math.nan)
-    closure_error = max((exact.row_gap(n, motion) for _, motion in kept), default=math.nan)
-    return Row(name, n, float(np.median(times)) / effort.row, error, closure_error, len(kept), len(motions))
+    kept = [(velocity, m) for velocity, m in zip(effort.velocities, motions, strict=True) if exact.branch_kept(n, m)]
+    error = max((exact.row_error(n, velocity, motion) for velocity, motion in kept), default=math.nan)
+    closure_error = max((exact.row_closure_error(n, motion) for _, motion in kept), default=math.nan)
+    return RowOfFourBars(name, n, float(np.median(times)) / effort.row, error, closure_error, len(kept), len(motions))
 
 
 def growth(n: int, effort: Effort) -> Growth:

@@ -23,7 +23,7 @@ class Effort(NamedTuple):
     | four_bar | s, simulated                                                              |
     | rows     | numbers of four-bars in a row                                             |
     | dense    | the largest of them for `constraintDynamics`, which gets slow             |
-    | velocities    | rad/s of the posts at the start                                           |
+    | velocities | rad/s of the posts at the start                                         |
     | row      | s, simulated: about five turns, through ten singular configurations       |
     | growth   | numbers of four-bars, for the cost of an evaluation                       |
     | walker   | s, simulated                                                              |
@@ -40,7 +40,7 @@ class Effort(NamedTuple):
 
 
 class FourBar(NamedTuple):
-    """Of one contestant: the largest closure error (m) and error of energy (J), of the crank (rad) up to a tenth and to the end.
+    """Of one contestant: the largest closure error (m), errors of energy (J) and crank (rad), to a tenth and the end.
 
     `cpu` is per simulated second, `first` of the first run; `reference` is how far the exact solution is converged.
     """
@@ -56,7 +56,7 @@ class FourBar(NamedTuple):
     reference: float
 
 
-class Row(NamedTuple):
+class RowOfFourBars(NamedTuple):
     """Of one contestant and n loops: CPU seconds per simulated second, median over the starts, and how many it kept.
 
     Error (rad) and closure error (m) are the largest of the starts whose branch it kept, nan if there was none.
@@ -82,7 +82,7 @@ class Growth(NamedTuple):
 
 
 class Walker(NamedTuple):
-    """Of one contestant: how it walked, the largest closure error (m, rad), how far the hull is off at the end (m, rad)."""
+    """Of one contestant: how it walked, its largest closure error, how far the hull is off at the end (m, rad)."""
 
     name: str
     gait: Gait
@@ -98,7 +98,7 @@ class Figures(NamedTuple):
 
     effort: Effort
     four_bars: Sequence[FourBar]
-    rows: Sequence[Row]
+    rows: Sequence[RowOfFourBars]
     growths: Sequence[Growth]
     walkers: Sequence[Walker]
     process: float | None
@@ -181,7 +181,7 @@ def _walker_goals(figures: Figures) -> list[Goal]:
             abs(speed / 0.384 - 1) < 0.01,
         ),
         Goal(f"{what}: flight", "none", "some" if mine.gait.flight else "none", not mine.gait.flight),
-        most(f"{what}: closure", mine.closure_error, 1e-9, "m"),
+        most(f"{what}: closure error", mine.closure_error, 1e-9, "m"),
         most(f"{what}: whole process of `momentree run`, CPU", figures.process, 15, "s"),
     ]
     for lsoda in (w for w in figures.walkers if w.name.startswith("NumPy")):
@@ -273,7 +273,7 @@ def _rows(figures: Figures) -> list[str]:
         "  solution (Jacobi's amplitude). The time is the median over all starts.",
         "- Pinocchio: RK4 of 1 ms in Python. `constraintDynamics` has the gains of Baumgarte as above; its cost grows",
         f"  faster with the number of loops, and it was asked up to {effort.dense} of them. `lcaba` takes these gains,",
-        "  but for closures of three rows they do nothing in this version.",
+        "  but for closures of three constraints they do nothing in this version.",
         "- MuJoCo: RK4 of 1 ms, loops as stiff as above.",
         "- Momentree: `rtol=1e-8`, all else at its default.",
         "",

@@ -3,8 +3,8 @@
     python benchmarks/closure_drift.py [--write docs/closure-drift.md] [--quick]
 
 Ivanov 2022 closes loops at the velocity level in Hamiltonian variables and compares with Lagrange's equations of the
-first kind, closed at the level of accelerations. Here both are integrated with every way to keep loops closed, at one
-tolerance. Evaluations and energy stand beside the closure error: a small closure error alone proves little.
+first kind, closed at the level of accelerations. Here both are integrated with every stabilization, at one tolerance.
+Evaluations and energy stand beside the closure error: a small closure error alone proves little.
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ import numpy as np
 from forward_dynamics_page import table
 
 RTOL = 1e-6
-PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest closure error is told
+PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest closure error is printed
 LEAST = 1e-17  # drawn
 PICTURED = (("four-bar", "dopri5"), ("walker", "radau"))
 
 
 class Form(NamedTuple):
-    """Variables and closure, and how they are drawn."""
+    """Variables and stabilization, and how they are drawn."""
 
     formulation: str
     stabilization: str
@@ -61,13 +61,13 @@ CASES = (
 class Drift(NamedTuple):
     """What became of a case in one form.
 
-    | field       | meaning                                                             |
-    |-------------|---------------------------------------------------------------------|
-    | closure errors        | the largest up to each of PARTS (m, rad)                            |
-    | imbalance   | of energy at worst, by the energy that went through                 |
-    | evaluations | of the right-hand side                                              |
-    | cpu         | s                                                                   |
-    | t, closure error      | the largest closure error in each of 400 parts of the time                    |
+    | field            | meaning                                                      |
+    |------------------|--------------------------------------------------------------|
+    | closure_errors   | the largest up to each of PARTS (m, rad)                     |
+    | imbalance        | of energy at worst, by the energy that went through          |
+    | evaluations      | of the right-hand side                                       |
+    | cpu              | s                                                            |
+    | t, closure_error | the largest closure error in each of 400 parts of the time   |
     """
 
     form: Form
@@ -86,18 +86,18 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         "Made by `python benchmarks/closure_drift.py --write docs/closure-drift.md`.",
         "",
         "Ivanov 2022 closes loops at the velocity level, in Hamiltonian variables, and shows that they stay closed on",
-        "a long walk without any stabilisation (his figure 8), while Lagrange's equations of the first kind, closed by",
+        "a long walk without any stabilization (his figure 8), while Lagrange's equations of the first kind, closed by",
         "accelerations, leave the constraints (his figure 9). Baumgarte's terms would help, he says, but make the",
-        "equations stiff and the steps short; his form has neither trouble. Here are both forms, with each way to keep",
-        "loops closed.",
+        "equations stiff and the steps short; his form has neither trouble. Here are both forms, with each",
+        "stabilization.",
         "",
         *([f"![largest closure error over time]({shown})", ""] if shown else []),
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
-        "its crank going round; the walker is",
-        "`examples/13_walking_mechanism` from its own start. Closure errors are the largest so far, in m or rad; energy is the",
-        "worst imbalance by the energy that went through. A number after a closure is its gain, in 1/s. `none` in",
-        "Hamiltonian variables is the paper's form, its equation (6) corrected ([theory](theory/hamiltonian.md)).",
-        "Under `radau` projection in Hamiltonian variables lets impulses leak away instead of beginning anew.",
+        "its crank going round; the walker is `examples/13_walking_mechanism` from its own start. Closure errors are",
+        "the largest so far, in m or rad; energy is the worst imbalance by the energy that went through. A number",
+        "after a stabilization is its gain, in 1/s. `none` in Hamiltonian variables is the paper's form, its equation",
+        "(6) corrected ([theory](theory/hamiltonian.md)). Under `radau`, projection in Hamiltonian variables lets",
+        "impulses leak away instead of resetting them.",
     ]
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]
@@ -135,11 +135,11 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
     claims = [
         (
             "Lagrange's equations of the first kind leave the constraints",
-            f"True. At the end their closure error is {ratio(classic, plain)} times that of the paper's form. In the last nine "
-            f"tenths of the time it grows {growth(classic)} times; the square of time would be 100.",
+            f"True. At the end their closure error is {ratio(classic, plain)} times that of the paper's form. "
+            f"In the last nine tenths of the time it grows {growth(classic)} times; the square of time would be 100.",
         ),
         (
-            "The paper's form needs no stabilisation",
+            "The paper's form needs no stabilization",
             f"It drifts too, more slowly: {growth(plain)} times in the same time. The impulses that it gathers cost "
             "accuracy: on the four-bar, its energy is out of balance by "
             f"{ratio(plain, leak, 'energy', 'four-bar')} times as much as with a leak, which forgets them and changes "
@@ -148,15 +148,15 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
         (
             "Baumgarte's terms make the steps short",
             f"If the gain is high. A gain of 5 takes {ratio(mild, classic, 'evaluations')} times the evaluations of no "
-            f"stabilisation, a gain of 50 {ratio(hard, classic, 'evaluations')} times.",
+            f"stabilization, a gain of 50 {ratio(hard, classic, 'evaluations')} times.",
         ),
         (
             "The paper's form has neither trouble",
-            f"On the four-bar its closure error at the end is {ratio(plain, mild, system='four-bar')} times that of Lagrange's "
-            f"form with a gain of 5, with {ratio(plain, mild, 'evaluations', 'four-bar')} times the evaluations; on "
-            f"the walker, {ratio(plain, mild, system='walker')} times, with "
-            f"{ratio(plain, mild, 'evaluations', 'walker')} times the evaluations. So it holds for the closure error of the "
-            "walker, the paper's own example, and not in general.",
+            f"On the four-bar its closure error at the end is {ratio(plain, mild, system='four-bar')} times that of "
+            f"Lagrange's form with a gain of 5, with {ratio(plain, mild, 'evaluations', 'four-bar')} times the "
+            f"evaluations; on the walker, {ratio(plain, mild, system='walker')} times, with "
+            f"{ratio(plain, mild, 'evaluations', 'walker')} times the evaluations. So it holds for the closure error "
+            "of the walker, the paper's own example, and not in general.",
         ),
     ]
     return [
@@ -168,8 +168,8 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
         f"default, leaves at most {projected:.1e} in either form.",
         "",
         "On the walker `dopri5` is bound by stability, not by the tolerance: friction that sets in within 1 cm/s of",
-        "sliding is stiff. All forms take about the same steps, far shorter than the tolerance asks for, and the closure errors",
-        "are small for that reason. `radau` shows what the tolerance alone gives.",
+        "sliding is stiff. All forms take about the same steps, far shorter than the tolerance asks for, and the",
+        "closure errors are small for that reason. `radau` shows what the tolerance alone gives.",
     ]
 
 

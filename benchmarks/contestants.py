@@ -1,9 +1,9 @@
 """Who is measured: forward dynamics by Momentree, Pinocchio and MuJoCo, by single calls and over a batch.
 
 All get the same states beforehand, in their own coordinates; only the evaluation itself is measured, with what a user
-has to do for each: hand over the state, and get the accelerations. Pinocchio's coordinates and velocities are ours. MuJoCo
-numbers depth first, puts the real part of a quaternion first, and has the linear velocity of a free body in axes of the
-world: v_peer = R v, v_peer' = R (v' + w x v).
+has to do for each: hand over the state, and get the accelerations. Pinocchio's coordinates and velocities are ours.
+MuJoCo numbers depth first, puts the real part of a quaternion first, and has the linear velocity of a free body in
+axes of the world: v_peer = R v, v_peer' = R (v' + w x v).
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def installed(peers: Iterable[str]) -> list[str]:
 
 
 class Contestant(NamedTuple):
-    """One way to get accelerations.
+    """One method to compute accelerations.
 
     | field | meaning                                                                 |
     |-------|-------------------------------------------------------------------------|
     | group | the fastest of a group counts                                           |
-    | way   | which of the group                                                      |
-    | first | the accelerations at the first states, in our velocities                     |
+    | method| which of the group                                                      |
+    | first | the accelerations at the first states, for our velocities               |
     | run   | evaluates about as many times as asked; gives how many times it did     |
     """
 
     group: str
-    way: str
+    method: str
     first: Callable[[], Array]
     run: Callable[[int], int]
 
@@ -97,10 +97,10 @@ def momentree(system: mt.System, states: States) -> list[Contestant]:
     ]
 
 
-# --- links, as the peers take them ---
+# --- bodies, as the peers take them ---
 
 
-class Link(NamedTuple):
+class BodyOnJoint(NamedTuple):
     """A body and its joint: where the joint is in the parent, and the inertia about the centre of mass."""
 
     parent: int
@@ -112,7 +112,7 @@ class Link(NamedTuple):
     J: Array
 
 
-def links_of(mechanism: Mechanism) -> list[Link]:
+def bodies_of(mechanism: Mechanism) -> list[BodyOnJoint]:
     """In the order of the mechanism's bodies, whose coordinates follow each other."""
     found = []
     for body in mechanism.at_defaults().bodies:
@@ -123,11 +123,11 @@ def links_of(mechanism: Mechanism) -> list[Link]:
         m, c = body.inertia.mass, np.array([*body.inertia.h]) / body.inertia.mass
         xx, yy, zz, xy, xz, yz = body.inertia.J
         J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (c @ c * np.eye(3) - np.outer(c, c))
-        found.append(Link(body.parent, kind, R, np.array([*body.mount.offset], dtype=float), m, c, J))
+        found.append(BodyOnJoint(body.parent, kind, R, np.array([*body.mount.offset], dtype=float), m, c, J))
     return found
 
 
-def _looped(group: str, way: str, states: States, evaluate: Callable[..., None]) -> Contestant:
+def _looped(group: str, method: str, states: States, evaluate: Callable[..., None]) -> Contestant:
     """A loop inside a library: evaluate(rows, q, v, tau, out) on addresses."""
     out = np.empty_like(states.v)
 
@@ -140,7 +140,7 @@ def _looped(group: str, way: str, states: States, evaluate: Callable[..., None])
         run(CHECKED)
         return out[:CHECKED].copy()
 
-    return Contestant(group, way, first, run)
+    return Contestant(group, method, first, run)
 
 
 # --- Pinocchio ---
@@ -148,11 +148,11 @@ def _looped(group: str, way: str, states: States, evaluate: Callable[..., None])
 
 def pinocchio(system: mt.System, states: States, loops: Loops) -> list[Contestant]:
     """As many as have room: each has a pinocchio.Data of its own, with four tensors of nv x nv x nv numbers."""
-    links, gravity = links_of(system.mechanism), np.array([*system.mechanism.gravity], dtype=float)
-    model = pinocchio_model(links, gravity)
+    parts, gravity = bodies_of(system.mechanism), np.array([*system.mechanism.gravity], dtype=float)
+    model = pinocchio_model(parts, gravity)
     makers = [lambda: _pinocchio_calls(model, states)]
-    for way, library in loops.pinocchio.items():
-        makers.append(lambda way=way, library=library: _pinocchio_loops(way, library, links, gravity, states))
+    for method, library in loops.pinocchio.items():
+        makers.append(lambda method=method, library=library: _pinocchio_loops(method, library, parts, gravity, states))
     makers.append(lambda: [_pinocchio_pool(model, states)])
     room = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return [found for make in makers[: room // pinocchio_bytes(system.nv)] for found in make()]
@@ -163,15 +163,15 @@ def pinocchio_bytes(nv: int) -> int:
     return 4 * 8 * nv**3
 
 
-def pinocchio_model(links: list[Link], gravity: Array) -> Any:
+def pinocchio_model(parts: list[BodyOnJoint], gravity: Array) -> Any:
     import pinocchio as pin
 
     kinds = {"x": pin.JointModelRX, "y": pin.JointModelRY, "z": pin.JointModelRZ, "free": pin.JointModelFreeFlyer}
     model = pin.Model()
     model.gravity.linear = gravity
-    for i, link in enumerate(links):
-        number = model.addJoint(link.parent, kinds[link.kind](), pin.SE3(link.R, link.p), str(i))
-        model.appendBodyToJoint(number, pin.Inertia(link.mass, link.centre, link.J), pin.SE3.Identity())
+    for i, part in enumerate(parts):
+        number = model.addJoint(part.parent, kinds[part.kind](), pin.SE3(part.R, part.p), str(i))
+        model.appendBodyToJoint(number, pin.Inertia(part.mass, part.centre, part.J), pin.SE3.Identity())
     return model
 
 
@@ -224,16 +224,16 @@ def _pinocchio_pool(model: Any, states: States) -> Contestant:
 class _PinocchioLoop:
     """A model inside the library of pinocchio_loop.cpp."""
 
-    def __init__(self, library: ctypes.CDLL, links: list[Link], gravity: Array):
+    def __init__(self, library: ctypes.CDLL, parts: list[BodyOnJoint], gravity: Array):
         address, integer = ctypes.c_void_p, ctypes.c_int64
         library.make.argtypes, library.make.restype = [integer, *[address] * 4], address
         library.release.argtypes, library.release.restype = [address], None
         library.evaluate.argtypes, library.evaluate.restype = [address, integer, integer, *[address] * 4], None
-        parents = np.array([link.parent for link in links])
-        kinds = np.array([("x", "y", "z", "free").index(link.kind) for link in links])
-        numbers = np.array([[*link.R.flat, *link.p, link.mass, *link.centre, *link.J.flat] for link in links])
+        parents = np.array([part.parent for part in parts])
+        kinds = np.array([("x", "y", "z", "free").index(part.kind) for part in parts])
+        numbers = np.array([[*part.R.flat, *part.p, part.mass, *part.centre, *part.J.flat] for part in parts])
         arrays = (array.ctypes.data for array in (parents, kinds, numbers, gravity))
-        self.library, self.loop = library, library.make(len(links), *arrays)
+        self.library, self.loop = library, library.make(len(parts), *arrays)
 
     def __del__(self) -> None:
         self.library.release(self.loop)
@@ -243,11 +243,11 @@ class _PinocchioLoop:
 
 
 def _pinocchio_loops(
-    way: str, library: ctypes.CDLL, links: list[Link], gravity: Array, states: States
+    method: str, library: ctypes.CDLL, parts: list[BodyOnJoint], gravity: Array, states: States
 ) -> list[Contestant]:
-    loop = _PinocchioLoop(library, links, gravity)
-    ways = enumerate((f"{way}, LOCAL", f"{way}, WORLD"))
-    return [_looped(PIN_LOOP, name, states, functools.partial(loop.evaluate, world)) for world, name in ways]
+    loop = _PinocchioLoop(library, parts, gravity)
+    methods = enumerate((f"{method}, LOCAL", f"{method}, WORLD"))
+    return [_looped(PIN_LOOP, name, states, functools.partial(loop.evaluate, world)) for world, name in methods]
 
 
 # --- MuJoCo ---
@@ -265,27 +265,27 @@ class MuJoCoModel:
         off = (flags.mjDSBL_CONSTRAINT, flags.mjDSBL_CONTACT, flags.mjDSBL_SENSOR, flags.mjDSBL_ACTUATION)
         spec.option.disableflags = sum(int(flag) for flag in (*off, flags.mjDSBL_SPRING, flags.mjDSBL_DAMPER))
         bodies = [spec.worldbody]
-        for i, link in enumerate(links_of(system.mechanism)):
-            bodies.append(self._body(bodies[link.parent], str(i), link))
+        for i, part in enumerate(bodies_of(system.mechanism)):
+            bodies.append(self._body(bodies[part.parent], str(i), part))
         self.model = spec.compile()
         self.data = mujoco.MjData(self.model)
         self.at_q, self.at_v = self._places()
 
     @staticmethod
-    def _body(parent: Any, name: str, link: Link) -> Any:
+    def _body(parent: Any, name: str, part: BodyOnJoint) -> Any:
         import mujoco
 
-        principal, axes = np.linalg.eigh(link.J)
+        principal, axes = np.linalg.eigh(part.J)
         axes[:, 0] *= np.linalg.det(axes)
-        placed = {"pos": link.p, "quat": _real_first(link.R)}
-        inertial = {"mass": link.mass, "ipos": link.centre, "iquat": _real_first(axes), "inertia": principal}
+        placed = {"pos": part.p, "quat": _real_first(part.R)}
+        inertial = {"mass": part.mass, "ipos": part.centre, "iquat": _real_first(axes), "inertia": principal}
         body = parent.add_body(name=name, explicitinertial=True, **placed, **inertial)
-        if link.kind == "free":
-            assert np.array_equal(link.R, np.eye(3))
-            assert not link.p.any()
+        if part.kind == "free":
+            assert np.array_equal(part.R, np.eye(3))
+            assert not part.p.any()
             body.add_freejoint()
         else:
-            body.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=np.eye(3)["xyz".index(link.kind)])
+            body.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=np.eye(3)["xyz".index(part.kind)])
         return body
 
     def _places(self) -> tuple[Array, Array]:

@@ -67,12 +67,12 @@ def campaign(folder: Path, seeds: range) -> list[dict]:
         first = seeds[len(outcomes)]
         left = len(seeds) - len(outcomes)
         command = [sys.executable, __file__, "--work", str(folder), "-n", str(left), "--seed", str(first)]
-        told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if told.returncode == 1:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode == 1:
             raise SystemExit(f"{' '.join(command)}: failed")
-        outcomes += [json.loads(line) for line in told.stdout.splitlines() if line.endswith("}")]
+        outcomes += [json.loads(line) for line in done.stdout.splitlines() if line.endswith("}")]
         if len(outcomes) < len(seeds):
-            what = "hang" if told.returncode == -signal.SIGALRM else f"crash ({told.returncode})"
+            what = "hang" if done.returncode == -signal.SIGALRM else f"crash ({done.returncode})"
             outcomes.append({"seed": seeds[len(outcomes)], "state": state_of(seeds[len(outcomes)]), "outcome": what})
             outcomes[-1] |= {"kind": "", "message": "", "seconds": HANG}
     return outcomes
@@ -151,8 +151,17 @@ def loaded(path: Path, whole: mt.Run, content: tuple) -> tuple[str, str]:
 def content_of(run: mt.Run) -> tuple:
     """Everything that a run file holds, comparable."""
     arrays = (run.t, run.q, run.v, run.samples.work, run.closure_error, run.closure_velocity, run.energy.balance)
-    told = (run.work_terms, dict(run.settings), run.statistics, run.end, run.model, run.free, run.version, run.warnings)
-    return (*((array.shape, array.tobytes()) for array in arrays), *map(repr, told))
+    others = (
+        run.work_terms,
+        dict(run.settings),
+        run.statistics,
+        run.end,
+        run.model,
+        run.free,
+        run.version,
+        run.warnings,
+    )
+    return (*((array.shape, array.tobytes()) for array in arrays), *map(repr, others))
 
 
 def damaged_copy(folder: Path, place: Path, state: str, chance: random.Random) -> str:

@@ -49,7 +49,7 @@ def random_chain(n: int) -> mt.Model:
 
 
 def humanoid() -> mt.Model:
-    """35 velocities: a free pelvis, two legs of 6 hinges, a waist of 1, two arms of 7 and a neck of 2; full inertias."""
+    """35 dof: a free pelvis, two legs of 6 hinges, a waist of 1, two arms of 7 and a neck of 2; full inertias."""
     random = np.random.default_rng(35)
     m = mt.Model("humanoid")
     pelvis = random_body(random, m, "pelvis", 8.0)
@@ -107,7 +107,7 @@ TITLES = {
 
 
 class States(NamedTuple):
-    """Rows of coordinates, velocities, and forces along the velocities."""
+    """Rows of coordinates, velocities, and generalized forces."""
 
     q: Array
     v: Array

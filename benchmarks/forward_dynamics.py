@@ -4,7 +4,7 @@
 
 First all must agree on the same states. Then they take turns: each evaluates for a few milliseconds, then the next,
 for many rounds, so that whatever the machine does meets all alike. Of each the median over the rounds is taken, in CPU
-time, and of several ways to ask the same peer for the same thing the fastest. `--quick` measures too little to tell,
+time, and of several methods of the same peer the fastest. `--quick` measures too little to tell,
 and compiles no C++.
 """
 
@@ -62,7 +62,7 @@ def take_turns(all_of_them: Sequence[Contestant], effort: Effort) -> list[Timing
             times.append(_nanoseconds(contestant, count))
         done += 1
     gc.enable()
-    return [Timing(c.group, c.way, times) for c, times in zip(all_of_them, found, strict=True)]
+    return [Timing(c.group, c.method, times) for c, times in zip(all_of_them, found, strict=True)]
 
 
 def _count(contestant: Contestant, seconds: float) -> int:
@@ -104,7 +104,7 @@ def check(name: str, all_of_them: Sequence[Contestant]) -> float:
     for contestant in all_of_them[1:]:
         off = _difference(ours, contestant.first())
         if not off <= AGREE:
-            raise AssertionError(f"{name}: '{contestant.group}: {contestant.way}' differs from ours by {off:.1e}.")
+            raise AssertionError(f"{name}: '{contestant.group}: {contestant.method}' differs from ours by {off:.1e}.")
         worst = max(worst, off)
     return worst
 
@@ -117,13 +117,13 @@ def share_of_peak(effort: Effort) -> Share:
     """Of the 7R arm with random geometry."""
     system = random_chain(7).build()
     works = [fma_peak.peak(4), fma_peak.peak(8), fma_peak.batch(system.mechanism, random_states(system, fma_peak.ROWS))]
-    velocities: list[list[float]] = [[] for _ in works]
+    speeds: list[list[float]] = [[] for _ in works]
     for _ in range(50 * effort.rounds[0]):
-        for work, found in zip(works, velocities, strict=True):
+        for work, found in zip(works, speeds, strict=True):
             begun = time.process_time_ns()
             work.run()
             found.append(work.flops / (time.process_time_ns() - begun))
-    narrow, wide, batch = (float(np.median(found)) for found in velocities)
+    narrow, wide, batch = (float(np.median(found)) for found in speeds)
     return Share(max(narrow, wide), works[wide > narrow].label, batch, works[2].label)
 
 
@@ -152,8 +152,8 @@ def report(given: argparse.Namespace) -> str:
         figures = {}
         for name in (name for name in MODELS if name in wanted):
             figures[name] = measured(name, effort, peers, loops)
-            told = ", ".join(f"{group} {timing}" for group, timing in figures[name].fastest.items())
-            print(f"{name} [µs]: {told}", file=sys.stderr)
+            text = ", ".join(f"{group} {timing}" for group, timing in figures[name].fastest.items())
+            print(f"{name} [µs]: {text}", file=sys.stderr)
     share = share_of_peak(effort) if "peak" in wanted else None
     first = fresh(effort.processes) if "start" in wanted else None
     if given.quick:

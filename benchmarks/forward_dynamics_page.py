@@ -33,7 +33,7 @@ class Timing(NamedTuple):
     """Nanoseconds per evaluation, of each round."""
 
     group: str
-    way: str
+    method: str
     rounds: Sequence[float]
 
     @property
@@ -141,7 +141,7 @@ def page(
     load: float,
     picture: Path | None,
 ) -> str:
-    """All of it; the picture is drawn on the way, where there is a place for it."""
+    """All of it; the picture is drawn too, where it has a file."""
     lines = ["# Forward dynamics, side by side", "", *_where(peers, missing, load), ""]
     lines += _goals(goals(figures, share, first), figures)
     lines += _models([found for name, found in figures.items() if not name.startswith("chain")], "## Models")
@@ -197,10 +197,10 @@ def _goals(all_of_them: Sequence[Goal], figures: Mapping[str, Figures]) -> list[
 def _once(figures: Mapping[str, Figures]) -> list[str]:
     """What the goals do not say: a batch that finds the core cold."""
     ratios = {name: figures[name].ratio(PIN_LOOP, OUR_ONCE) for name in ("random", "chain-300") if name in figures}
-    told = "; ".join(f"{TITLES[name]}: {ratio:.1f}x" for name, ratio in ratios.items() if ratio is not None)
+    text = "; ".join(f"{TITLES[name]}: {ratio:.1f}x" for name, ratio in ratios.items() if ratio is not None)
     return [
         "- Batches in these goals follow each other. One that comes once, after other work, against Pinocchio in C++",
-        f"  (columns `batch once` below): {told or 'not measured'}.",
+        f"  (columns `batch once` below): {text or 'not measured'}.",
     ]
 
 
@@ -220,8 +220,8 @@ def _models(found: Sequence[Figures], title: str) -> list[str]:
     for f in found:
         cells = [f.ratio(*pair) for pair in pairs.values()]
         ratios.append([TITLES[f.name], *("–" if x is None else f"{x:.1f}" for x in cells), f"{f.deviation:.0e}"])
-    ways = [
-        [TITLES[f.name], *(f.fastest[g].way if g in f.fastest else "–" for g in (PIN_CALL, PIN_LOOP))] for f in found
+    methods = [
+        [TITLES[f.name], *(f.fastest[g].method if g in f.fastest else "–" for g in (PIN_CALL, PIN_LOOP))] for f in found
     ]
     return [
         title,
@@ -232,9 +232,9 @@ def _models(found: Sequence[Figures], title: str) -> list[str]:
         "How many times faster Momentree is, and how far the results differ at most:",
         "",
         *table(["model", *pairs, "difference"], ratios),
-        "Pinocchio's fastest ways:",
+        "Pinocchio's fastest methods:",
         "",
-        *table(["model", "one call", "C++ loop"], ways),
+        *table(["model", "one call", "C++ loop"], methods),
     ]
 
 
@@ -278,7 +278,7 @@ def _share(share: Share | None) -> list[str]:
         f"over a batch, {share.of_batch}: {share.batch:.1f} Gflop/s, {100 * share.batch / share.peak:.0f} %.",
         "",
         "A multiplication, an addition and a division count as one flop, a fused multiply-add as two. Momentree itself "
-        "takes a way with fewer operations for so short an arm.",
+        "takes a method with fewer operations for so short an arm.",
         "",
     ]
 
@@ -305,7 +305,7 @@ _HOW = """## How
 - Offsets and centres of mass of random links are within 0.1 m. With offsets within 0.3 m, Momentree and MuJoCo differed
   by 2e-9 at 1000 links, more than is allowed here; at 500, Pinocchio agreed with Momentree to 1e-12, MuJoCo to 1e-10.
 - The first result of a chain is seconds from the built model to the accelerations of one state, in a new process.
-- A `pinocchio.Data` holds four tensors of n x n x n numbers, so for long chains fewer ways are tried: as many as fit
+- A `pinocchio.Data` holds four tensors of n x n x n numbers, so for long chains fewer methods are tried: as many as fit
   into half of the free memory.
 """
 

@@ -56,9 +56,9 @@ def row_of_four_bars(n: int) -> mt.Model:
     return m
 
 
-def row_start(system: mt.System, rate: float) -> State:
-    """Posts upright, falling clockwise at this rate; the bars do not turn. Nothing is left to assemble."""
-    turning = {"G": -rate, "L": rate, "R": -rate}
+def row_start(system: mt.System, velocity: float) -> State:
+    """Posts upright, falling clockwise at this velocity; the bars do not turn. Nothing is left to assemble."""
+    turning = {"G": -velocity, "L": velocity, "R": -velocity}
     v = np.zeros(system.nv)
     for body in system.mechanism.bodies:
         v[body.v] = turning[body.joint.name[0]]
@@ -71,8 +71,8 @@ ROW_RTOL = 1e-8  # the rivals' errors are larger by far
 def row_momentree(n: int) -> Callable[[float, float], mt.Run]:
     system = row_of_four_bars(n).build()
 
-    def simulate(rate: float, seconds: float) -> mt.Run:
-        return system.simulate(row_start(system, rate), t_end=seconds, rtol=ROW_RTOL)
+    def simulate(velocity: float, seconds: float) -> mt.Run:
+        return system.simulate(row_start(system, velocity), t_end=seconds, rtol=ROW_RTOL)
 
     return simulate
 

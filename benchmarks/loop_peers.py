@@ -123,9 +123,9 @@ def row_pinocchio(n: int, algorithm: str = "lcaba") -> SimulateRow:
     def acceleration(q: Array, v: Array) -> Array:
         return evaluate(model, data, q, v, none, closures, kept, settings)
 
-    def simulate(rate: float, seconds: float) -> Motion:
-        v = np.full(model.nv, rate)
-        v[at_posts] = -rate
+    def simulate(velocity: float, seconds: float) -> Motion:
+        v = np.full(model.nv, velocity)
+        v[at_posts] = -velocity
         t, q, v = rk4(acceleration, np.zeros(model.nv), v, seconds)
         return Motion(t, *(np.hstack([x[:, at_posts], x[:, at_bars] + x[:, at_posts[:-1]]]) for x in (q, v)))
 
@@ -197,9 +197,9 @@ def row_mujoco(n: int) -> SimulateRow:
     data = mujoco.MjData(model)
     at_posts, at_bars = np.arange(n + 1) * 2, np.arange(n) * 2 + 1
 
-    def simulate(rate: float, seconds: float) -> Motion:
-        v = np.full(model.nv, rate)
-        v[at_posts] = -rate
+    def simulate(velocity: float, seconds: float) -> Motion:
+        v = np.full(model.nv, velocity)
+        v[at_posts] = -velocity
         t, q, v = stepped(model, data, np.zeros(model.nq), v, seconds)
         return Motion(t, *(np.hstack([x[:, at_posts], x[:, at_bars] + x[:, at_posts[:-1]]]) for x in (q, v)))
 

@@ -42,7 +42,7 @@ def four_bar_angles(crank: float) -> tuple[float, float]:
     return coupler, atan2(y + COUPLER * sin(coupler), x + COUPLER * cos(coupler) - GROUND)
 
 
-def four_bar_rates(t: float, state: Array) -> list[float]:
+def four_bar_derivatives(t: float, state: Array) -> list[float]:
     """The crank's velocity and acceleration: I w' + I' w^2 / 2 + V' = 0 with the reduced inertia I of its angle alone.
 
     With k and l the velocities of coupler and rocker per velocity of the crank, 2 T = I w^2.
@@ -72,7 +72,7 @@ def four_bar_inertia(crank: float) -> float:
 def four_bar_crank(start: float, times: Array, rtol: float = 3e-14) -> Array:
     """The crank's angle at these times, from rest at 0: an ODE in it alone."""
     span, state = (0.0, float(times[-1])), [start, 0.0]
-    return solve_ivp(four_bar_rates, span, state, "DOP853", times, rtol=rtol, atol=rtol / 100).y[0]
+    return solve_ivp(four_bar_derivatives, span, state, "DOP853", times, rtol=rtol, atol=rtol / 100).y[0]
 
 
 def four_bar_energy(motion: Motion) -> Array:
@@ -89,7 +89,7 @@ def _kinetic(motion: Motion) -> Array:
     )
 
 
-def four_bar_gap(motion: Motion) -> Array:
+def four_bar_closure_error(motion: Motion) -> Array:
     """From the coupler's far end to the rocker's (m)."""
     lengths = np.array([CRANK, COUPLER, -ROCKER])
     return np.hypot(np.cos(motion.angles) @ lengths - GROUND, np.sin(motion.angles) @ lengths)
@@ -98,28 +98,28 @@ def four_bar_gap(motion: Motion) -> Array:
 # --- N four-bars in a row: benchmark A02 of IFToMM ---
 
 
-def row_angle(n: int, rate: float, t: Array) -> Array:
+def row_angle(n: int, velocity: float, t: Array) -> Array:
     """How far the posts have fallen clockwise from upright, where they had this velocity; exact, by Jacobi's amplitude.
 
     All posts stay parallel and no bar turns: (th')^2 = velocity^2 + 4 a sin(th/2)^2, and psi = (th - pi)/2 is the
     amplitude of s (t - t_half) at the parameter a/s^2, with s^2 = velocity^2/4 + a.
     """
     a = GRAVITY * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
-    s = sqrt(rate**2 / 4 + a)
-    quarter = float(ellipkm1(rate**2 / 4 / s**2))
+    s = sqrt(velocity**2 / 4 + a)
+    quarter = float(ellipkm1(velocity**2 / 4 / s**2))
     u = s * np.asarray(t, dtype=float) - quarter
     turns = np.round(u / (2 * quarter))
     psi = ellipj(u - 2 * quarter * turns, a / s**2)[3] + np.pi * turns
     return 2 * psi + np.pi
 
 
-def row_error(n: int, rate: float, motion: Motion) -> float:
+def row_error(n: int, velocity: float, motion: Motion) -> float:
     """The largest of any post at any sample (rad); nan where the motion is not finite."""
-    exact = -row_angle(n, rate, motion.t)
+    exact = -row_angle(n, velocity, motion.t)
     return float(np.abs(motion.angles[:, : n + 1] - exact[:, None]).max())
 
 
-def row_gap(n: int, motion: Motion) -> float:
+def row_closure_error(n: int, motion: Motion) -> float:
     """The largest of any loop at any sample (m)."""
     posts, bars = motion.angles[:, : n + 1], motion.angles[:, n + 1 :]
     x, y = -np.sin(posts), np.cos(posts)

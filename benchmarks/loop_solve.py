@@ -29,7 +29,7 @@ DRAWER_AXES = ((1, 2, 3), (1, 0, 0), (0, 1, 1), (-1, 2, 0), (3, 1, 2), (1, 1, 1)
 
 
 def on_joints_in_line(kind: str, seed: int, count: int = 2) -> mt.Model:
-    """A body on so many joints of a kind that all let it move in the same way, in general frames."""
+    """A body on so many joints of a kind that all allow the same motion, in general frames."""
     random = np.random.default_rng(seed)
     m = mt.Model(f"on {count} {kind} joints")
     R = Rotation.random(random_state=random).as_matrix()

@@ -3,7 +3,7 @@
 A row of a batch then costs what it costs a user who writes C++; nothing of Python is in it. Pinocchio is built thrice:
 with the library of its wheel, and from its headers alone with -O3, and with -O3 -march=native. Eigen, which the wheel
 does not hold, is looked for beside it, and else downloaded (wheel cmeel-eigen). What cannot be built is left out, and
-the reason told.
+the reason given.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def _for_pinocchio(folder: Path) -> dict[str, list[str]]:
         HEADERS: ["-Wl,-Bsymbolic"],
     }
     source = "pinocchio_loop.cpp"
-    return {way: [*_compiler(source, _library(folder, way), includes), *common, *own] for way, own in options.items()}
+    return {
+        build: [*_compiler(source, _library(folder, build), includes), *common, *own] for build, own in options.items()
+    }
 
 
 def _for_mujoco(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
     python benchmarks/simulation.py [--write docs/simulation-speed.md] [--quick]
 
-The contestants take turns, each many times; medians and their ratios are told. All start from the same states, and
+The contestants take turns, each many times; medians and their ratios are printed. All start from the same states, and
 their ends are compared first. One core. What is made once (machine code, models) is made before.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contestants import MuJoCoModel, installed, links_of, pinocchio_model
+from contestants import MuJoCoModel, bodies_of, installed, pinocchio_model
 from example_models import States, aligned_arm, random_states
 from forward_dynamics import alone, pin_to_one_core
 from forward_dynamics_page import table
@@ -119,15 +119,15 @@ def adaptive(system: mt.System, states: States, turns: int) -> list[list[str]]:
     import pinocchio as pin
     from scipy.integrate import solve_ivp
 
-    model = pinocchio_model(links_of(system.mechanism), np.array([*system.mechanism.gravity]))
+    model = pinocchio_model(bodies_of(system.mechanism), np.array([*system.mechanism.gravity]))
     data, none, n = model.createData(), np.zeros(system.nv), system.nv
 
-    def velocities(t: float, y: np.ndarray) -> np.ndarray:
+    def derivatives(t: float, y: np.ndarray) -> np.ndarray:
         return np.concatenate([y[n:], pin.aba(model, data, y[:n], y[n:], none)])
 
     def theirs(seconds: float) -> np.ndarray:
         start = np.concatenate([states.q[0], states.v[0]])
-        return solve_ivp(velocities, (0, seconds), start, method="DOP853", rtol=1e-8, atol=1e-10).y[:n, -1]
+        return solve_ivp(derivatives, (0, seconds), start, method="DOP853", rtol=1e-8, atol=1e-10).y[:n, -1]
 
     def ours(seconds: float) -> np.ndarray:
         return one(system, states, t_end=seconds, rtol=1e-8, atol=1e-10)

@@ -82,7 +82,9 @@ def kane(n: int, absolute: bool = False) -> Equations:
         bodies.append(mechanics.RigidBody(f"b{i}", centre, link, m, inertia))
         loads.append((centre, -m * g * N.y))
         frame, point = link, end
-    method = mechanics.KanesMethod(N, q_ind=q, u_ind=u, kd_eqs=[rate - x.diff() for x, rate in zip(q, u, strict=True)])
+    method = mechanics.KanesMethod(
+        N, q_ind=q, u_ind=u, kd_eqs=[velocity - x.diff() for x, velocity in zip(q, u, strict=True)]
+    )
     method.kanes_equations(bodies, loads)
     A, f = method.mass_matrix, method.forcing
     symbols = {str(x): x for names in named for x in names} | {"g": g}

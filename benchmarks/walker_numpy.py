@@ -97,12 +97,12 @@ def gait(t: Array, y: Array, phi: Array, depths: Array) -> Gait:
 def walk(seconds: float, rtol: float = 1e-6, atol: float = 1e-8, every: float = 1e-3) -> Walk:
     """By LSODA, from the periodic gait."""
     q, v = start()
-    velocities = right_hand_side()
+    derivatives = right_hand_side()
     t = np.linspace(0, seconds, round(seconds / every) + 1)
-    found, told = odeint(
-        velocities, np.concatenate([q, v]), t, tfirst=True, rtol=rtol, atol=atol, mxstep=100_000, full_output=True
+    found, report = odeint(
+        derivatives, np.concatenate([q, v]), t, tfirst=True, rtol=rtol, atol=atol, mxstep=100_000, full_output=True
     )
-    return Walk(t, found[:, :10], found[:, 10:], int(told["nfe"][-1]))
+    return Walk(t, found[:, :10], found[:, 10:], int(report["nfe"][-1]))
 
 
 def start() -> tuple[Array, Array]:
@@ -209,11 +209,11 @@ class _Leg(NamedTuple):
     pressed: list[float]
 
 
-def _leg(side: float, hull: Numbers, disc: Numbers, at: Numbers, rate: Numbers) -> _Leg:
+def _leg(side: float, hull: Numbers, disc: Numbers, at: Numbers, velocity: Numbers) -> _Leg:
     """With its pin on this side of the disc."""
     vy, height, vz, phi, vphi, cp, sp = hull
     psi, vpsi, cd, sd = disc
-    (slide, lean, turn), (vslide, vlean, vturn) = at, rate
+    (slide, lean, turn), (vslide, vlean, vturn) = at, velocity
     along, leg, vleg, half, vhalf = E3 + slide, phi + lean, vphi + vlean, psi + turn, vpsi + vturn
     cl, sl, ch, sh = cos(leg), sin(leg), cos(half), sin(half)
     # in the guide: hull + along ez(phi) - MIDDLE ez(leg); by slide, phi, lean

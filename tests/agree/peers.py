@@ -86,7 +86,7 @@ def _pointed(c: Joint, direction: str) -> Joint:
 
 
 def _plainer(random: np.random.Generator, c: Joint) -> Joint:
-    """Half of the frames not turned, half of the axes along x, y, z or back: the library takes shorter ways there."""
+    """Half of the frames not turned, half of the axes along x, y, z or back: the library has shorter formulas there."""
     signs, letters = random.choice(["", "-"], 3), random.permutation(["x", "y", "z"])
     named = [f"{sign}{letter}" for sign, letter in zip(signs, letters, strict=True)]
     axes = dict(zip(c.type.axis_fields, named, strict=False)) if random.random() < 0.5 else {}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign import compare, crew, report
-from campaign.compare import EVERY_WAY, Result, examine
+from campaign.compare import EVERY_METHOD, Result, examine
 from campaign.generator import sample
 from campaign.geometry import FREEDOM
 from campaign.report import summary, too_many_refused
@@ -31,12 +31,12 @@ def judged(results: list[Result]) -> None:
 @pytest.mark.parametrize("first", QUICK[::CHUNK])
 def test_random_mechanisms_agree_with_the_oracle(first: int) -> None:
     seeds = range(first, first + CHUNK)
-    judged([examine(seed, ways=(), compiled=seed == 1) for seed in seeds])
+    judged([examine(seed, methods=(), compiled=seed == 1) for seed in seeds])
 
 
-@pytest.mark.parametrize(("seed", "ways"), [(5, EVERY_WAY[2:3]), (6, EVERY_WAY[::3])])  # a loop, and a tree
-def test_short_motions_agree_with_the_oracle(seed: int, ways: tuple[tuple[str, str], ...]) -> None:
-    judged([examine(seed, ways=ways)])
+@pytest.mark.parametrize(("seed", "methods"), [(5, EVERY_METHOD[2:3]), (6, EVERY_METHOD[::3])])  # a loop, and a tree
+def test_short_motions_agree_with_the_oracle(seed: int, methods: tuple[tuple[str, str], ...]) -> None:
+    judged([examine(seed, methods=methods)])
 
 
 @pytest.mark.long
@@ -44,9 +44,9 @@ def test_short_motions_agree_with_the_oracle(seed: int, ways: tuple[tuple[str, s
 def test_thousands_of_random_mechanisms_agree_with_the_oracle(first: int) -> None:
     results = []
     for seed in range(first, first + LONG_CHUNK):
-        some = seed // 200 % len(EVERY_WAY)  # a motion in one way in turn
-        ways = EVERY_WAY[some : some + 1] if seed % 200 == 0 else ()
-        results.append(examine(seed, ways=ways, compiled=seed % 250 == 1))
+        some = seed // 200 % len(EVERY_METHOD)  # a motion by one method in turn
+        methods = EVERY_METHOD[some : some + 1] if seed % 200 == 0 else ()
+        results.append(examine(seed, methods=methods, compiled=seed % 250 == 1))
     judged(results)
     assert not too_many_refused(results), summary(results)
 
@@ -80,7 +80,7 @@ def heavy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("heavy")
 def test_a_mass_that_differs_in_the_seventh_digit_is_seen_and_the_model_made_small() -> None:
-    result = examine(6, ways=())
+    result = examine(6, methods=())
     assert result.verdict == "disagree"
     assert {d.what.split()[0] for d in result.differences if d.counts} >= {"acceleration", "reaction", "kinetic"}
 
@@ -106,7 +106,7 @@ def test_results_are_kept_line_by_line_and_not_computed_again(tmp_path: Path, mo
 
 
 def test_refusing_too_much_does_not_pass() -> None:
-    told = [Result(seed, "told" if seed % 5 == 0 else "agree", features=("loop",)) for seed in range(100)]
-    agree = [dataclasses.replace(each, verdict="agree") for each in told]
-    assert too_many_refused(told)
+    refused = [Result(seed, "refused" if seed % 5 == 0 else "agree", features=("loop",)) for seed in range(100)]
+    agree = [dataclasses.replace(each, verdict="agree") for each in refused]
+    assert too_many_refused(refused)
     assert not too_many_refused(agree)

@@ -22,6 +22,7 @@ def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
     near(system.forward_dynamics(q, v, w, t), articulated.forward_dynamics(Evaluation(m, q, t), v, w))
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_a_large_batch_is_the_loop_over_its_entries_to_the_last_bit(seed):
     system, q, v, w, t = loaded(seed)

@@ -105,6 +105,7 @@ def test_the_mass_matrix_is_u_d_u_transposed_and_solved_by_transvections(seed):
     near(found.solve(tau), np.linalg.solve(A, tau), 1e-11)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_held_frame_stays_where_it_is_held(seed):
     system, q, v, tau, t = loaded(seed)

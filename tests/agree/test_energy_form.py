@@ -147,6 +147,7 @@ def with_a_prescribed_joint() -> mt.Model:
     return m
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("model", [planar, asymmetric_top, on_a_moving_base, with_a_prescribed_joint])
 def test_lagranges_equations_are_recovered_identically(model):
     m = model()

@@ -1,4 +1,4 @@
-"""Hamiltonian variables, velocities and absolute coordinates give the same motion: of trees, and of loops of every kind."""
+"""Hamiltonian variables, velocities and maximal coordinates give one motion, of trees and of loops of all kinds."""
 
 from __future__ import annotations
 
@@ -179,6 +179,7 @@ OPENED = [{"cut": "A"}, {"cut": "B"}, {"cut": "D"}, {"split": ("coupler", "C")}]
 OPENED += [{"split": ("coupler", "C"), "share": 0.02}, {"split": ("rocker", "D")}]
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_where_a_loop_is_opened_changes_nothing(formulation):
     reference = opened("C")
@@ -289,6 +290,7 @@ def test_closures_of_absolute_coordinates(stabilization):
     assert run.closure_error.max() < {"project": 1e-12}.get(stabilization, 1e-8)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_implicit_integrator_projects_too(formulation):
     system = four_bar().build()

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 hard = importlib.import_module("loop_solve")
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("kind", hard.KINDS)
 def test_a_second_joint_in_line_with_the_first_changes_nothing(kind, code):
@@ -61,6 +62,7 @@ def test_the_weaker_rail_bears_nothing():
     assert np.abs(run.reactions(closing)).max() < 1e-9
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(("slider", "edge"), [(1e-4, 0.002), (1e-6, 0.002), (1e-4, 0.2), (1.0, 1e-4), (1e3, 0.1)])
 def test_accelerations_do_not_depend_on_where_the_loop_is_opened(slider, edge):
     found = [hard.crank_acceleration(hard.slider_crank(1.0, 1.0, slider, edge), cut, {"B": -0.9}) for cut in "BCD"]
@@ -74,6 +76,7 @@ def test_nor_with_a_rod_that_is_lighter_than_its_neighbours(ratio):
     assert hard.spread(found) < 1e-15 * ratio + 1e-12
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("radius", [1e-2, 1e-3, 1e-5])
 def test_nor_with_a_slender_rod_that_spins(radius):
     # its least inertia is known to round-off of the largest, (length / radius)^2 times as large
@@ -100,6 +103,7 @@ def test_and_takes_no_more_evaluations_than_others():
     assert rejected < 10
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_parallelograms_stay_on_their_branch_in_flat_positions(seed):
     crossed, off = hard.passages(seed, 3.0)

@@ -1,4 +1,4 @@
-"""Every way to compute a motion agrees with every other: formulations, kinds of code, peers, frames, back in time."""
+"""All methods to compute a motion agree with each other: formulations, kinds of code, peers, frames, back in time."""
 
 from __future__ import annotations
 
@@ -114,6 +114,7 @@ def test_free_parameters_at_other_values_are_the_model_with_those_values(formula
     same_motion((found.q[0], found.v[0]), (run.q, run.v), 1e-10)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", [*FORMULATIONS, "absolute"])
 def test_free_parameters_have_the_values_of_the_model_unless_given(formulation):
     settings = {"formulation": formulation, "rtol": 1e-12, "every": 0.5}
@@ -139,7 +140,7 @@ def arm(random):
 
 
 def test_mujoco_takes_the_same_500_steps():
-    # the classical Runge-Kutta method in coordinates and velocities; to MuJoCo's own round-off, not to that of the method
+    # the classical Runge-Kutta method in coordinates and velocities; to MuJoCo's round-off, not to the method's error
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'momentree[test]'")
     random = np.random.default_rng(7)
     system = arm(random)
@@ -153,12 +154,13 @@ def test_mujoco_takes_the_same_500_steps():
     assert np.abs(peer.data.qpos - q).max() > 0.5  # it does move
 
 
+@pytest.mark.repeats(1)
 @by_both
 def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
     system, start = start_of(1)
     mechanism = system.mechanism
 
-    def velocities(t, y):
+    def derivatives(t, y):
         q, v = y[: system.nq], y[system.nq :]
         moving = [
             x
@@ -169,7 +171,7 @@ def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
         return [*moving, *system.forward_dynamics(q, v, None, t)]
 
     span, y = (start.t, start.t + 0.05), np.concatenate([start.q, start.v])
-    theirs = solve_ivp(velocities, span, y, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3).y[:, -1]
+    theirs = solve_ivp(derivatives, span, y, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3).y[:, -1]
     ours = end_of(system, start, 0.05, formulation=formulation, rtol=1e-11, step=1e-3)
     same_motion(ours, (theirs[: system.nq], theirs[system.nq :]), 1e-9)
 

@@ -113,6 +113,7 @@ def test_closed_rates_stay_as_they_are(name):
     np.testing.assert_allclose(again, closed, rtol=0, atol=1e-11 * np.abs(closed).max())
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_newtons_method_closes_gaps_to_round_off(name):
     system, q, _, t = blown(name)

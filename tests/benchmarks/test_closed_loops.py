@@ -51,33 +51,35 @@ def test_the_crank_comes_back_after_the_period_that_a_quadrature_gives(load):
     assert back == pytest.approx(1.0, abs=1e-8)
 
 
-def test_gap_and_energy_of_a_closed_four_bar(load):
+def test_closure_error_and_energy_of_a_closed_four_bar(load):
     exact = load("loop_references")
     cranks = np.linspace(-3, 3, 7)
     angles = np.array([[a, *exact.four_bar_angles(a)] for a in cranks])
     still = exact.Motion(cranks, angles, np.zeros_like(angles))
-    assert exact.four_bar_gap(still).max() < 1e-14
-    assert exact.four_bar_gap(still._replace(angles=angles + np.array([0, 0, 1e-3]))) == pytest.approx(2e-3, rel=1e-3)
+    assert exact.four_bar_closure_error(still).max() < 1e-14
+    assert exact.four_bar_closure_error(still._replace(angles=angles + np.array([0, 0, 1e-3]))) == pytest.approx(
+        2e-3, rel=1e-3
+    )
     # rods of 1 kg: the weight of each acts at its middle
     x = np.sin(angles)
     heights = [x[:, 0] / 2, x[:, 0] + x[:, 1], x[:, 2]]
     np.testing.assert_allclose(exact.four_bar_energy(still), 9.81 * sum(heights), rtol=1e-14)
 
 
-@pytest.mark.parametrize(("n", "rate"), [(1, 0.5), (2, 1.0), (40, 1.0), (100, 3.0)])
-def test_the_row_falls_as_jacobi_says(load, n, rate):
+@pytest.mark.parametrize(("n", "velocity"), [(1, 0.5), (2, 1.0), (40, 1.0), (100, 3.0)])
+def test_the_row_falls_as_jacobi_says(load, n, velocity):
     exact = load("loop_references")
     # two bars of a parallelogram turn about an end, the third only moves
     inertia, moment = (n + 1) / 3 + n, (n + 1) / 2 + n
     done = solve_ivp(
         lambda t, y: [y[1], 9.81 * moment / inertia * math.sin(y[0])],
         (0, 4),
-        [0, rate],
+        [0, velocity],
         "DOP853",
         rtol=1e-12,
         atol=1e-14,
     )
-    np.testing.assert_allclose(exact.row_angle(n, rate, done.t), done.y[0], atol=1e-8)
+    np.testing.assert_allclose(exact.row_angle(n, velocity, done.t), done.y[0], atol=1e-8)
 
 
 def test_a_folded_row_is_found(load):
@@ -87,11 +89,11 @@ def test_a_folded_row_is_found(load):
     angles = np.column_stack([fallen, fallen, fallen, 0 * t, 0 * t])
     whole = exact.Motion(t, angles, 0 * angles)
     assert exact.row_error(2, 1.0, whole) == 0
-    assert exact.row_gap(2, whole) < 1e-15
+    assert exact.row_closure_error(2, whole) < 1e-15
     assert exact.branch_kept(2, whole)
     angles[-1, 2] += 0.5
     assert exact.row_error(2, 1.0, whole) == pytest.approx(0.5)
-    assert exact.row_gap(2, whole) > 0.4
+    assert exact.row_closure_error(2, whole) > 0.4
     assert not exact.branch_kept(2, whole)
     angles[-1, 2] = math.nan
     assert not exact.branch_kept(2, whole)
@@ -108,7 +110,7 @@ def test_peers_move_the_four_bar(load, peer, closure_error, error):
     motion = getattr(peers, f"four_bar_{peer}")(1.0)(1.0)
     energy = exact.four_bar_energy(motion)
     assert motion.t[-1] == pytest.approx(1.0)
-    assert exact.four_bar_gap(motion).max() < closure_error
+    assert exact.four_bar_closure_error(motion).max() < closure_error
     assert np.abs(energy - energy[0]).max() < 10 * error
     assert abs(motion.angles[-1, 0] - exact.four_bar_crank(1.0, motion.t)[-1]) < error
 
@@ -122,11 +124,11 @@ def test_peers_move_the_row(load, peer, options, error):
     pytest.importorskip(peer)
     exact, peers = load("loop_references"), load("loop_peers")
     simulate = getattr(peers, f"row_{peer}")(3, *options)
-    for rate in (2.0, 1.0):  # each from a new start
-        motion = simulate(rate, 0.3)
+    for velocity in (2.0, 1.0):  # each from a new start
+        motion = simulate(velocity, 0.3)
         assert motion.angles.shape == (31, 7)
-        assert exact.row_error(3, rate, motion) < error
-        assert exact.row_gap(3, motion) < error
+        assert exact.row_error(3, velocity, motion) < error
+        assert exact.row_closure_error(3, motion) < error
         assert exact.branch_kept(3, motion)
 
 
@@ -206,7 +208,7 @@ def test_both_walkers_start_alike(load):
 def test_ours_move_as_the_exact_solutions_do(load):
     exact, models = load("loop_references"), load("loop_models")
     motion = models.four_bar_motion(models.four_bar_momentree(1.0)(1.0))
-    assert exact.four_bar_gap(motion).max() < 1e-12
+    assert exact.four_bar_closure_error(motion).max() < 1e-12
     assert abs(motion.angles[-1, 0] - exact.four_bar_crank(1.0, motion.t)[-1]) < 1e-6
     row = models.row_motion(3, models.row_momentree(3)(1.0, 1.0))
     assert exact.row_error(3, 1.0, row) < 1e-5
@@ -245,14 +247,14 @@ def test_a_missed_goal_is_told(load):
     worse = [good._replace(closure_error=2e-12, energy=math.nan, late=6e-6, cpu=2e-3), peer]
     assert [goal.met for goal in page.goals(figures._replace(four_bars=worse))] == [False] * 4
     assert "**no**" in page.page(figures._replace(four_bars=worse), "", 0.0)
-    mine = page.Row(page.OURS, 40, 0.01, 1e-6, 1e-13, 12, 12)
+    mine = page.RowOfFourBars(page.OURS, 40, 0.01, 1e-6, 1e-13, 12, 12)
     for cpu, error, kept, met in (
         (0.1, 1e-5, 12, True),
         (0.1, 1e-7, 12, False),
         (0.07, 1e-5, 12, False),
         (0.1, math.nan, 0, True),
     ):
-        rows = [mine, page.Row("MuJoCo", 40, cpu, error, 1e-7, kept, 12)]
+        rows = [mine, page.RowOfFourBars("MuJoCo", 40, cpu, error, 1e-7, kept, 12)]
         assert [goal.met for goal in page.goals(figures._replace(four_bars=[], rows=rows))] == [True, met]
 
 

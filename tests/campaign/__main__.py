@@ -13,7 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices, and one pr
 def main(arguments: list[str] | None = None) -> int:
     """The exit status is 1 where something disagrees or too much is refused."""
     asked = _parser().parse_args(arguments)
-    from campaign.compare import EVERY_WAY
+    from campaign.compare import EVERY_METHOD
     from campaign.crew import campaign
     from campaign.report import load, summary, too_many_refused
 
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         moved = {result.seed for result in results if result.at.startswith("run")}
         for seed in wrong[: asked.most]:
-            shrink(seed, path.parent, EVERY_WAY if seed in moved else ())
+            shrink(seed, path.parent, EVERY_METHOD if seed in moved else ())
     elif wrong:
         print(f"to make one small: python -m campaign --n 1 --seed {wrong[0]} --shrink")
     return 1 if wrong or too_many_refused(results) else 0
@@ -43,9 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--n", type=int, default=1000, help="how many mechanisms")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--runs", type=int, default=20, help="one in so many also runs in every way; 0: none")
+    parser.add_argument("--runs", type=int, default=20, help="one in so many also runs by every method; 0: none")
     parser.add_argument("--out", help="file of results, a line each; what is in it already is not computed again")
-    parser.add_argument("--fresh", action="store_true", help="begin that file anew")
+    parser.add_argument("--fresh", action="store_true", help="start that file again")
     parser.add_argument("--shrink", action="store_true", help="make disagreeing models small, into files beside it")
     parser.add_argument("--most", type=int, default=10, help="how many of them")
     return parser

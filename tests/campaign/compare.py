@@ -39,9 +39,9 @@ TOLERANCE = 1e-8
 CHANGE = 1e-12  # of every length, direction, inertia and velocity, to measure the conditioning
 PROBES = 3
 COMPILED = 50  # one in so many
-MANY = 12  # constraints of loops: with more of them the two codes take turns, for compiling takes a minute
+MANY = 12  # constraints of loops: with more of them the two codes take turns, since compiling takes a minute
 FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
-EVERY_WAY = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
+EVERY_METHOD = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
 SHARE = 0.1  # of the time in which things of this size swing by a radian: how long they run
 RTOL = 1e-10  # of the library's runs
 ROUND_OFF = 1000 * float(np.finfo(float).eps)  # by the condition number of the Delassus matrix
@@ -68,7 +68,7 @@ class Result:
 
     | field    | meaning                                                                                   |
     |----------|-------------------------------------------------------------------------------------------|
-    | verdict  | "agree", "disagree", "told" (an error or warning), "open" (the oracle itself cannot say)    |
+    | verdict  | "agree", "disagree", "refused" (an error or warning), "open" (the oracle itself cannot say) |
     | reason   | the error, or why it is open                                                              |
     | at       | the step that it came to                                                                  |
     """
@@ -97,38 +97,38 @@ class Result:
         return asdict(self)
 
 
-def examine(seed: int, ways: Sequence[tuple[str, str]] | None = None, compiled: bool | None = None) -> Result:
-    """Draw the mechanism of a seed and compare; one in fifty is compiled, one in twenty runs in every way."""
+def examine(seed: int, methods: Sequence[tuple[str, str]] | None = None, compiled: bool | None = None) -> Result:
+    """Draw the mechanism of a seed and compare; one in fifty is compiled, one in twenty runs by every method."""
     begun = time.process_time()
     result = Result(seed)
     drawn = sample(seed)
     result.features, result.bodies = drawn.features, len(drawn.model.bodies)
-    if ways is None:
-        ways = EVERY_WAY if seed % RUNS == 0 else ()
-    compare(drawn, result, ways, seed % COMPILED == 1 if compiled is None else compiled)
+    if methods is None:
+        methods = EVERY_METHOD if seed % RUNS == 0 else ()
+    compare(drawn, result, methods, seed % COMPILED == 1 if compiled is None else compiled)
     result.seconds = time.process_time() - begun
     return result
 
 
-def compare(drawn: Sample, result: Result, ways: Sequence[tuple[str, str]] = (), compiled: bool = False) -> Result:
-    """Fill in the result of a sample; `ways` are those in which it also runs for a short time."""
+def compare(drawn: Sample, result: Result, methods: Sequence[tuple[str, str]] = (), compiled: bool = False) -> Result:
+    """Fill in the result of a sample; `methods` are those by which it also runs for a short time."""
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             examination = Examination(drawn, result)
             examination.everything(compiled)
-            examination.runs(ways)
+            examination.runs(methods)
         except Unanswered as reason:
             result.verdict, result.reason = "open", str(reason)
         except mt.MomentreeError as error:
-            result.verdict, result.reason = "told", f"{type(error).__name__}: {error}"
+            result.verdict, result.reason = "refused", f"{type(error).__name__}: {error}"
         except Exception:
             result.verdict, result.reason = "disagree", traceback.format_exc(limit=-3)
             return result
-    told = [str(w.message) for w in caught if issubclass(w.category, mt.RunWarning)]
+    warned = [str(w.message) for w in caught if issubclass(w.category, mt.RunWarning)]
     if any(difference.counts for difference in result.differences):
-        result.verdict = "told" if told else "disagree"
-        result.reason = told[0] if told else result.reason
+        result.verdict = "refused" if warned else "disagree"
+        result.reason = warned[0] if warned else result.reason
     return result
 
 
@@ -140,7 +140,7 @@ class Examination:
         self.random = np.random.default_rng([2, drawn.seed])
         self.plain: Plain = read(drawn.model)
         self.oracle = Oracle(self.plain, self.t)
-        self.rate = math.sqrt(GRAVITY / self.oracle.L)  # 1/s: how fast things of this size swing
+        self.frequency = math.sqrt(GRAVITY / self.oracle.L)  # 1/s: how fast things of this size swing
 
     def everything(self, compiled: bool) -> None:
         """Step by step; the first difference does not end it."""
@@ -171,11 +171,11 @@ class Examination:
             raise Unanswered("the rank of the constraints is in doubt")
         self.rank = o.rank
         n = len(self.plain.bodies)
-        o.moving(o.consistent(self.random.uniform(-1, 1, (n, 6)) * self.rate * self.calm))
-        if max(o.openings().values(), default=0.0) > 1e-8 * self.rate * (1 + self.far):
+        o.moving(o.consistent(self.random.uniform(-1, 1, (n, 6)) * self.frequency * self.calm))
+        if max(o.openings().values(), default=0.0) > 1e-8 * self.frequency * (1 + self.far):
             raise Unanswered("prescribed motions contradict each other here")
         moved = [jm for jm in o.joints if jm.joint.motion is None and jm.joint.freedom]
-        fast = {jm.joint.name: self._size(jm.joint.name, jm.u) > 1e-14 * self.rate for jm in moved}
+        fast = {jm.joint.name: self._size(jm.joint.name, jm.u) > 1e-14 * self.frequency for jm in moved}
         return {jm.joint.name: jm.u * fast[jm.joint.name] for jm in moved}  # round-off of what stands still is zero
 
     @cached_property
@@ -223,7 +223,7 @@ class Examination:
         velocities = {body.joint.name: v[body.v] for body in self.tree}
         o = self.oracle.place(coordinates, velocities)
         self.coordinates, self.velocities = coordinates, velocities
-        speed = max([self.rate, *(self._size(name, x) for name, x in wanted.items())])
+        speed = max([self.frequency, *(self._size(name, x) for name, x in wanted.items())])
         for name, closure_error in o.closure_errors().items():
             self._note(f"closure of {name}", closure_error, slack)
         for name, opening in o.openings().items():
@@ -249,14 +249,13 @@ class Examination:
         if self.answer.inconsistent > 1e-6:
             raise Unanswered("redundant constraints contradict each other at this configuration")
         q, v = self.state.q.tolist(), self.state.v.tolist()
-        found = forward_dynamics(Evaluation(self.mechanism, q, self.t), v, tau.tolist())
-        self.du = np.array(found, dtype=float)
+        self.du = np.array(forward_dynamics(Evaluation(self.mechanism, q, self.t), v, tau.tolist()), dtype=float)
         self.compare_accelerations("acceleration", self.du)
 
     def compare_accelerations(self, what: str, du: Array) -> None:
         """Joint by joint."""
         names = [body.joint.name for body in self.tree]
-        largest = max([self.rate**2, *(self._size(name, self.answer.du[name]) for name in names)])
+        largest = max([self.frequency**2, *(self._size(name, self.answer.du[name]) for name in names)])
         for body in self.tree:
             name = body.joint.name
             right = self.answer.du[name]
@@ -269,46 +268,46 @@ class Examination:
             )
 
     def reactions(self) -> None:
-        """In the directions that the laws of motion determine, without what tau does."""
+        """Wrenches transmitted by joints, in the directions that the laws of motion determine, without tau."""
         plain = self.answer if not self.tau else self.oracle.answer({}, self.rank)
         q, v = self.state.q.tolist(), self.state.v.tolist()
-        found = joint_reactions(Evaluation(self.mechanism, q, self.t), v)
-        told = {name: np.array([*wrench], dtype=float) for name, wrench in found.items()}
-        self.compare_reactions("reaction", told, plain)
+        wrenches = joint_reactions(Evaluation(self.mechanism, q, self.t), v)
+        ours = {name: np.array([*wrench], dtype=float) for name, wrench in wrenches.items()}
+        self.compare_reactions("reaction", ours, plain)
         if self.random.random() < 0.25:
             self.result.at = "actuation"
             vdot = np.concatenate([np.zeros(0), *(plain.du[body.joint.name] for body in self.tree)])
             actuated = self.system.actuation(self.state.q, self.state.v, vdot, [], self.t)
             self.compare_reactions("actuation", dict(actuated.reactions), plain)
 
-    def compare_reactions(self, what: str, told: dict[str, Array], right: Answer) -> None:
+    def compare_reactions(self, what: str, ours: dict[str, Array], right: Answer) -> None:
         """Joint by joint: forces by L and moments."""
         scale = np.repeat([self.oracle.L, 1.0], 3)
         largest = max([1e-300, *(float(np.linalg.norm(w * scale)) for w in right.reactions.values())])
-        weight = sum(body.mass for body in self.plain.bodies) * self.rate**2 * self.oracle.L**2
+        weight = sum(body.mass for body in self.plain.bodies) * self.frequency**2 * self.oracle.L**2
         for name, wrench in right.reactions.items():
             P = right.known[name]
 
             def change(answer: Answer, name: str = name, wrench: Array = wrench, P: Array = P) -> float:
                 return float(np.linalg.norm(P.T @ ((answer.reactions[name] - wrench) * scale)))
 
-            off = float(np.linalg.norm(P.T @ ((told[name] - wrench) * scale)))
+            off = float(np.linalg.norm(P.T @ ((ours[name] - wrench) * scale)))
             size = float(np.linalg.norm(P.T @ (wrench * scale)))
             self._judge(f"{what} of {name}", off, size, self.nothing * max(largest, weight), change, loaded=False)
 
     def energies(self) -> None:
         """Kinetic and potential."""
         kinetic, potential = self.oracle.energy()
-        found = energy(Evaluation(self.mechanism, self.state.q.tolist(), self.t), self.state.v.tolist())
+        ours = energy(Evaluation(self.mechanism, self.state.q.tolist(), self.t), self.state.v.tolist())
         heights = np.linalg.norm(self.oracle.motion.r[1:] + self.oracle._com_offsets(), axis=1)
         masses = np.array([body.mass for body in self.plain.bodies])
         high = float(np.linalg.norm(self.plain.gravity) * (masses @ heights))
-        moved = float(masses.sum() * (self.oracle.L * self.rate) ** 2)
-        pairs = (("kinetic", found.kinetic, kinetic, moved), ("potential", found.potential, potential, high + moved))
-        for what, ours, theirs, size in pairs:
+        moved = float(masses.sum() * (self.oracle.L * self.frequency) ** 2)
+        pairs = (("kinetic", ours.kinetic, kinetic, moved), ("potential", ours.potential, potential, high + moved))
+        for what, mine, theirs, size in pairs:
             floor = 1e-12 * size * (1 + self.far)
             self._note(
-                f"{what} energy", abs(float(ours) - theirs) / max(abs(theirs), floor / TOLERANCE, 1e-300), TOLERANCE
+                f"{what} energy", abs(float(mine) - theirs) / max(abs(theirs), floor / TOLERANCE, 1e-300), TOLERANCE
             )
 
     def mobility(self) -> None:
@@ -325,26 +324,26 @@ class Examination:
         """Straight-line and rolled."""
         for code in ("straight-line", "rolled"):
             system = self.drawn.model.build(code=code)
-            found = system.forward_dynamics(self.state.q, self.state.v, self.along, self.t)
-            self.compare_accelerations(f"{code} acceleration", found)
+            vdot = system.forward_dynamics(self.state.q, self.state.v, self.along, self.t)
+            self.compare_accelerations(f"{code} acceleration", vdot)
 
-    def runs(self, ways: Sequence[tuple[str, str]]) -> None:
+    def runs(self, methods: Sequence[tuple[str, str]]) -> None:
         """Ends of short motions against that of the oracle; one cannot be right where its first instant is not."""
-        if not ways or any(difference.counts for difference in self.result.differences):
+        if not methods or any(difference.counts for difference in self.result.differences):
             return
         self.result.at = "run"
         if (
             sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in self.mechanism.loops)
             > MANY
         ):
-            ways = ways[self.drawn.seed // RUNS % 2 :: 2]  # every formulation, either code
-        duration = SHARE / (self.rate * max(1.0, self.calm))
-        expected = end_of(self.oracle, self.coordinates, self.rank, self.rate, duration)
-        speed = max([self.rate, *(self._size(name, expected[name].u) for name in self.coordinates)])
+            methods = methods[self.drawn.seed // RUNS % 2 :: 2]  # every formulation, either code
+        duration = SHARE / (self.frequency * max(1.0, self.calm))
+        expected = end_of(self.oracle, self.coordinates, self.rank, self.frequency, duration)
+        speed = max([self.frequency, *(self._size(name, expected[name].u) for name in self.coordinates)])
         kinds = {joint.name: joint.kind for joint in self.plain.joints}
         slack = TOLERANCE * max(1.0, self.far)
         refused: mt.MomentreeError | None = None
-        for formulation, code in ways:
+        for formulation, code in methods:
             self.result.at = f"run: {formulation}, {code}"
             try:
                 system = self.drawn.model.build(code=code)
@@ -379,7 +378,7 @@ class Examination:
 
     def _strength(self, body: Any) -> Array:
         mass = max(sum(b.mass for b in self.plain.bodies) / len(self.plain.bodies), 1e-300)
-        return mass * self.rate**2 * self.oracle.L * self._lengths(body.joint.name) ** -1 * self.oracle.L
+        return mass * self.frequency**2 * self.oracle.L * self._lengths(body.joint.name) ** -1 * self.oracle.L
 
     def _apart(self, kind: str, found: Any, drawn: Any) -> float:
         a, b = np.atleast_1d(found).astype(float), np.atleast_1d(drawn).astype(float)

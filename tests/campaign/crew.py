@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from campaign.compare import EVERY_WAY, Result, examine
+from campaign.compare import EVERY_METHOD, Result, examine
 from campaign.generator import RUNS
 from campaign.report import line_of, load
 
@@ -43,7 +43,7 @@ def _examined(task: tuple[int, int]) -> Result:
     previous = signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
-        return examine(seed, ways=EVERY_WAY if runs and seed % runs == 0 else ())
+        return examine(seed, methods=EVERY_METHOD if runs and seed % runs == 0 else ())
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)

@@ -71,7 +71,7 @@ class Draft:
         return self.length * size * self.random.uniform(-1, 1, 3)
 
     @property
-    def rate(self) -> float:
+    def frequency(self) -> float:
         """1/s: how fast a thing of this length swings."""
         return math.sqrt(GRAVITY / self.length)
 
@@ -152,15 +152,15 @@ class Draft:
             axes = axes or self._pair()
         elif kind not in ("Spherical", "Free", "Fixed"):
             axes = axes or [self.direction()]
-        R_F, told = self._first_axes(a, axes or [])
+        R_F, axes_of_joint = self._first_axes(a, axes or [])
         pitch = (self.length * self.number(0.2, 1.0) if pitch is None else pitch) if kind == "Screw" else None
         q = self._coordinates(kind)
-        local = [axis_of(axis) for axis in told]
+        local = [axis_of(axis) for axis in axes_of_joint]
         x, R_FM = placed(kind, local, pitch or 0.0, q)
         P, R_M = point + R_F @ x, R_F @ R_FM
         name = f"j{len(self.joints) + 1}"
         arguments = {} if pitch is None else {"pitch": pitch}
-        joint = getattr(mt, kind)(*told, **arguments, **options)
+        joint = getattr(mt, kind)(*axes_of_joint, **arguments, **options)
         self.model.joint(name, joint, self._frame(a, point, R_F), self._frame(b, P, R_M))
         self.joints.append(Drawn(name, kind, (a, b), tuple(map(float, q)), loop, P))
         self.features.add(kind)
@@ -183,8 +183,8 @@ class Draft:
             letter = self.pick("xyz")
             sign = self.pick((1.0, -1.0))
             R = _turned_to(np.array(LETTERS[letter]) * sign, axes[0], self.number(-3, 3))
-            told: list[Any] = [f"{'-' if sign < 0 else ''}{letter}"]
-            return R, told + [tuple(map(float, R.T @ axis)) for axis in axes[1:]]
+            axes_of_joint: list[Any] = [f"{'-' if sign < 0 else ''}{letter}"]
+            return R, axes_of_joint + [tuple(map(float, R.T @ axis)) for axis in axes[1:]]
         R = self.placements[a][0] if self.chance(0.3) else self.rotation()
         return R, [tuple(map(float, R.T @ axis * self.pick((1.0, 1.0, 2.5)))) for axis in axes]
 

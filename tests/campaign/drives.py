@@ -16,7 +16,7 @@ BALLS = ("Spherical", "Free")  # their orientation has no single angle
 
 def drive(draft: Draft) -> float:
     """Add what acts on it, and say the time at which it is looked at."""
-    t = draft.number(0, 2) / draft.rate if draft.chance(0.5) else 0.0
+    t = draft.number(0, 2) / draft.frequency if draft.chance(0.5) else 0.0
     for joint in draft.joints:
         for p, put in ((0.10, sprung), (0.10, damped), (0.06, stopped)):
             if draft.chance(p) and not joint.prescribed and joint.kind != "Fixed":
@@ -78,7 +78,7 @@ def sprung(draft: Draft, joint: Drawn) -> None:
 
 
 def damped(draft: Draft, joint: Drawn) -> None:
-    c = _strengths(draft, joint) / (_lengths(draft, joint) * draft.rate)
+    c = _strengths(draft, joint) / (_lengths(draft, joint) * draft.frequency)
     _with(draft, joint, damping=_one(c * draft.random.uniform(0.01, 0.5, len(c))))
     draft.features.add("damping")
 
@@ -94,7 +94,7 @@ def stopped(draft: Draft, joint: Drawn) -> None:
         beyond = draft.number(-0.5, 0.05) * lengths[i]  # how far it is past its upper limit
         high = q - beyond
         limits.append((float(high - 2 * lengths[i]) if draft.chance(0.8) else float("-inf"), float(high)))
-        stops.append((float(k[i]), float(0.1 * k[i] / draft.rate)))
+        stops.append((float(k[i]), float(0.1 * k[i] / draft.frequency)))
     single = len(limits) == 1
     _with(draft, joint, limits=limits[0] if single else tuple(limits), stops=stops[0] if single else tuple(stops))
     draft.features.add("stop")
@@ -112,11 +112,11 @@ def torque(draft: Draft, joint: Drawn) -> None:
         s = strengths[i] * draft.number(-1, 1)
         form = int(draft.random.integers(4))
         if form == 0:
-            laws.append(f"{s!r}*sin({draft.rate!r}*t + {draft.number(0, 6)!r})")
+            laws.append(f"{s!r}*sin({draft.frequency!r}*t + {draft.number(0, 6)!r})")
         elif form == 1:
-            laws.append(f"{s!r} - {abs(s) / (lengths[i] * draft.rate)!r}*{names[i]}")
+            laws.append(f"{s!r} - {abs(s) / (lengths[i] * draft.frequency)!r}*{names[i]}")
         elif form == 2:
-            laws.append(f"{s!r}*tanh({names[i]}/{lengths[i] * draft.rate!r})")
+            laws.append(f"{s!r}*tanh({names[i]}/{lengths[i] * draft.frequency!r})")
         else:
             laws.append(_coupled(draft, s))
     draft.model.torque(joint.name, _one(laws))
@@ -132,7 +132,7 @@ def _coupled(draft: Draft, s: float) -> str:
     i = int(draft.random.integers(FREEDOM[other.kind]))
     length = float(_lengths(draft, other)[i])
     draft.features.add("coupled law")
-    return f"{s!r}*({c.coordinates[i]}/{length!r} - 0.3*{c.velocities[i]}/{length * draft.rate!r})"
+    return f"{s!r}*({c.coordinates[i]}/{length!r} - 0.3*{c.velocities[i]}/{length * draft.frequency!r})"
 
 
 def prescribe(draft: Draft, t: float) -> None:
@@ -154,14 +154,18 @@ def prescribe(draft: Draft, t: float) -> None:
     joint = draft.pick(free)
     if joint.kind in BALLS:
         positions = [(x, draft.length) for x in joint.q[:-4]]
-        told = positions + [(x, 1.0) for x in draft.random.uniform(-1, 1, 3)]
+        parts = positions + [(x, 1.0) for x in draft.random.uniform(-1, 1, 3)]
         if joint.loop or _carries(draft, joint):
             return
     else:
-        told = list(zip(joint.q, _lengths(draft, joint), strict=True))
+        parts = list(zip(joint.q, _lengths(draft, joint), strict=True))
     laws = []
-    for value, length in told:
-        a, w, phase = 0.3 * float(length) * draft.number(-1, 1), draft.rate * draft.number(0.3, 1.5), draft.number(0, 6)
+    for value, length in parts:
+        a, w, phase = (
+            0.3 * float(length) * draft.number(-1, 1),
+            draft.frequency * draft.number(0.3, 1.5),
+            draft.number(0, 6),
+        )
         laws.append(f"{float(value - a * np.sin(w * t + phase))!r} + {a!r}*sin({w!r}*t + {phase!r})")
     _with(draft, joint, motion=_one(laws))
     joint.prescribed = True
@@ -184,7 +188,7 @@ def spring(draft: Draft) -> None:
     a, b = draft.random.choice(["ground", *draft.bodies], 2, replace=False)
     mass = max(draft.masses.get(str(end), 0.0) for end in (a, b)) or draft.mass
     k = mass * GRAVITY / draft.length * draft.number(0.1, 3)
-    damping = k / draft.rate * draft.number(0, 0.2) if draft.chance(0.5) else 0.0
+    damping = k / draft.frequency * draft.number(0, 0.2) if draft.chance(0.5) else 0.0
     rest = draft.length * draft.number(0.1, 1.5) if draft.chance(0.7) else 0.0
     ends = draft.frame(str(a)), draft.frame(str(b))
     draft.model.spring(*ends, k, damping, rest, tension_only=draft.chance(0.2))
@@ -196,7 +200,7 @@ def force(draft: Draft) -> None:
     body = draft.pick(heavy)
     strength = draft.masses[body] * GRAVITY
     laws: list[Any] = [draft.number(-1, 1) * strength for _ in range(3)]
-    laws[0] = f"{laws[0]!r}*cos({draft.rate!r}*t)"
+    laws[0] = f"{laws[0]!r}*cos({draft.frequency!r}*t)"
     moments = [draft.number(-1, 1) * strength * draft.length * 0.3 for _ in range(3)]
     laws[1] = _coupled(draft, laws[1]) if draft.chance(0.3) else laws[1]
     axes = draft.pick(("ground", "body"))
@@ -225,11 +229,11 @@ def contact(draft: Draft) -> None:
     k = draft.masses[body] * GRAVITY / L * 50
     numbers: dict[str, Any] = {"radius": radius, "ball": ball, "disc": disc, "stiffness": k}
     if linear:
-        numbers |= {"damping": 0.1 * k / draft.rate, "ramp": L * 1e-3}
+        numbers |= {"damping": 0.1 * k / draft.frequency, "ramp": L * 1e-3}
     else:
-        numbers |= {"law": "hunt-crossley", "stiffness": k / L**0.5, "damping": 0.3 / (L * draft.rate)}
+        numbers |= {"law": "hunt-crossley", "stiffness": k / L**0.5, "damping": 0.3 / (L * draft.frequency)}
     if draft.chance(0.6):
-        numbers |= {"friction": draft.number(0.1, 1.0), "slip": 0.05 * L * draft.rate}
+        numbers |= {"friction": draft.number(0.1, 1.0), "slip": 0.05 * L * draft.frequency}
     draft.model.contact(at, draft._frame(other, centre, R), **numbers)
     draft.features.add("contact")
 
@@ -253,7 +257,7 @@ def parameter(draft: Draft) -> None:
 
 def shake(draft: Draft) -> None:
     """A ground that moves."""
-    L, w = draft.length, draft.rate
+    L, w = draft.length, draft.frequency
     position = [f"{0.2 * L * draft.number(-1, 1)!r}*sin({w * draft.number(0.3, 1.5)!r}*t)" for _ in range(3)]
     rotation = [f"{draft.number(-1, 1)!r}*sin({w * draft.number(0.3, 1)!r}*t + {draft.number(0, 6)!r})" for _ in "xyz"]
     if draft.chance(0.3):

@@ -12,7 +12,7 @@ from campaign.draft import GRAVITY, Draft
 from campaign.drives import drive
 
 SIZES = {1: 0.08, 2: 0.14, 3: 0.18, 4: 0.18, 6: 0.19, 8: 0.13, 12: 0.085, 20: 0.01, 40: 0.005}  # bodies: how often
-SMALL = {1: 0.3, 2: 0.5, 3: 0.2}  # of those that run: to compile them in every way takes time
+SMALL = {1: 0.3, 2: 0.5, 3: 0.2}  # of those that run: to compile them by every method takes time
 RUNS = 20  # one in so many runs
 EDITION = 1  # of the generator: the same seed draws the same mechanism as long as it stays
 

@@ -11,7 +11,7 @@ STEP = 0.02  # of the length of the mechanism, and rad
 
 
 def freedom_nearby(oracle: Oracle, random: np.random.Generator, probes: int = 2) -> int:
-    """The least that is found a little way off; as many as here where nothing moves."""
+    """The least a little further off; as many as here where nothing moves."""
     here, found = oracle.motion, [oracle.freedom]
     for _ in range(probes):
         moved = _closed(oracle, here, random)

@@ -10,8 +10,8 @@ from typing import Any
 
 from campaign.compare import TOLERANCE, Difference, Result, pattern
 
-VERDICTS = ("agree", "disagree", "told", "open")
-TOLD_AT_MOST = {"all": 0.03, "feature": 0.15}  # shares of what may be refused: refusing everything cannot pass
+VERDICTS = ("agree", "disagree", "refused", "open")
+REFUSED_AT_MOST = {"all": 0.03, "feature": 0.15}  # shares of what may be refused: refusing everything cannot pass
 ENOUGH = 40  # mechanisms with a feature, before its share means something
 
 
@@ -36,21 +36,21 @@ def line_of(result: Result) -> str:
 
 def shares_refused(results: Iterable[Result]) -> dict[str, tuple[int, int]]:
     """By feature, and for "all": how many were refused, of how many."""
-    told, drawn = Counter[str](), Counter[str]()
+    refused, drawn = Counter[str](), Counter[str]()
     for result in results:
         for feature in ("all", *result.features):
             drawn[feature] += 1
-            told[feature] += result.verdict == "told"
-    return {feature: (told[feature], drawn[feature]) for feature in drawn}
+            refused[feature] += result.verdict == "refused"
+    return {feature: (refused[feature], drawn[feature]) for feature in drawn}
 
 
 def too_many_refused(results: Iterable[Result]) -> list[str]:
     """What is refused more often than it may be, in words."""
     found = []
-    for feature, (told, drawn) in shares_refused(results).items():
-        most = TOLD_AT_MOST["all" if feature == "all" else "feature"]
-        if drawn >= ENOUGH and told > most * drawn:
-            found.append(f"{feature}: {told} of {drawn} refused, more than {most:.0%}")
+    for feature, (refused, drawn) in shares_refused(results).items():
+        most = REFUSED_AT_MOST["all" if feature == "all" else "feature"]
+        if drawn >= ENOUGH and refused > most * drawn:
+            found.append(f"{feature}: {refused} of {drawn} refused, more than {most:.0%}")
     return found
 
 
@@ -66,7 +66,7 @@ def summary(results: list[Result]) -> str:
             table[feature][result.verdict] += 1
     for feature, row in sorted(table.items()):
         lines.append(f"{feature:<28}{row.total():>7}" + "".join(f"{row[verdict]:>10}" for verdict in VERDICTS))
-    lines += ["", *_worst(results), *_reasons(results, "told"), *_reasons(results, "open"), *_disagreements(results)]
+    lines += ["", *_worst(results), *_reasons(results, "refused"), *_reasons(results, "open"), *_disagreements(results)]
     return "\n".join([*lines, *too_many_refused(results)])
 
 

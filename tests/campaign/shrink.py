@@ -20,13 +20,13 @@ LISTS = ("contacts", "springs", "forces", "torques", "splits", "cuts", "paramete
 ROUNDS = 6
 
 
-def shrink(seed: int, folder: Path, ways: Sequence[tuple[str, str]] = ()) -> Path:
+def shrink(seed: int, folder: Path, methods: Sequence[tuple[str, str]] = ()) -> Path:
     """The smallest model that was found for a seed, as a file with its start; prints how to see the difference."""
     drawn = sample(seed)
     compiled = not _kind(drawn, (), False)
-    wanted = _kind(drawn, ways, compiled)
+    wanted = _kind(drawn, methods, compiled)
     if wanted:
-        drawn = smallest(drawn, lambda other: _kind(other, ways, compiled) == wanted)
+        drawn = smallest(drawn, lambda other: _kind(other, methods, compiled) == wanted)
     path = folder / f"seed-{seed}.toml"
     drawn.model.start_at(guess=drawn.coordinates, t=drawn.t)
     drawn.model.save(path)
@@ -35,9 +35,9 @@ def shrink(seed: int, folder: Path, ways: Sequence[tuple[str, str]] = ()) -> Pat
     return path
 
 
-def _kind(drawn: Sample, ways: Sequence[tuple[str, str]], compiled: bool) -> str:
+def _kind(drawn: Sample, methods: Sequence[tuple[str, str]], compiled: bool) -> str:
     """What disagrees: "acceleration", "mobility", an error ...; "" where nothing does."""
-    result = compare(drawn, Result(drawn.seed), ways, compiled)
+    result = compare(drawn, Result(drawn.seed), methods, compiled)
     if result.verdict != "disagree":
         return ""
     worst = result.worst

@@ -15,7 +15,7 @@ EVALUATIONS = 600  # motions that need more are too fast to follow here
 
 
 def end_of(
-    oracle: Oracle, coordinates: Mapping[str, Any], rank: int, rate: float, duration: float
+    oracle: Oracle, coordinates: Mapping[str, Any], rank: int, frequency: float, duration: float
 ) -> dict[str, JointMotion]:
     """Every joint after a time; `velocity` (1/s) is how fast things of this size swing."""
     from scipy.integrate import DOP853
@@ -33,7 +33,7 @@ def end_of(
         now = at(t, y)
         return _derivative(now, now.answer({}, rank).acceleration, y[3 * n : 7 * n].reshape(n, 4))
 
-    sizes = np.repeat([oracle.L, 1.0, oracle.L * rate, rate], [3 * n, 4 * n, 3 * n, 3 * n])
+    sizes = np.repeat([oracle.L, 1.0, oracle.L * frequency, frequency], [3 * n, 4 * n, 3 * n, 3 * n])
     solver = DOP853(
         derivative, oracle.t, _packed(oracle.motion), oracle.t + duration, rtol=RTOL, atol=0.1 * RTOL * sizes
     )

@@ -19,7 +19,7 @@ import momentree as mt
 G = 9.81
 TIGHT = 1e-9
 
-every_way = pytest.mark.parametrize(
+every_method = pytest.mark.parametrize(
     ("formulation", "integrator"),
     [(formulation, integrator) for formulation in ("hamiltonian", "lagrange") for integrator in ("dop853", "dopri5")],
 )
@@ -64,7 +64,7 @@ PENDULUM = {  # t: x, y, vx, vy
 PERIOD = 2.367841947576237449  # of a swing through half a turn
 
 
-@every_way
+@every_method
 def test_the_pendulum_let_go_level_is_at_its_exact_places(formulation, integrator):
     system = pendulum()
     run = moved(system, system.assemble({"phi": -np.pi / 2}), 10.0, formulation, integrator, every=1.0)
@@ -75,7 +75,7 @@ def test_the_pendulum_let_go_level_is_at_its_exact_places(formulation, integrato
     assert np.abs(run.energy.total).max() < 1e-10  # as at the start: at rest, and level
 
 
-@every_way
+@every_method
 def test_the_pendulum_is_jacobis_sine_all_the_way(formulation, integrator):
     # sin(phi/2) = -k sn(w t + K), k = sin(phi0/2), w^2 = g/l
     system = pendulum()
@@ -111,7 +111,7 @@ DOUBLE_PENDULUM = {  # t: angles from the vertical, their velocities
 CHAOS = 2e5  # times farther apart: the velocities, in 10 s, of two starts that are near each other
 
 
-@every_way
+@every_method
 def test_two_rods_let_go_level(formulation, integrator):
     # up to 5 s to 1e-9; from there to 10 s errors grow a thousandfold: round-off and a tolerance of 1e-14 end at 1e-8
     system = double_pendulum()
@@ -191,7 +191,7 @@ def test_default_settings_on_the_heavy_top():
     np.testing.assert_allclose(run.position(centre)[at], place, rtol=0, atol=TIGHT)
 
 
-@every_way
+@every_method
 def test_the_heavy_top(formulation, integrator):
     system, centre = heavy_top()
     start = system.assemble(velocities={"point": (0, 150, -4.61538)})
@@ -210,7 +210,7 @@ def test_the_heavy_top_is_where_others_found_it():
     np.testing.assert_allclose(scalar_first(run["point"])[-1], [-0.70828, 0.43878, 0.54573, 0.0894], rtol=0, atol=5e-6)
 
 
-@every_way
+@every_method
 def test_what_a_symmetric_top_keeps(formulation, integrator):
     # energy, the spin about its axis, and the angular momentum about the vertical
     system, _ = heavy_top()
@@ -257,7 +257,7 @@ def free_body(joint):
     return m.build()
 
 
-@every_way
+@every_method
 @pytest.mark.parametrize("joint", [mt.Spherical(), mt.Free()], ids=["held at its centre", "flying"])
 def test_the_free_body(formulation, integrator, joint):
     system = free_body(joint)
@@ -273,7 +273,7 @@ def test_the_free_body(formulation, integrator, joint):
         np.testing.assert_allclose(run.q[:, :3], np.outer(run.t, (0.3, -0.2, 0.1)), rtol=0, atol=TIGHT)
 
 
-@every_way
+@every_method
 def test_the_free_body_turns_by_jacobis_functions(formulation, integrator):
     # I = (1, 2, 3), w(0) = (0.6, 0, 1): w = (0.6 cn, 0.6 sn, dn) of the argument t and k^2 = 0.12
     system = free_body(mt.Spherical())
@@ -282,7 +282,7 @@ def test_the_free_body_turns_by_jacobis_functions(formulation, integrator):
     np.testing.assert_allclose(run.v, np.stack([0.6 * cn, 0.6 * sn, dn], axis=1), rtol=0, atol=TIGHT)
 
 
-@every_way
+@every_method
 def test_what_a_free_body_keeps(formulation, integrator):
     # its energy, its angular momentum in space, and hence the length of that in the body, the Casimir of rotations
     system = free_body(mt.Free())

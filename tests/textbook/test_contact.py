@@ -91,7 +91,7 @@ def test_a_sliding_block_slows_down_by_mu_g():
     q, v = np.zeros(3), np.zeros(3)
     q[z], v[x] = 0.1 - 3.0 * G / 2e6, 2.0
     found = run(system, q, v, 0.5, max_step=1e-3)
-    late = found.t > 0.2  # the blow of friction, which tips it, has died away
+    late = found.t > 0.2  # the first push of friction, which tips it, has died away
     slope = np.polyfit(found.t[late], found.y[3 + x][late], 1)[0]
     assert slope == pytest.approx(-0.3 * G, rel=1e-3)
 

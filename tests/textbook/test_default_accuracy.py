@@ -76,6 +76,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("problem", SMOOTH.values(), ids=SMOOTH)
 def test_default_settings_reach_a_billionth(problem):
     system, start, t_end = problem()

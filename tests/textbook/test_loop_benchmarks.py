@@ -6,7 +6,7 @@ pages 179-190). It has one freedom, and its motion is Jacobi's amplitude; number
 
 A03 is Andrews' mechanism (W. Schiehlen, ed., Multibody Systems Handbook, 1990; E. Hairer and G. Wanner, Solving
 Ordinary Differential Equations II). The test set for initial value problems (F. Mazzia and C. Magherini, release 2.4,
-2008) publishes its state at 0.03 s in 16 digits, of which 9 (angles) and 7 (velocities) are right: they are those of the
+2008) publishes its state at 0.03 s in 16 digits, of which 9 (angles) and 7 (velocities) are right: those of the
 motion 1e-12 s later. Closer numbers are from a program written apart from this library, extrapolation (Gragg, Bulirsch
 and Stoer) in the one angle beta: two tolerances agree to 4e-14, and equations of the first kind in seven angles to
 7e-12.
@@ -25,7 +25,7 @@ from mechanisms import four_bars_in_a_row
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-every_way = pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+every_method = pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 
 
 # --- four-bars in a row: rods of 1 kg and 1 m, upright at the start, ends of posts at 1 m/s ---
@@ -68,14 +68,14 @@ def test_stored_places_are_those_of_jacobis_amplitude(case):
     np.testing.assert_allclose(jacobi(t + TURN[n], n), ROW[case], rtol=0, atol=1e-12)
 
 
-@every_way
+@every_method
 def test_two_four_bars_after_a_second(formulation):
     # through the line of all rods once, after 0.71 s
     _, ends = fallen(2, 1.0, rtol=1e-12, formulation=formulation)
     np.testing.assert_allclose(ends[-1, 0], ROW[2, 1], rtol=0, atol=1e-10)
 
 
-@every_way
+@every_method
 def test_two_four_bars_after_ten_seconds(formulation):
     # through the line ten times; reactions grow without bound on the way there, so that smaller tolerances gain nothing
     run, ends = fallen(2, 10.0, rtol=3e-13, formulation=formulation)
@@ -83,7 +83,7 @@ def test_two_four_bars_after_ten_seconds(formulation):
     np.testing.assert_allclose(ends[:, 0], jacobi(run.t, 2), rtol=0, atol=2e-8)
 
 
-@every_way
+@every_method
 def test_four_bars_stay_parallelograms(formulation):
     # where all rods are in line each might cross over; none does
     run, ends = fallen(2, 10.0, rtol=1e-10, formulation=formulation)
@@ -148,7 +148,7 @@ def test_the_squeezer_is_closed_where_it_is_published_to_start():
     np.testing.assert_allclose([start[name] for name in START], list(START.values()), rtol=0, atol=1e-14)
 
 
-@every_way
+@every_method
 def test_the_squeezer_after_three_hundredths_of_a_second(formulation):
     run = squeezed(formulation)
     for name, (angle, rate) in CLOSER.items():
@@ -172,7 +172,7 @@ def test_the_squeezer_is_where_others_found_it():
             assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-7), name
 
 
-@every_way
+@every_method
 def test_the_motor_of_the_squeezer_gives_what_it_gains(formulation):
     # its torque is constant: work is torque times angle
     run = squeezed(formulation)

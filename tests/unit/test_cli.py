@@ -106,9 +106,9 @@ def test_wrong_command_lines_have_status_2(file):
 def test_help_and_version():
     assert f"momentree {mt.__version__}" in run("--version").stdout
     told = run("--help").stdout
-    for command in ("check", "structure", "demo"):
-        assert command in told
-        assert "Usage" in run(command, "--help").stdout
+    for name in ("check", "structure", "demo"):
+        assert name in told
+        assert "Usage" in run(name, "--help").stdout
 
 
 def test_demo_lists_and_runs(tmp_path):

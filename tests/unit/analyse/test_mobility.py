@@ -12,6 +12,7 @@ from momentree.assembly import closing_search
 FREEDOMS = {"Revolute": 1, "Prismatic": 1, "Cylindrical": 2, "Screw": 1}
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("kind", FREEDOMS)
 def test_two_joints_on_one_axis_move_as_one_does(kind):
     for seed in range(60):

@@ -41,6 +41,7 @@ def agree(system, q, v, t):
         assert position == pytest.approx(system.position(q[i], last, t[i]), abs=1e-12)
 
 
+@pytest.mark.repeats(10)
 @pytest.mark.parametrize("closing", EVERY_JOINT)
 @pytest.mark.parametrize("seed", range(3))
 def test_loops_closed_by_every_joint(closing, seed):

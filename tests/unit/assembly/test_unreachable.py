@@ -56,6 +56,7 @@ def cylinder_driven_too_short():
     return m.build()
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize(("formulation", "integrator"), PROJECTED)
 def test_a_crank_that_cannot_turn_over_stops_at_the_last_closed_instant(formulation, integrator):
     system, step = crank_that_cannot_turn_over(), STEPS.get(integrator)
@@ -98,6 +99,7 @@ def test_sliders_driven_beyond_reach(system, guess, limit, loop, driven, integra
     assert f"The prescribed motion of joint {driven} asks for more" in run.end.message
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize(
     ("formulation", "stabilization"),
     [("hamiltonian", "none"), ("hamiltonian", "baumgarte"), ("hamiltonian", "leak"), ("lagrange", "none")],

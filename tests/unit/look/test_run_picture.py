@@ -116,6 +116,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_can_be_drawn_and_exported(name, tmp_path):

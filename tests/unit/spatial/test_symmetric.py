@@ -65,6 +65,7 @@ def test_a_definite_system_is_solved_and_inverted(seed, n):
 # --- positive semi-definite ---
 
 
+@pytest.mark.repeats(12)
 @shapes
 @pytest.mark.parametrize("masses", [1.0, 1e4])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])

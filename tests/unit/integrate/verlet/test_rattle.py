@@ -153,6 +153,7 @@ def test_the_way_back_is_the_way_there(name, integrator):
     assert back == pytest.approx(y, rel=1e-11, abs=1e-11)
 
 
+@pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize(("name", "crank"), [("four-bar", "A"), ("Bennett", "R1"), ("coupled", "G0")])
 def test_a_step_keeps_areas_of_motions_that_close(name, crank, integrator):

@@ -197,6 +197,7 @@ def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     assert all(np.array_equal(x, y) for x, y in zip(again[:3], whole.unpacked(records)[:3], strict=True))
 
 
+@pytest.mark.repeats(1, of="code")
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_lanes_do_what_each_does_alone(integrator, code):
