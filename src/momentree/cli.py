@@ -83,9 +83,7 @@ Stabilization = Annotated[
 ]
 Gain = Annotated[float | None, typer.Option(help="Gain of baumgarte and leak, in 1/s; 5 if not given.")]
 Integrator = Annotated[str | None, typer.Option(help=help_text())]
-RelativeTolerance = Annotated[
-    float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")
-]
+RelativeTolerance = Annotated[float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")]
 AbsoluteTolerance = Annotated[float | None, typer.Option(help="Absolute tolerance.")]
 StepSize = Annotated[float | None, typer.Option(help="Step size in seconds; the largest one if it is adaptive.")]
 Every = Annotated[float | None, typer.Option(help="Seconds between samples; every step is one if not given.")]

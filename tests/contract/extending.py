@@ -1,4 +1,4 @@
-"""The recipes of docs/EXTENDING.md, carried out in a copy of the source: what files they touch, and what their commands say.
+"""The recipes of docs/EXTENDING.md, carried out in a copy of the source: the files they touch, and their commands.
 
 A section of the page is a recipe. Its fenced blocks are
 - `python file=PATH`: a new file with this text;

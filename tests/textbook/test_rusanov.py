@@ -109,7 +109,7 @@ def test_examples_are_lagranges_equations(number):
 
 
 def test_accelerations_must_not_be_expanded_before_the_projection():
-    # the paper's procedure, in the order against which it warns: all velocities but one to zero, that one to one, in dT/dt
+    # the paper's procedure, in the order against which it warns: in dT/dt, all velocities to zero but one, which is one
     mechanism = symbolic(slider(1).build(free=SLIDER).mechanism)
     _, m, l, _, _ = map(sympy.Symbol, SLIDER)
     q, qd, qdd, _ = state(2)

@@ -204,9 +204,11 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
 def spring_force(spring: Spring, moving: Sequence[Record]) -> Vector:
     """The force on the first end, in inertial axes: (k (l - l0) + c l') e, along e to the second end."""
     if spring.rest == 0 and spring.damping == 0:
-        return _between(spring, moving) * spring.stiffness  # regular also where the ends meet
-    e, length, rate = stretch(spring, moving)
-    return e * tension(spring, length, rate)
+        force: Vector = _between(spring, moving) * spring.stiffness  # regular also where the ends meet
+        return force
+    e, length, speed = stretch(spring, moving)
+    force = e * tension(spring, length, speed)
+    return force
 
 
 def stretch(spring: Spring, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:
@@ -219,11 +221,11 @@ def stretch(spring: Spring, moving: Sequence[Record]) -> tuple[Vector, Scalar, S
     return e, length, e @ (_velocity(spring.second, moving) - _velocity(spring.first, moving))
 
 
-def tension(spring: Spring, length: Scalar, rate: Scalar) -> Scalar:
-    """k (l - l0) + c l'; a thread is slack while it is shorter than l0, and never pushes."""
+def tension(spring: Spring, length: Scalar, speed: Scalar) -> Scalar:
+    """k (l - l0) + c l' at the speed l'; a thread is slack while it is shorter than l0, and never pushes."""
     pull = spring.stiffness * (length - spring.rest)
     if spring.damping != 0:
-        pull = pull + spring.damping * rate
+        pull = pull + spring.damping * speed
     return select(length - spring.rest, maximum(pull, 0), 0) if spring.tension_only else pull
 
 
@@ -256,4 +258,5 @@ def _between(spring: Spring, placed: Sequence[Record]) -> Vector:
 def _velocity(end: Attached, moving: Sequence[Record]) -> Vector:
     """Of the origin of a frame, in inertial axes."""
     record = moving[end.body]
-    return record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
+    velocity: Vector = record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
+    return velocity
