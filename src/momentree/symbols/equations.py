@@ -165,11 +165,11 @@ def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, st
     letters = unused_letters([*s.parameters, *s.q, *s.u])
     long = _long_letters(trigonometry)
     shortest = Shortest(trigonometry, s.inertial)
-    found = named(p[:n], p[n], s.u, shortest, letters)
+    in_names = named(p[:n], p[n], s.u, shortest, letters)
     forces = [_force(force, s.u, shortest) for force in p[n + 1]]
     final = {placeholder: next(letters) for placeholder in long}
-    definitions = [*found.definitions, *((final[x], meaning) for x, meaning in long.items())]
-    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (found.A, found.b, forces))
+    definitions = [*in_names.definitions, *((final[x], meaning) for x, meaning in long.items())]
+    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (in_names.A, in_names.b, forces))
     return Equations(
         name=mechanism.name,
         by=by,
@@ -210,17 +210,17 @@ FORMALISMS: dict[str, Callable[[Symbolic], list[Sequence[Any]]]] = {
 
 
 def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
-    """Roots and functions that are more than a few letters: placeholder, which stands for it from now on -> meaning."""
+    """Roots and functions that are more than a few letters: placeholder -> meaning."""
     letters = trigonometry.letters
     long = [x for x in letters.values() if not x.is_Symbol and ink(x) > FUNCTION_LONG and not (x.is_Pow and x.exp < 0)]
-    found: dict[sp.Symbol, sp.Expr] = {}
+    meanings: dict[sp.Symbol, sp.Expr] = {}
     short: dict[sp.Expr, sp.Expr] = {}
     for meaning in sorted(long, key=ink):  # what is inside another comes first
         name = sp.Dummy("long")
-        found[name] = meaning.xreplace(short)
+        meanings[name] = meaning.xreplace(short)
         short |= {meaning: name, 1 / meaning: 1 / name}
     letters.update({letter: short.get(meaning, meaning) for letter, meaning in letters.items()})
-    return found
+    return meanings
 
 
 def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
@@ -234,15 +234,15 @@ def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Ex
 
 def _kinematics(s: Symbolic) -> Definitions:
     """Derivatives of the coordinates of balls and free bodies."""
-    found: list[tuple[sp.Symbol, sp.Expr]] = []
+    derivatives: list[tuple[sp.Symbol, sp.Expr]] = []
     for body in s.mechanism.bodies:
         q, u, joint = s.q[body.q], s.u[body.v], body.joint.type
         if body.laws is None and len(q) != len(u):
             changes = joint.coordinate_derivatives(q, u)
-            found += [
+            derivatives += [
                 (sp.Symbol(f"{x}'", real=True), simplified(sp.S(change))) for x, change in zip(q, changes, strict=True)
             ]
-    return tuple(found)
+    return tuple(derivatives)
 
 
 def _notes(mechanism: Mechanism) -> tuple[str, ...]:
@@ -250,7 +250,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     if mechanism.loops or mechanism.constraints:
         closed = [*(loop.name for loop in mechanism.loops), *(constraint.name for constraint in mechanism.constraints)]
         names = ", ".join(f"'{name}'" for name in closed)
-        notes.append(f"These are the equations of the opened tree: the forces that close {names} are not in them.")
+        notes.append(f"These are the equations of the spanning tree: the forces that close {names} are not in them.")
     fixed = [name for name in mechanism.values.names if name not in mechanism.free]
     if fixed:
         notes.append(f"{', '.join(fixed)}: kept as numbers, because directions depend on them.")
@@ -258,7 +258,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _ranks(s: Symbolic) -> dict[sp.Symbol, Rank]:
-    """Where symbols stand in a product."""
+    """The order of symbols in a product."""
     ranks: dict[sp.Symbol, Rank] = {}
     for i, symbol in enumerate(s.parameters):
         ranks[symbol] = (INERTIAL if symbol in s.inertial else GRAVITY if symbol in s.gravity else OTHER, i)

@@ -414,7 +414,7 @@ def test_latex_escapes_what_users_call_things(tmp_path):
 
 def test_loops_are_opened_and_the_reader_is_told():
     text = str(four_bar().build().equations())
-    assert "equations of the opened tree: the forces that close 'C' are not in them" in text
+    assert "equations of the spanning tree: the forces that close 'C' are not in them" in text
     assert "opened tree" in four_bar().build().equations().latex()
 
 

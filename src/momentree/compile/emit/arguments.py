@@ -13,7 +13,7 @@ Arrays = Sequence[tuple[str, Sequence[str]]]  # names of the arguments, and of t
 def check_arguments(
     nodes: Sequence[Node], live: Sequence[int], arrays: Arrays, own: Callable[[str, set[str]], str | None] | None = None
 ) -> dict[str, tuple[int, int]]:
-    """The argument and the column of each input, once all arguments have been found to fit the tape.
+    """The argument and the column of each input, after a check that all arguments fit the tape.
 
     `own` is what a backend has against an argument, from its name and the kinds of inputs in it.
     """

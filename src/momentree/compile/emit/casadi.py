@@ -50,9 +50,9 @@ def to_casadi(tape: Tape, arrays: Arrays | None = None) -> Any:
         usable = casadi.Function.check_name(argument) and argument != RESULT
         return None if usable else ": CasADi takes no such name. Use letters, digits and single _."
 
-    places = check_arguments(nodes, tape.live(), arrays, objection)
+    positions = check_arguments(nodes, tape.live(), arrays, objection)
     columns = [casadi.SX.sym(name, len(inputs)) for name, inputs in arrays]
-    values = {name: columns[k][row] for name, (k, row) in places.items()}
+    values = {name: columns[k][row] for name, (k, row) in positions.items()}
     results = [casadi.SX(result) for result in _replayed(casadi, tape, values)]
     return casadi.Function("tape", columns, [casadi.vertcat(*results)], [name for name, _ in arrays], [RESULT])
 
