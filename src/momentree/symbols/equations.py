@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import ModelError, MomentreeError, suggestion
+from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.files.atomic_write import write_file
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
@@ -152,9 +152,7 @@ def freed(model: Model) -> Mechanism:
 def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
     """The equations of a mechanism in its free parameters; `velocities` renames velocities, as {"theta5": "w5"}."""
     if by not in FORMALISMS:
-        choices = " or ".join(f"'{name}'" for name in FORMALISMS)
-        near = suggestion(str(by), FORMALISMS)
-        raise MomentreeError(f"equations: there is no formalism '{by}'. Choose {choices}.{near}")
+        raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
     s, n = symbolic(mechanism, velocities), mechanism.nv

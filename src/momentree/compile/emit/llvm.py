@@ -68,7 +68,7 @@ def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: T
 
 
 def _objection(argument: str, kinds: set[str]) -> str | None:
-    return " mixes inputs and parameters. Give the parameters one of their own." if len(kinds) > 1 else None
+    return " mixes inputs and parameters. Give the parameters their own argument." if len(kinds) > 1 else None
 
 
 class StraightLine:

@@ -362,9 +362,9 @@ def test_names_that_are_no_identifiers_are_refused(name):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ([("a", ["x"])], "input 'y' stands in no argument, but the outputs need it"),
-        ([("a", ["x", "y"]), ("b", ["x"])], "argument 'b': 'x' stands in two columns"),
-        ([("a", ["x"]), ("a", ["y"])], "argument 'a' stands twice"),
+        ([("a", ["x"])], "input 'y' is in no argument, but the outputs need it"),
+        ([("a", ["x", "y"]), ("b", ["x"])], "argument 'b': 'x' appears in two columns"),
+        ([("a", ["x"]), ("a", ["y"])], "argument 'a' appears twice"),
         ([("out", ["x"]), ("a", ["y"])], "argument 'out': the name is taken"),
         ([("v3", ["x"]), ("a", ["y"])], "argument 'v3': the name is taken"),
     ],
