@@ -5,17 +5,17 @@ left of each force is a work term here; together with what moves the prescribed 
 
     sum of `powers` + sum of `motion_powers` + tau u = d/dt (kinetic + potential energy) .
 
-| kind           | power (W)                                                                               |
-|----------------|-----------------------------------------------------------------------------------------|
-| drive          | torque laws of a joint, along its velocities                                                 |
-| force          | force and moment at a frame                                                             |
-| damper         | -sum c u^2 of a joint                                                                   |
-| stop           | of a joint: what its stops do besides their springs                                     |
-| spring damping | between two points: -(tension - elastic tension) l'                                     |
-| contact        | -(N - k p^n) d', what the normal force does besides its spring                          |
-| friction       | friction force, along the sliding                                                       |
-| motion         | what holds a prescribed joint to its law, along its velocities                               |
-| ground         | what moves the ground against joints, springs and contacts that stand on it             |
+| kind           | power (W)                                                                   |
+|----------------|-----------------------------------------------------------------------------|
+| drive          | torque laws of a joint, along its velocities                                |
+| force          | force and moment at a frame                                                 |
+| damper         | -sum c u^2 of a joint                                                       |
+| stop           | of a joint: what its stops do besides their springs                         |
+| spring damping | between two points: -(tension - elastic tension) l'                         |
+| contact        | -(N - k p^n) d', what the normal force does besides its spring              |
+| friction       | friction force, along the sliding                                           |
+| motion         | what holds a prescribed joint to its law, along its velocities              |
+| ground         | what moves the ground against joints, springs and contacts that stand on it |
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
     return [work_term.power(moving, names) for work_term in _work_terms(mechanism)]
 
 
-def movers(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+def motion_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     """Name and kind of what moves as prescribed: joints, then the ground."""
     joints = [(f"motion of {body.joint.name}", "motion") for body in mechanism.bodies if body.laws]
     return (*joints, *([("motion of the ground", "ground")] if mechanism.ground else []))
 
 
 def motion_powers(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> list[Scalar]:
-    """The power (W) of each of the `movers` while u changes with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
+    """The power (W) of each of the `motion_terms` while u changes with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
 
     `reactions` are what loops do to the ground and to each body, at its own frame.
     """
