@@ -81,7 +81,7 @@ FORCES = (
     _field("rest", "coordinates where the joint springs are relaxed, or None", "forces", "loops"),
     _field("damping", "of joint dampers, or None", "forces", "loops"),
     _field("stops", "joint stops (stops.py), or None", "forces", "loops"),
-    _field("along", "generalized forces of torques, springs, dampers and stops; revised to zero for inertia alone",
+    _field("Q", "generalized forces of torques, springs, dampers and stops; revised to zero for inertia alone",
            "forces", "aggregative", "hamiltonian", "loops", kind=REVISED),
     _field("applied", "wrench of all forces but gravity; revised to add wrenches of loops, or to have those alone",
            "forces", "aggregative", "hamiltonian", "loops", kind=REVISED),
@@ -94,7 +94,7 @@ INVERSE_DYNAMICS = (
     _field("Y", "wrench M dv + Omega M v", "aggregative"),
     _field("Z", "inertial less applied wrench, or momentum, or wrench of loops: of the body and all that it carries",
            "aggregative", "newton_euler", "hamiltonian", kind=SUMMED),
-    _field("b", "A' Z less `along`: one entry for each velocity of the joint", "aggregative"),
+    _field("b", "A' Z - Q: one entry for each velocity of the joint", "aggregative"),
     _field("composite", "RigidInertia of the body and all that it carries, joints locked", "aggregative", kind=SUMMED),
     _field("w", "angular velocity", "newton_euler"),
     _field("dw", "angular acceleration", "newton_euler"),
@@ -138,7 +138,7 @@ ARTICULATED = (
     _field("F", "wrench of forces and weight, on the body and all that it carries", "hamiltonian", kind=SUMMED),
     _field("dp", "derivatives of p", "hamiltonian"),
     _field("group_velocity", "velocities on the group of translations and rotations", "lie_group"),
-    _field("group_force", "what changes p there", "lie_group"),
+    _field("group_force", "derivatives of p there", "lie_group"),
 )  # fmt: skip
 
 # --- a body or node that loops pass through, or close at ---

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.equations.aggregative import gather, momenta_along
+from momentree.equations.aggregative import gather, generalized_momenta
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import act, generalized
+from momentree.equations.forces import apply_forces, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
 from momentree.equations.loops.constraint_rows import closure_error_bias, row_count, target_bias, velocity_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
@@ -109,9 +109,9 @@ def load(body: Record) -> Fields:
 def change(body: Record) -> tuple[Fields, Fields]:
     """p' by (6), with mu* where loops are closed; F* of the body and of all that it carries goes to the parent."""
     F = body.F - body.v.cross_force(body.mu_star)
-    turning = body.joint_type.motion_subspace_derivative(body.q, body.u).along(body.mu_star)
-    along = zip(body.A.along(F), turning, body.along, strict=True)
-    return {"dp": tuple(f + a + given for f, a, given in along)}, {"F": body.X.force_to_parent(body.F)}
+    A_mu = body.joint_type.motion_subspace_derivative(body.q, body.u).along(body.mu_star)
+    terms = zip(body.A.along(F), A_mu, body.Q, strict=True)
+    return {"dp": tuple(f + a + Q for f, a, Q in terms)}, {"F": body.X.force_to_parent(body.F)}
 
 
 def begin_with_pushes(body: Record) -> Fields:
@@ -199,7 +199,7 @@ def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     moving.loops.locally(apply_constraint_forces)
     for body in mechanism.bodies:
         record = moving[body.number]
-        record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
+        record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
     moving.locally(add_constraint_wrenches)
     moving.locally(begin_with_pushes)
     moving.inward(gather)
@@ -221,7 +221,7 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
     mechanism = at.mechanism
     moving = moving_bodies(at, p, gamma)
     moving.locally(move)
-    act(at, moving, closed=bool(mechanism.loops))
+    apply_forces(at, moving, closed=bool(mechanism.loops))
     if mechanism.loops:
         moving.loops.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
@@ -241,12 +241,12 @@ def right_hand_side(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
 def momenta(at: Evaluation, u: Coordinates) -> tuple[Scalar, ...]:
     """p at given velocities, prescribed joints and the ground moving too."""
     moving = records(at, u)
-    return momenta_along(at.mechanism, moving)
+    return generalized_momenta(at.mechanism, moving)
 
 
 def closed_momenta(at: Evaluation, p: Coordinates) -> tuple[Scalar, ...]:
     """p from p*: the same motion, with no impulse eta left over."""
-    return momenta_along(at.mechanism, moving_bodies(at, p))
+    return generalized_momenta(at.mechanism, moving_bodies(at, p))
 
 
 def _less(a: Coordinates, b: Coordinates) -> list[Scalar]:
