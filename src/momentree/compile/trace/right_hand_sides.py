@@ -24,6 +24,7 @@ from momentree.equations.forces import generalized, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
 from momentree.equations.lie_group import forces_on_group, velocities_on_group
+from momentree.equations.loops.closing_step import closing_step, loop_closure_errors, loop_impulses, opening_step
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Records
@@ -129,7 +130,7 @@ def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None,
         u = generalized(mechanism, moving, "u")
         if mechanism.loops:
             reacting = reacting_bodies(at._replace(run=Records), u, [0] * mechanism.nv)
-            reactions = hamiltonian.loop_impulses(mechanism, reacting)
+            reactions = loop_impulses(mechanism, reacting)
             dp = [change + force for change, force in zip(dp, reactions, strict=True)]
         return [*dq, *dp, *(_powers(at, moving, felt=tree.mechanism) if count else [])]
 
@@ -177,7 +178,7 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
     """Coordinates moved to where loops close, by one step of Newton's method; behind them, closure errors before it."""
 
     def positions(at: Evaluation, p: Coordinates) -> list[Scalar]:
-        moving = hamiltonian.closing_step(at)
+        moving = closing_step(at)
         errors = [error for loop in moving.loops[1:] for error in loop.closure_error]
         return [*moved_coordinates(at.mechanism, moving), *errors]
 
@@ -251,22 +252,22 @@ def _of_tree(at: Evaluation) -> Evaluation:
 
 def closure_errors(at: Evaluation) -> list[Scalar]:
     """The closure error of each row of all loops, and zeros up to ROWS of each."""
-    return _filled(at.mechanism, hamiltonian.closure_errors(at))
+    return _filled(at.mechanism, loop_closure_errors(at))
 
 
 def shove(at: Evaluation, g: Sequence[Scalar]) -> list[Scalar]:
     """Velocities on the group by which loops open with minus g; the impulses J' lam that cause them; the openings."""
-    moving = hamiltonian.opening_step(at, g)
+    moving = opening_step(at, g)
     velocities, opened = (
         _velocities_on_group(at.mechanism, moving),
         _filled(at.mechanism, constraint_velocities(moving)),
     )
-    return [*velocities, *hamiltonian.loop_impulses(at.mechanism, moving), *opened]
+    return [*velocities, *loop_impulses(at.mechanism, moving), *opened]
 
 
 def hold(at: Evaluation, p: Coordinates) -> list[Scalar]:
     """The impulses J' mu after which loops do not open."""
-    return list(hamiltonian.loop_impulses(at.mechanism, hamiltonian.moving_bodies(at, p)))
+    return list(loop_impulses(at.mechanism, hamiltonian.moving_bodies(at, p)))
 
 
 def _filled(mechanism: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
