@@ -21,7 +21,7 @@ def sampled(
     t, h, y, stages = integration.unpacked(records)
     if stages is None and len(y) > len(
         times
-    ):  # many fixed steps end a round-off before the last time: a tiny one follows
+    ):  # fixed steps ended a round-off early, and a tiny one followed
         return np.concatenate([y[: max(len(times) - 1, 0)], y[-1:]])[: len(times)]
     if stages is None or not len(t):
         return y
