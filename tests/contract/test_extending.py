@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extending import recipes  # isort: skip
+from recipes import recipes
 
 MOST_FILES = {"A joint type": 3, "An integrator": 2, "A text backend": 2, "A formulation": 2}
 RECIPES = recipes()

@@ -152,9 +152,7 @@ def freed(model: Model) -> Mechanism:
 def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
     """The equations of a mechanism in its free parameters; `velocities` renames velocities, as {"theta5": "w5"}."""
     if by not in FORMALISMS:
-        choices = " or ".join(f"'{name}'" for name in FORMALISMS)
-        near = suggestion(str(by), FORMALISMS)
-        raise MomentreeError(f"equations: there is no formalism '{by}'. Choose {choices}.{near}")
+        raise MomentreeError(f"equations: there is no formalism '{by}'.{suggestion(str(by), FORMALISMS)}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
     s, n = symbolic(mechanism, velocities), mechanism.nv

@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "EXTENDING.md"
 
 
@@ -93,7 +93,7 @@ def apply(text: str, hunk: str, path: str) -> str:
 
 
 def main() -> None:
-    """Carry out every recipe and print what it touches: python tests/contract/extending.py."""
+    """Carry out every recipe and print what it touches: python tests/recipes.py."""
     import tempfile
 
     for recipe in recipes():
