@@ -10,7 +10,7 @@ from mechanisms import random_body, random_frame, random_joint
 from momentree.assembly.configuration_space import integrate
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import place, records
+from momentree.equations.kinematics import place_body, records
 from momentree.equations.loops.closing_step import loop_impulses
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.equations.loops.records import with_constraints_at
@@ -66,7 +66,7 @@ class Solved:
         for record in bodies[1:]:  # placed again, with the nodes
             for name in ("X", "X_0", "A"):
                 del vars(record)[name]
-        self.moving.outward(place)
+        self.moving.outward(place_body)
         self.moving.locally(hamiltonian.begin)
         hamiltonian.find_closed_velocities(self.moving)
         self.u = np.concatenate([self.moving[body.number].u for body in mechanism.bodies])

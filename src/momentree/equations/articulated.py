@@ -27,7 +27,7 @@ def begin(body: Record) -> Fields:
 
 
 def carry_bias(body: Record, parent: Record) -> Fields:
-    """The part of the derivative of v that is known: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
+    """The part of dv that does not depend on du: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
     relative = body.A @ body.u
     c = body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u - relative.cross(body.X.motion(parent.v))
     return {"c": c if body.free else c + body.A @ body.du}

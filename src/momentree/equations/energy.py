@@ -2,8 +2,8 @@
 
 Rusanov writes dT/dt - W = sum (T_s - Q_s) q_s' and lets each bracket vanish. That does not follow: it is one equation,
 T_s depends on the q' itself, and anything orthogonal to q' may be added to the brackets. What makes the result true is
-virtual power (D'Alembert, Jourdain, Kane): time, place, velocities, *accelerations and forces* are held, and only the
-velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
+virtual power (D'Alembert, Jourdain, Kane): time, configuration, velocities, *accelerations and forces* are held; only
+the velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
 
     V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                  (1)
     T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                       (2)

@@ -95,8 +95,8 @@ def _ancestors(mechanism: Mechanism, body: TreeBody) -> Iterator[TreeBody]:
             yield body
 
 
-def _subtract(y: list[Scalar], place: slice, block: Block, x: Sequence[Scalar]) -> None:
-    y[place] = [a - b for a, b in zip(y[place], product(block, x), strict=True)]
+def _subtract(y: list[Scalar], entries: slice, block: Block, x: Sequence[Scalar]) -> None:
+    y[entries] = [a - b for a, b in zip(y[entries], product(block, x), strict=True)]
 
 
 def _transposed(block: Block) -> Block:
