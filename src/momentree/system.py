@@ -181,10 +181,10 @@ class System:
 
         A model without a start begins where `assemble` puts it.
         """
-        from momentree.assembly.assemble import begin
+        from momentree.assembly.assemble import initial_state
 
         at = self.with_parameters(parameters)
-        return begin(at._numeric, at._model, given, velocities)
+        return initial_state(at._numeric, at._model, given, velocities)
 
     @property
     def t_end(self) -> float | None:

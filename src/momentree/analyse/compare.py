@@ -29,7 +29,7 @@ WARM = 1e-3  # of the duration: a run that makes the code, before the one whose 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """A motion by one method: a formulation and a stabilization. What is not known of one that failed is NaN.
+    """A motion by one method: a formulation and a stabilization. Unknown results of one that failed are NaN.
 
     | field            | unit       | meaning                                                                       |
     |------------------|------------|-------------------------------------------------------------------------------|

@@ -57,7 +57,7 @@ def branches(
     return [State(mechanism, q, closed_velocities(mechanism, q, {}, t), t) for q in configurations]
 
 
-def begin(
+def initial_state(
     mechanism: Mechanism,
     model: Model,
     given: Mapping[str, Any] | None = None,

@@ -1,4 +1,4 @@
-"""Many samples of a motion at once: what `Configuration` gives of one, and energy, as arrays over time.
+"""Many samples of a motion at once: the quantities of `Configuration`, and energy, as arrays over time.
 
 Closure errors and constraint velocities are in the order of `constraint_names` (assembly/configuration.py).
 """

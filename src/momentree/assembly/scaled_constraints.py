@@ -26,13 +26,13 @@ from momentree.structure.mechanism import Mechanism
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
 WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
 LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
-MOST_OFF_CLOSED = 1e-2  # what it becomes at most where loops are open
+MOST_OFF_CLOSED = 1e-2  # the largest cut-off where loops are open
 TURNS = 3  # of the filtered solve
 SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
 def constraint_scales(mechanism: Mechanism) -> Array:
-    """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
+    """Divisors of the rows of loops: |moment part| + L |force part|, larger where a large tolerance is set."""
     scales = []
     for number, loop in enumerate(mechanism.loops):
         scales += [constraint_scale(mechanism, number, row.direction) for row in loop.rows]
@@ -47,7 +47,7 @@ def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
 
 
 def constraint_tolerances(mechanism: Mechanism) -> Array:
-    """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
+    """Tolerated closure errors of scaled rows of loops: the tolerance of the loop by its size."""
     tolerances = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
         tolerances += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)

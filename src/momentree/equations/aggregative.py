@@ -25,7 +25,7 @@ def inertial_force(body: Record) -> Fields:
 
 
 def begin_gathering(body: Record) -> Fields:
-    """Z begins as Y less what is applied to the body."""
+    """Z begins as Y less the applied wrench."""
     return {"Z": body.Y - body.applied}
 
 
@@ -35,7 +35,7 @@ def gather(body: Record) -> tuple[Fields, Fields]:
     return {"b": b}, {"Z": body.X.force_to_parent(body.Z)}
 
 
-def momentum(body: Record) -> Fields:
+def begin_with_momentum(body: Record) -> Fields:
     """Z begins as M V."""
     return {"Z": body.inertia @ body.v}
 
@@ -77,7 +77,7 @@ def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[S
 
 
 def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
-    """A(q) in O(n^2): along each path to the ground, the momentum of what is carried (CRBA)."""
+    """A(q) in O(n^2): the momentum of composite bodies along each path to the ground (CRBA)."""
     mechanism = at.mechanism
     placed = records(at)
     for record in placed[1:]:
@@ -113,7 +113,7 @@ def generalized_momenta(mechanism: Mechanism, moving: Records) -> tuple[Scalar, 
     """The generalized momenta of moving bodies: A' Z of each joint."""
     for body in mechanism.bodies:
         moving[body.number].Q = (0,) * len(body.joint.type.velocities)
-    moving.locally(momentum)
+    moving.locally(begin_with_momentum)
     moving.inward(gather)
     return generalized(mechanism, moving, "b")
 

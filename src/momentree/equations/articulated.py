@@ -20,7 +20,7 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 
 
-def begin(body: Record) -> Fields:
+def begin_with_bias_force(body: Record) -> Fields:
     """M* = M, and the bias force, which the body needs to move on without accelerating: Omega M v - F."""
     bias_force = body.v.cross_force(body.inertia @ body.v) - body.applied
     return {"M_star": ArticulatedInertia.of(body.inertia), "bias_force": bias_force}
@@ -33,7 +33,7 @@ def carry_bias(body: Record, parent: Record) -> Fields:
     return {"c": c if body.free else c + body.A @ body.du}
 
 
-def articulate(body: Record) -> tuple[Fields, Fields]:
+def articulate_with_bias_force(body: Record) -> tuple[Fields, Fields]:
     """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; the bias force p likewise."""
     M, p, c = body.M_star, body.bias_force, body.c
     if not body.free:
@@ -58,10 +58,10 @@ def find_reactions(body: Record, parent: Record) -> Fields:
     net = list(body.net)
     for force, size in zip(body.open.F, eta, strict=True):
         net = [f + along * size for f, along in zip(net, body.A.along(force), strict=True)]
-    return {**accelerate(body.having(net=net), parent), **numbered(eta)}
+    return {**find_accelerations(body.having(net=net), parent), **numbered(eta)}
 
 
-def accelerate(body: Record, parent: Record) -> Fields:
+def find_accelerations(body: Record, parent: Record) -> Fields:
     """du = D (net - W' a), dv = a + A du, where a = C dv_parent + c."""
     a = body.X.motion(parent.dv) + body.c
     if not body.free:
@@ -85,17 +85,17 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
-    moving.locally(begin)
+    moving.locally(begin_with_bias_force)
     moving.outward(carry_bias)
     if not mechanism.loops:
-        moving.inward(articulate)
-        moving.outward(accelerate)
+        moving.inward(articulate_with_bias_force)
+        moving.outward(find_accelerations)
         return moving
     if alpha != 0:
         moving.loops.locally(measure_closure_error)
     moving.loops.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(articulate, phi="bias_force", v_r="c"))
+    moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c"))
     moving.outward(find_reactions)
     return moving
 

@@ -59,7 +59,7 @@ def move_to_centre(body: Record) -> Fields:
     return {"V_C": V, "a_C": a, "partial_C": partial}
 
 
-def load(body: Record) -> Fields:
+def find_active_forces(body: Record) -> Fields:
     """R and m: the applied forces, at the centre of mass, and the weight."""
     weight = body.X_0.rotation.T @ body.gravity * body.M_C.mass
     return {"active": body.X_C.force(body.applied) + Force(weight, ZERO)}
@@ -110,7 +110,7 @@ class EnergyForm:
 
     @cached_property
     def A(self) -> tuple[tuple[Scalar, ...], ...]:
-        """A_sr: what T_s gains for each unit of du_r, (3)."""
+        """A_sr, the derivative of T_s with respect to du_r, (3)."""
         n = len(self.joint_forces)
         A: list[list[Scalar]] = [[0] * n for _ in range(n)]
         for r in range(n):
@@ -130,7 +130,7 @@ def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
         record = moving[body.number]
         record.velocities, record.gravity = range(body.v.start, body.v.stop), mechanism.gravity
     moving.outward(carry_partial)
-    for step in (find_centre, move_to_centre, load):
+    for step in (find_centre, move_to_centre, find_active_forces):
         moving.locally(step)
     return EnergyForm(
         inertia=tuple(body.M_C for body in moving[1:]),

@@ -46,7 +46,7 @@ def _field(name: str, meaning: str, *given_by: str, kind: Kind = ONCE) -> Field:
     return Field(name, meaning, given_by, kind)
 
 
-# --- a body: what it is and how it moves ---
+# --- a body: inertia, joint and motion ---
 
 BODY = (
     _field("number", "of the body, 0 is the ground; of a loop, from 1", "kinematics", "loops"),
@@ -72,7 +72,7 @@ BODY = (
            "articulated"),
 )  # fmt: skip
 
-# --- what acts on a body, or at the joint that closes a loop ---
+# --- forces on a body, or at the joint that closes a loop ---
 
 FORCES = (
     _field("driven", "generalized forces of torque laws; revised for each torque of the joint", "forces", "loops",

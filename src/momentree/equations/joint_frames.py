@@ -28,7 +28,7 @@ TINY = 1e-14  # of the largest component: round-off of one that vanishes
 
 
 class _Frame(NamedTuple):
-    """A body's new frame B' in its old one B, and what that makes of its mount and of its joint."""
+    """A body's new frame B' in its old one B, its mount, and the offset of its joint."""
 
     placement: Transform  # X_BB'
     mount: Transform

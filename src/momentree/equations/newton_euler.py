@@ -54,7 +54,7 @@ class Spin:
         )
 
 
-def accelerate(body: Record, parent: Record) -> Fields:
+def carry_accelerations(body: Record, parent: Record) -> Fields:
     """w, dw, a and U of a body from those of its parent: through the mount, then through the joint."""
     mount, joint = body.X.mount, body.X.joint
     w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ parent.dw
@@ -75,8 +75,8 @@ def accelerate(body: Record, parent: Record) -> Fields:
     return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin.of(w, dw)}
 
 
-def weigh(body: Record) -> Fields:
-    """Eq. (1), less what is applied."""
+def begin_with_inertial_wrench(body: Record) -> Fields:
+    """Z begins as the inertial wrench, (1), less the applied one."""
     M: RigidInertia = body.inertia
     f = body.a * M.mass + body.U @ M.h
     return {"Z": Force(f, body.U.moment(M.pseudo) + M.h.cross(body.a)) - body.applied}
@@ -89,7 +89,7 @@ def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[S
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
     ground.U = Spin.of(ground.w, ground.dw)
-    moving.outward(accelerate)
-    moving.locally(weigh)
+    moving.outward(carry_accelerations)
+    moving.locally(begin_with_inertial_wrench)
     moving.inward(gather)
     return generalized(at.mechanism, moving, "b")

@@ -92,7 +92,7 @@ class Records(list[Record]):
             record.give(step(record), step)
 
     def inward(self, step: InwardStep) -> None:
-        """Run a step from the leaves to the ground; what a body adds to the ground is dropped."""
+        """Run a step from the leaves to the ground; additions to the ground are dropped."""
         for number in reversed(self.order):
             record = self[number]
             fields, to_parent = step(record)

@@ -108,7 +108,7 @@ class FreeParameters:
         return definitions[free]
 
     def names_of(self, rows: Array) -> dict[Reference, Array]:
-        """The columns of rows by what expressions call them."""
+        """The columns of rows, by the references of expressions."""
         return {Reference(name): rows[..., i] for i, name in enumerate(self.names)}
 
     def check(self, rows: Array) -> None:
@@ -189,7 +189,7 @@ class FreeParameters:
         raise MomentreeError(message)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be computed again."""
+        """Without cached results."""
         return {"model": self.model, "names": self.names, "_sound": set()}
 
 
@@ -228,7 +228,7 @@ def _depends(inertia: RigidInertia) -> bool:
 
 
 def _strengths(body: TreeBody, names: Mapping[Reference, Array]) -> Array:
-    """k: the least inertia of a body along its joint, by what it could be at most; 0: its motion is undetermined."""
+    """k: the least inertia of a body along its joint, relative to the largest possible; 0: undetermined motion."""
     columns, count = (
         body.joint_type.motion_subspace(body.joint.type.reference()).columns,
         len(next(iter(names.values()))),

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NamedLoop:
-    """A loop by names: what closes it, the bodies around it, the joints with +1 along, -1 against the loop."""
+    """A loop by names: its closing joint or body, the bodies around it, the joints with +1 along, -1 against it."""
 
     closed_by: str
     kind: str

@@ -55,7 +55,7 @@ def apply_joint_forces(loop: Record) -> Fields:
 
 
 def add_constraint_wrenches(body: Record) -> Fields:
-    """The wrenches of constraints on a body are added to what else is applied to it."""
+    """The wrenches of constraints on a body are added to the applied one."""
     total = body.applied
     for i, (_, end) in enumerate(body.slots.ends):
         total = total + getattr(getattr(body, f"constraint{i}"), f"wrench_on{end}")
