@@ -21,6 +21,15 @@ PAGES += sorted(page for folder in ("docs", "examples", "benchmarks") for page i
 CODE = ("src", "tests", "examples", "benchmarks")
 FOLDERS = {*CODE, "docs", *(path.name for path in PACKAGE.iterdir() if path.is_dir())}
 FILE_NAMES = {path.name for folder in CODE for path in (ROOT / folder).rglob("*.py")}
+FORMALISMS = [
+    "aggregative",
+    "articulated",
+    "forces",
+    "hamiltonian",
+    "kinematics",
+    "lagrange",
+    "loops",
+]  # in `equations/`
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 # what pages mean by these names
 CLASSES: dict[str, type] = {"System": System, "system": System, "Run": Run, "run": Run}
@@ -70,7 +79,11 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 
 @every_page
 def test_every_dotted_name_of_the_package_can_be_imported(page: Path) -> None:
-    for name in quoted(page, r"momentree(?:\.[a-zA-Z]\w*)+|mt(?:\.[a-zA-Z]\w*)+"):
+    names = quoted(page, r"(?:momentree|mt)(?:\.[a-zA-Z]\w*)+")
+    names += [
+        f"momentree.equations.{name}" for name in quoted(page, rf"(?:{'|'.join(FORMALISMS)})(?:\.(?!py\b)[a-z]\w*)+\b")
+    ]
+    for name in names:
         if f"class {name.rpartition('.')[2]}(" in page.read_text(encoding="utf-8"):  # by a recipe of this page
             continue
         path = "momentree"
