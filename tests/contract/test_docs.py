@@ -30,6 +30,7 @@ FORMALISMS = [
     "lagrange",
     "loops",
 ]  # in `equations/`
+TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 # what pages mean by these names
 CLASSES: dict[str, type] = {"System": System, "system": System, "Run": Run, "run": Run}
@@ -101,3 +102,9 @@ def test_every_method_that_a_page_names_exists(page: Path) -> None:
         fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
         if attribute not in ("nc", "toml", "py", "svg"):  # a file called run or model
             assert hasattr(cls, attribute) or attribute in fields, f"{cls.__name__} has no {attribute}"
+
+
+@every_page
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for name in quoted(page, r"test_\w+\b(?!\.py)"):
+        assert f"def {name}(" in TESTS, f"no test is called {name}"
