@@ -11,6 +11,7 @@ from momentree.assembly.configuration_space import integrate
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import place, records
+from momentree.equations.loops.closing_step import loop_impulses
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.equations.loops.records import with_constraints_at
 from momentree.equations.sweeps import Record, Records
@@ -67,7 +68,7 @@ class Solved:
                 del vars(record)[name]
         self.moving.outward(place)
         self.moving.locally(hamiltonian.begin)
-        hamiltonian.find_closed(self.moving)
+        hamiltonian.find_closed_velocities(self.moving)
         self.u = np.concatenate([self.moving[body.number].u for body in mechanism.bodies])
         nodes = [(loop.node, len(loop.bias)) for loop in self.moving.loops[1:]]
         self.eta = np.array([getattr(node, f"eta{i}") for node, count in nodes for i in range(count)])
@@ -93,7 +94,7 @@ class Solved:
         u = np.linalg.solve(M, self.p + J.T @ eta)
         np.testing.assert_allclose(self.u, u, rtol=1e-8, atol=1e-9 * np.abs(u).max())
         np.testing.assert_allclose(constraint_velocities(self.moving), -bias, atol=1e-8 * np.abs(u).max())
-        forces = hamiltonian.loop_impulses(self.system.mechanism, self.moving)
+        forces = loop_impulses(self.system.mechanism, self.moving)
         np.testing.assert_allclose(np.array(forces, float), J.T @ eta, rtol=1e-8, atol=1e-9 * np.abs(J.T @ eta).max())
 
 

@@ -11,10 +11,10 @@ from momentree.assembly.configuration_space import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.external_reactions import held_frame
 from momentree.equations.factors import factors
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import frame_jacobian, records
-from momentree.equations.reactions import held_frame
 from momentree.spatial import REST, ZERO, Force, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.mechanism import Attached

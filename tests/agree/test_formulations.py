@@ -25,7 +25,7 @@ from momentree.equations import absolute
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
-from momentree.structure.maximal_coordinates import apart
+from momentree.structure.maximal_coordinates import in_maximal_coordinates
 
 TIGHT = {"rtol": 1e-12}
 
@@ -156,7 +156,7 @@ def test_bodies_without_inertia_of_their_own_stay_on_their_joints():
     m.joint("C", mt.Prismatic("x"), m.ground.at((0, 0, 1)), slider)
     m.spring(slider.at((0, 0, 0)), bob.at((1, 0, 0)), 5.0, rest=0.3)
     system = m.build()
-    maximal = apart(system.mechanism)
+    maximal = in_maximal_coordinates(system.mechanism)
     assert [body.joint.name for body in maximal.bodies] == ["A", "B", "C"]
     agree(system, system.assemble({"A": 0.4, "B": 0.3, "C": 0.2}, velocities={"A": 1.0}), 0.5)
 
@@ -202,14 +202,14 @@ def test_the_motion_does_not_depend_on_where_a_loop_is_cut(formulation):
 
 
 def test_in_maximal_coordinates_bodies_are_independent_and_every_joint_is_a_constraint():
-    maximal = apart(bennett().build().mechanism)
+    maximal = in_maximal_coordinates(bennett().build().mechanism)
     assert [body.joint.type.kind for body in maximal.bodies] == ["Planar", "Free", "Free"]  # link 1 is on a hinge
     assert [body.parent for body in maximal.bodies] == [0, 0, 0]
     assert sorted(loop.name for loop in maximal.loops) == ["R1", "R2", "R3", "R4"]
 
 
 def test_bodies_of_planar_mechanisms_have_three_coordinates():
-    maximal = apart(slider_crank().build().mechanism)
+    maximal = in_maximal_coordinates(slider_crank().build().mechanism)
     assert {body.joint.type.kind for body in maximal.bodies} == {"Planar"}
     assert maximal.nq == maximal.nv == 9
 
@@ -280,7 +280,7 @@ def test_a_spring_that_is_wound_beyond_half_a_turn_is_refused_in_maximal_coordin
             system.simulate(system.assemble({"A": angle}, velocities={"A": 3.0}), 1.0, formulation="absolute")
 
 
-@pytest.mark.parametrize("stabilization", FORMULATIONS["absolute"].holds)
+@pytest.mark.parametrize("stabilization", FORMULATIONS["absolute"].stabilizations)
 def test_closures_of_absolute_coordinates(stabilization):
     system = four_bar().build()
     start = system.assemble({"A": 1.0}, velocities={"A": 2.0})

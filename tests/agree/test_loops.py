@@ -10,7 +10,7 @@ import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
-from momentree.equations.aggregative import momenta_along
+from momentree.equations.aggregative import generalized_momenta
 from momentree.equations.evaluation import Evaluation
 from momentree.spatial import Force
 
@@ -77,7 +77,7 @@ def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
     # Ivanov 2022 (6) as printed
     def printed(at, *given):
         moving = closed(at, *given)
-        momenta_along(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
+        generalized_momenta(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
         for record in moving[1:]:
             vars(record)["mu_star"] = record.Z
         return moving

@@ -157,7 +157,7 @@ def test_what_nobody_reads_is_not_stored():
     code = trace_rolled(system.mechanism, "forward_dynamics")
     kept = {key.split(".")[0] for _, key in code.slots}
     assert "X_0" not in kept  # placements matter to forces between bodies only
-    assert "along" not in kept
+    assert "Q" not in kept
     assert {"v", "M_star", "bias_force", "dv"} <= kept
 
 

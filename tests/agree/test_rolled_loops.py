@@ -67,8 +67,8 @@ def after_impulse(name):
 def kernels(system, formulation, code):
     target, made = Target.host(), FORMULATIONS[formulation]
     projection = projection_of(system.mechanism, made, code)
-    held = made.holds["baumgarte"](3.0)
-    velocities = right_hand_side_code(system.mechanism, made, code, accounts=False, held=held)
+    constraint_gains = made.stabilizations["baumgarte"](3.0)
+    velocities = right_hand_side_code(system.mechanism, made, code, with_work=False, constraint_gains=constraint_gains)
     return [Kernel(each, target.lanes(0), target) for each in (velocities, projection.positions, projection.momenta)]
 
 

@@ -23,7 +23,7 @@ def states(system, integrator, q, v, h, count):
     """Samples (t, q, p) of a motion, its start first."""
     p = momenta(Evaluation(system._numeric, list(q)), list(v))
     start = np.array([*q, *p], dtype=float)
-    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False).start(
         start[:, None], 0.0, h
     )
     status, records = integration.advance(count * h, count // EACH + 2, EACH)

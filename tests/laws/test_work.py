@@ -16,7 +16,7 @@ from momentree.equations.balance import energy
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
+from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
 from momentree.spatial import Force, Vector
 
 SEEDS = range(8)
@@ -56,7 +56,7 @@ def test_the_energy_account_has_every_kind_of_work_term():
         m = system.mechanism
         a = forward_dynamics(Evaluation(m, q, t), v, tau)
         parts = [*all_powers(m, q, v, t), *motion_powers(Evaluation(m, q, t), v, a)]
-        for (_, kind), power in zip((*work_terms(m), *movers(m)), parts, strict=True):
+        for (_, kind), power in zip((*work_terms(m), *motion_terms(m)), parts, strict=True):
             kinds[kind] = max(kinds.get(kind, 0.0), abs(power))
     expected = {"drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground"}
     assert set(kinds) == expected

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import generalized, loaded
+from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.residual import measure_closure_error
@@ -40,7 +40,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
         return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
     D = inverse([[axis @ w for w in W] for axis in body.A.columns])
-    net = [tau + f - b for tau, f, b in zip(body.tau, body.along, body.A.along(p), strict=True)]
+    net = [tau + f - b for tau, f, b in zip(body.tau, body.Q, body.A.along(p), strict=True)]
     M_a = M.less(body.A, W, D)
     p = p + M_a @ c
     for w, share in zip(W, product(D, net), strict=True):
@@ -81,7 +81,7 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
     Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
     mechanism = at.mechanism
-    moving = loaded(at, u, None, closed=bool(mechanism.loops))
+    moving = loaded_bodies(at, u, None, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from momentree.equations.aggregative import gather
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import generalized, loaded
+from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
@@ -84,7 +84,7 @@ def weigh(body: Record) -> Fields:
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
-    moving = loaded(at, u, du)
+    moving = loaded_bodies(at, u, du)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)

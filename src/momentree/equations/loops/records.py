@@ -108,7 +108,7 @@ def _anchors(mechanism: Mechanism) -> list[Vector]:
 def _node(number: int) -> Record:
     """A body without inertia, welded to another, where a constraint is closed."""
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
-    nothing |= {"along": (), "spring": None, "rest": None, "damping": None, "stops": None, "anchored": False}
+    nothing |= {"Q": (), "spring": None, "rest": None, "damping": None, "stops": None, "anchored": False}
     inertia = RigidInertia(0, ZERO, (0,) * 6)
     return Record(number=number, parent=-1, mount=Transform(), joint_type=Fixed(), inertia=inertia, **nothing)
 

@@ -49,8 +49,8 @@ def apply_impulse_changes(kappa: Scalar) -> Callable[[Record], Fields]:
 def apply_joint_forces(loop: Record) -> Fields:
     """The generalized forces of the closing joint, as wrenches on both bodies."""
     total = Force.zero()
-    for force, size in zip(loop.dual_subspace, loop.along, strict=True):
-        total = total - force * size
+    for force, Q in zip(loop.dual_subspace, loop.Q, strict=True):
+        total = total - force * Q
     return wrenches_of(loop, total)
 
 
