@@ -84,7 +84,7 @@ def test_trees_accelerate_as_in_pinocchio(direction, seed):
 
 
 @pytest.mark.parametrize("kind", FREEDOM)
-def test_what_a_joint_lets_pass_is_the_derivative_of_where_it_stands(kind):
+def test_the_motion_subspace_is_the_derivative_of_the_placement(kind):
     random = np.random.default_rng(7)
     axes = [unit(random.standard_normal(3)) for _ in range({"Universal": 2, "PinSlot": 2}.get(kind, 1))]
     u = random.standard_normal(FREEDOM[kind])

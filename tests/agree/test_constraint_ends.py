@@ -36,12 +36,12 @@ def tree(random):
 
 
 def random_rows(random, ends, count):
-    """For each end, a wrench for each row."""
+    """For each end, a wrench for each scalar constraint."""
     return [[Force(Vector(*x[:3]), Vector(*x[3:])) for x in random.standard_normal((count, 6))] for _ in ends]
 
 
 class Solved:
-    """The tree with momenta p and constraints, each given by its ends, rows at each end, and biases."""
+    """The tree with momenta p and constraints, each given by its ends, the wrenches at each end, and biases."""
 
     def __init__(self, system, q, p, constraints):
         self.system, self.q, self.p, self.constraints = system, q, p, constraints
@@ -119,13 +119,13 @@ def started(seed):
         (3, 3, 6),  # two at one body
     ],
 )
-def test_a_constraint_of_so_many_ends(ends, seed):
+def test_a_constraint_with_any_number_of_ends(ends, seed):
     random, system, q, p = started(seed)
     Solved(system, q, p, [(ends, random_rows(random, ends, 2), random.standard_normal(2))]).agree()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_constraints_that_are_coupled(seed):
+def test_coupled_constraints(seed):
     random, system, q, p = started(seed)
     ends = [(3, 5, 6), (2, 6), (5, 3), (1,)]
     rows = [random_rows(random, each, 1) for each in ends]

@@ -56,7 +56,7 @@ def test_a_drawer_on_two_rails_slides_as_on_an_inclined_plane(axis):
 
 
 def test_the_weaker_rail_bears_nothing():
-    # of all ways to share the load the shortest: none along constraints that nothing can move
+    # the multipliers of least norm: zero along constraints that nothing can violate
     system = hard.drawer((1, 2, 3)).build()
     run = system.simulate(system.assemble({"left": 0.0}), t_end=0.1)
     closing = system.mechanism.loops[0].name

@@ -27,7 +27,7 @@ def same(found, expected, tolerance=SAME):
 
 
 def state(random, system, rows=None):
-    """q, v, and accelerations or forces: one of each, or so many rows."""
+    """q, v, and accelerations or forces: one of each, or a batch of so many rows."""
     if rows is None:
         return {
             "q": random_configuration(random, system),
@@ -162,7 +162,7 @@ def test_what_nobody_reads_is_not_stored():
 
 
 @pytest.mark.parametrize("what", QUANTITIES)
-def test_the_choice_follows_size_unless_it_is_told(what, monkeypatch):
+def test_the_choice_follows_size_unless_the_user_chooses(what, monkeypatch):
     kinds = []
     monkeypatch.setattr(choice, "_rolled", lambda *_: kinds.append("rolled"))
     monkeypatch.setattr(choice, "compile_tape", lambda *_: kinds.append("straight-line"))
