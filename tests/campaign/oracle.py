@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from campaign.geometry import Array, Passage, cross, fitted, passage, placed, skew
+from campaign.geometry import AllowedMotion, Array, allowed_motion, cross, fitted, placed, skew
 from campaign.laws import jet
 from campaign.loads import loads_of, potential_energy
 from campaign.reading import Plain, PlainJoint
@@ -62,7 +62,7 @@ class JointMotion:
     q: tuple[float, ...]
     u: Array
     closure_error: Array
-    through: Passage
+    through: AllowedMotion
     seen: Array  # velocity of M in F
     prescribed: tuple[Array, Array] | None  # velocity and acceleration of M in F
 
@@ -121,7 +121,7 @@ def prescribed_motion(joint: PlainJoint, plain: Plain, t: float) -> tuple[tuple[
     jets = [jet(law, plain.parameters, t) for law in laws]
     q, u, du = (np.array([getattr(j, part) for j in jets]) for part in "abc")
     R = placed(joint.kind, joint.axes, joint.pitch, q)[1]
-    through = passage(joint.kind, joint.axes, joint.pitch, R, q, u)
+    through = allowed_motion(joint.kind, joint.axes, joint.pitch, R, q, u)
     return tuple(q), through.S @ u, through.S @ du + through.rest
 
 
@@ -173,7 +173,7 @@ class Oracle:
             q = tuple(np.atleast_1d(coordinates[joint.name])) if joint.freedom else ()
             u = np.atleast_1d((velocities or {}).get(joint.name, np.zeros(joint.freedom)))
             R = placed(joint.kind, joint.axes, joint.pitch, q)[1]
-            seen = passage(joint.kind, joint.axes, joint.pitch, R, q, u).S @ u
+            seen = allowed_motion(joint.kind, joint.axes, joint.pitch, R, q, u).S @ u
         x, R_FM = placed(joint.kind, joint.axes, joint.pitch, q)
         if outward:
             R_F = m.R[a.body] @ a.R
@@ -219,9 +219,9 @@ class Oracle:
         turned = R_FM @ R_q.T
         axial = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
         closure_error = np.concatenate([x - x_q, axial])
-        S = passage(joint.kind, joint.axes, joint.pitch, R_q, q, np.zeros(7)).S
+        S = allowed_motion(joint.kind, joint.axes, joint.pitch, R_q, q, np.zeros(7)).S
         u = np.linalg.pinv(self._scaled(S)) @ self._scaled(seen) if S.shape[1] else np.zeros(0)
-        through = passage(joint.kind, joint.axes, joint.pitch, R_q, q, u)
+        through = allowed_motion(joint.kind, joint.axes, joint.pitch, R_q, q, u)
         return JointMotion(joint, P, R_F, q, u, closure_error, through, seen, prescribed)  # type: ignore[arg-type]
 
     def _scaled(self, x: Array) -> Array:
