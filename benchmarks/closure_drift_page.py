@@ -81,7 +81,7 @@ class Drift(NamedTuple):
 
 def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
     lines = [
-        "# How loops drift open",
+        "# Closure errors and their stabilization",
         "",
         "Made by `python benchmarks/closure_drift.py --write docs/closure-drift.md`.",
         "",

@@ -7,7 +7,7 @@ counts, 2 flops for each number. The batch is the articulated-body algorithm of 
 |-------------------------------|------------------------------------------------------------------------------|
 | multiplication, addition      | 1, also where the two are fused                                              |
 | division                      | 1                                                                            |
-| pair of sin and cos           | the fadd, fsub and fmul of the function `sincos`, on the way of usual angles |
+| pair of sin and cos           | the fadd, fsub and fmul of the function `sincos`, for angles below 1e5       |
 """
 
 from __future__ import annotations

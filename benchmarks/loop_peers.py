@@ -16,7 +16,7 @@ from loop_references import COUPLER, CRANK, GRAVITY, GROUND, ROCKER, Array, Moti
 STEP = 1e-3  # s
 SAMPLED = 10  # steps from one sample to the next
 BAUMGARTE = (100.0, 20.0)  # 1/s2, 1/s
-PROXIMAL = (1e-12, 1e-10, 10)  # accuracy, mu, iterations: closure rows out of the plane are redundant
+PROXIMAL = (1e-12, 1e-10, 10)  # accuracy, mu, iterations: constraints out of the plane are redundant
 LOOSE = (1e-12, 1e-6, 10)  # for LCABA, which loses digits as mu falls; 1e-6 is what its documentation names
 
 Simulate = Callable[[float], Motion]  # the four-bar, for so many seconds

@@ -1,9 +1,9 @@
-"""How true the solve of closed loops is where it is hard: duplicated joints, light parts, scales, flat positions.
+"""Accuracy of the loop solve in hard cases: redundant joints, light bodies, scales, flat configurations.
 
     python benchmarks/loop_solve.py [--only WORDS] [--write docs/loop-solve.md]
 
-Each row compares with what must come out: the same body on one joint instead of two, the same mechanism at another
-size or opened elsewhere, the motion of a parallelogram, a run at a much smaller step size.
+Each line compares with the right result: of the same body on one joint instead of two, of the same mechanism at another
+size or cut elsewhere, of the motion of a parallelogram, of a run at a much smaller step size.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def spatial_rod(radius: float) -> mt.Model:
 
 
 def crank_acceleration(m: mt.Model, cut: str, guess: Mapping[str, float], speed: float = 3.0) -> float:
-    """A'' at A = 0.7 with the loop opened at this joint."""
+    """A'' at A = 0.7 with the loop cut at this joint."""
     m.cut(cut)
     system = m.build()
     start = system.assemble({"A": 0.7}, {"A": speed}, guess=guess)
@@ -122,7 +122,7 @@ def spread(found: Sequence[float]) -> float:
 
 def light_slider() -> str:
     found = [crank_acceleration(slider_crank(), cut, {"B": -0.9}) for cut in "BCD"]
-    return f"A'' by where the loop is opened differs by {spread(found):.1e}"
+    return f"A'' by where the loop is cut differs by {spread(found):.1e}"
 
 
 def sizes() -> str:
@@ -140,7 +140,7 @@ def light_rods() -> str:
 
 
 def slender_rods() -> str:
-    """At rest: at speed the spin of the rod depends on where the loop is opened, and with it the motion."""
+    """At rest: at speed the spin of the rod depends on where the loop is cut, and with it the motion."""
     texts = []
     for radius in (1e-2, 1e-3, 1e-5):
         found = [crank_acceleration(spatial_rod(radius), cut, {"D": 1.9}, 0.0) for cut in "BCD"]
@@ -208,7 +208,7 @@ def bricard_long() -> str:
 
 
 def passages(seed: int, seconds: float = 10.0) -> tuple[int, float]:
-    """How often parallelograms in a row, started at random or flat, pass flat positions, and how far from parallel."""
+    """How often chains of parallelograms, started at random or flat, become flat, and how far from parallel."""
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 4))
     system = row_of_four_bars(n).build()
@@ -238,9 +238,9 @@ def rows() -> Iterator[tuple[str, Callable[[], str]]]:
         yield f"body on two {kind} joints in line, general frames", lambda kind=kind: joints_in_line(kind)  # type: ignore[misc]
     yield "slider-crank with a slider of 0.1 g and 2 mm", light_slider
     yield "the same by size: A'' off, relative", sizes
-    yield "a rod so many times lighter than crank and slider: A'' by where the loop is opened, relative", light_rods
-    yield "a spatial rod of 2 m and this radius: A'' by where the loop is opened, relative", slender_rods
-    yield "parallelograms in rows of 1 to 3 passing flat positions, 10 s", all_passages
+    yield "a rod so many times lighter than crank and slider: A'' by where the loop is cut, relative", light_rods
+    yield "a spatial rod of 2 m and this radius: A'' by where the loop is cut, relative", slender_rods
+    yield "chains of 1 to 3 parallelograms passing flat configurations, 10 s", all_passages
     yield (
         "Bennett, rk4, step size 0.02, 0.01, 0.005 s: off after 1 s, rad",
         lambda: ", ".join(f"{error:.1e}" for error in bennett_errors((0.02, 0.01, 0.005))),
@@ -257,16 +257,16 @@ def rows() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def page(found: Sequence[tuple[str, str]]) -> str:
-    lines = ["# The solve of closed loops where it is hard", ""]
-    lines += ["Written by `python benchmarks/loop_solve.py --write docs/loop-solve.md`; what is solved, and how, tells"]
-    lines += ["[closed loops](theory/loops.md).", "", "| mechanism | found |", "|---|---|"]
+    lines = ["# Accuracy of the loop solve in hard cases", ""]
+    lines += ["Written by `python benchmarks/loop_solve.py --write docs/loop-solve.md`; the theory is in"]
+    lines += ["[closed loops](theory/loops.md).", "", "| mechanism | result |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {text} |" for name, text in found), ""])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", type=Path, help="write the page there")
-    parser.add_argument("--only", default="", help="rows whose name has these words")
+    parser.add_argument("--only", default="", help="only mechanisms whose name has these words")
     options = parser.parse_args()
     found = []
     for name, measured in rows():

@@ -9,7 +9,7 @@ tree that Ivanov 2022 takes,
     z1, g1, z2, g2      legs in the guides of the hull: slide and angle
     b1, b2              the other halves of the legs on the pins of the disc,
 
-and the halves of each leg are held together by three rows. Lagrange's equations of the first kind, with Baumgarte's
+and three constraints hold the halves of each leg together. Lagrange's equations of the first kind, with Baumgarte's
 terms, for the centres of mass c = (y, z, angle) of the six halves and wholes, c' = B q':
 
     B^T W (B q'' + B' q') = B^T f + tau + J^T lambda,   J q'' = -J' q' - 2 k J q' - k^2 g .                    (1)

@@ -1,4 +1,4 @@
-"""The steps of "verlet" again, in numpy and plain words: docs/theory/structure-preserving.md."""
+"""The steps of "verlet" again, in NumPy, plainly: docs/theory/structure-preserving.md."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def plain_step(mechanism, y, t, h):
         push = push - J.T @ compliance(J, M) @ closure_errors / h
     q1, p1 = tree_step(mechanism, y, t, h, push)
     J, M = closing(mechanism, q1, t + h)
-    opening = Configuration(mechanism, q1, velocities(mechanism, q1, p1, t + h), t + h).constraint_velocities()
-    return np.concatenate([q1, p1 - J.T @ compliance(J, M) @ opening])
+    at_end = Configuration(mechanism, q1, velocities(mechanism, q1, p1, t + h), t + h)
+    return np.concatenate([q1, p1 - J.T @ compliance(J, M) @ at_end.constraint_velocities()])
 
 
 def closing(mechanism, q, t):
@@ -58,7 +58,7 @@ def closing(mechanism, q, t):
 
 
 def compliance(J, M):
-    """(J M^-1 J')^+, rows redundant or not."""
+    """(J M^-1 J')^+, constraints redundant or not."""
     return np.linalg.pinv(J @ np.linalg.solve(M, J.T), rcond=1e-10, hermitian=True)
 
 

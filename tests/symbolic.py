@@ -65,7 +65,7 @@ def is_zero(expression) -> bool:
     """Whether a polynomial in symbols and in sines and cosines is identically zero: a proof, not a sample.
 
     Sines and cosines of x, x/2, 2 x ... are polynomials in s and c of the smallest part of x that occurs; with s^2 put
-    to 1 - c^2 there is one way to write each function, and zero is written 0.
+    to 1 - c^2 each function has one normal form, and zero is written 0.
     """
     expression = sympy.sympify(expression)
     assert not expression.atoms(sympy.Float)

@@ -13,7 +13,7 @@ import numpy as np
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import AssemblyError, MomentreeError, choices, renamed
+from momentree.errors import AssemblyError, MomentreeError, renamed, suggestion
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.model import as_frame
@@ -55,7 +55,7 @@ class System:
         snapshot = copy.copy(model)  # the user may change the model later
         vars(snapshot).update({name: copy.copy(part) for name, part in vars(model).items()})
         if code is not None and code not in CODES:
-            raise MomentreeError(f"build: there is no code '{code}'. Choose {choices(CODES)}.")
+            raise MomentreeError(f"build: there is no code '{code}'.{suggestion(code, CODES)}")
         return cls(freeze(model, free, tolerance), snapshot, code)
 
     @property
@@ -181,10 +181,10 @@ class System:
 
         A model without a start begins where `assemble` puts it.
         """
-        from momentree.assembly.assemble import begin
+        from momentree.assembly.assemble import initial_state
 
         at = self.with_parameters(parameters)
-        return begin(at._numeric, at._model, given, velocities)
+        return initial_state(at._numeric, at._model, given, velocities)
 
     @property
     def t_end(self) -> float | None:

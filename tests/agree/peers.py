@@ -49,7 +49,7 @@ def agree(ours: Any, theirs: Any, tolerance: float = AGREE) -> bool:
 
 
 class Sample(NamedTuple):
-    """A random tree and a random state: coordinates, velocities, their derivatives, forces along the velocities."""
+    """A random tree and a random state: coordinates, velocities, their derivatives, generalized forces."""
 
     model: mt.Model
     system: mt.System
@@ -95,7 +95,7 @@ def _plainer(random: np.random.Generator, c: Joint) -> Joint:
 
 
 def combinations(samples: Collection[Sample]) -> set[tuple[str, bool, bool]]:
-    """Which joints the trees have: kind, whether the tree meets it from its second frame, whether on the ground."""
+    """Which joints the trees have: kind, whether reversed (second frame on the parent), whether on the ground."""
     bodies = [body for each in samples for body in each.system.mechanism.bodies]
     return {(body.joint.type.kind, body.reverse, body.parent == 0) for body in bodies}
 
@@ -141,7 +141,7 @@ def _sprung(random: np.random.Generator, joint: JointType, alike: bool) -> Joint
 
 
 class Step(NamedTuple):
-    """A joint of one freedom, whose coordinate is `factor` times coordinate `which` of ours."""
+    """A joint with one degree of freedom, whose coordinate is `factor` times coordinate `which` of ours."""
 
     kind: str  # "turn", "slide", or "screw" with its advance (m per rad)
     axis: np.ndarray
@@ -167,7 +167,7 @@ EVERY_AXIS = {*product([kind for kind in KINDS if JOINTS[kind].axis_fields], (Fa
 
 
 def chain(body: TreeBody) -> list[Step]:
-    """The joint as joints of one freedom, from the parent to the body; none for a ball, a free flight and a weld."""
+    """The joint as joints with one degree of freedom each, outward; none for a ball, a free joint, a weld."""
     joint = body.joint.type
     if joint.kind not in CHAINS:
         raise NotImplementedError(f"joint '{body.joint.name}': what is a {joint.kind} joint to a peer?")

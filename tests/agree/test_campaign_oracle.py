@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import momentree as mt
 from agree.peers import DIRECTIONS, Pinocchio, agree, sample
-from campaign.geometry import FREEDOM, fitted, passage, placed, skew, turn, unit
+from campaign.geometry import FREEDOM, allowed_motion, fitted, placed, skew, turn, unit
 from campaign.laws import jet
 from campaign.nearby import freedom_nearby
 from campaign.oracle import Oracle
@@ -84,7 +84,7 @@ def test_trees_accelerate_as_in_pinocchio(direction, seed):
 
 
 @pytest.mark.parametrize("kind", FREEDOM)
-def test_what_a_joint_lets_pass_is_the_derivative_of_where_it_stands(kind):
+def test_the_motion_subspace_is_the_derivative_of_the_placement(kind):
     random = np.random.default_rng(7)
     axes = [unit(random.standard_normal(3)) for _ in range({"Universal": 2, "PinSlot": 2}.get(kind, 1))]
     u = random.standard_normal(FREEDOM[kind])
@@ -102,7 +102,7 @@ def test_what_a_joint_lets_pass_is_the_derivative_of_where_it_stands(kind):
 
     q = random.uniform(-0.5, 0.5, {"Spherical": 4, "Free": 7}.get(kind, FREEDOM[kind]))
     x, R = placed(kind, axes, 0.3, q)
-    S, rest = passage(kind, axes, 0.3, R, q, u)
+    S, rest = allowed_motion(kind, axes, 0.3, R, q, u)
     h = 1e-3
     (x1, R1), (x0, R0) = moved(h), moved(-h)
     turning = (R1 - R0) @ R.T / (2 * h)

@@ -44,7 +44,7 @@ def one_joint(kind, seed, closing):
     m.joint("K", joint, *ends)
     (c,) = (c for c in m.joints if c.name == "K")
     velocities, coordinates = [str(r) for r in c.velocities], [str(r) for r in c.coordinates]
-    m.torque("K", tuple(f"3*cos(5*t) - 0.2*{rate} + sin({coordinates[0]})" for rate in velocities))
+    m.torque("K", tuple(f"3*cos(5*t) - 0.2*{velocity} + sin({coordinates[0]})" for velocity in velocities))
     m.force(body.at((0.1, 0.2, 0.3)), (f"{velocities[-1]}", "t", f"0.3*{coordinates[-1]}"))
     if closing:
         m.joint("free", mt.Free(), m.ground, body)
@@ -96,7 +96,7 @@ def loaded_four_bar(cut):
 
 @pytest.mark.repeats(1)
 @by_both
-def test_where_the_loop_is_cut_changes_nothing(formulation):
+def test_the_motion_does_not_depend_on_where_the_loop_is_cut(formulation):
     begun = four_bar().build().assemble({"A": 1.0}, velocities={"A": 1.5})
     at, runs = Configuration(begun.mechanism, begun.q), []
     for cut in "ABCD":
@@ -111,11 +111,11 @@ def test_where_the_loop_is_cut_changes_nothing(formulation):
         np.testing.assert_allclose(velocities, velocities[0], rtol=0, atol=1e-8, err_msg=name)
     for run in runs:
         assert run.energy.error < 1e-7
-        assert {meter.kind for meter in run.work_terms} == {"drive", "force", "damper", "stop"}
+        assert {term.kind for term in run.work_terms} == {"drive", "force", "damper", "stop"}
         assert min(np.ptp(work) for work in run.energy.work.values()) > 1e-4  # everything acts
 
 
-def test_the_open_tree_feels_what_acts_on_a_closing_joint():
+def test_forces_of_a_closing_joint_act_on_the_open_tree():
     # M v' + bias = 0 moves the open tree: the closing joint pulls at both of its bodies, by virtual power
     system, random = loaded_four_bar("C"), np.random.default_rng(3)
     m = system.mechanism

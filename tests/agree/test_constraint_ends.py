@@ -10,7 +10,8 @@ from mechanisms import random_body, random_frame, random_joint
 from momentree.assembly.configuration_space import integrate
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import place, records
+from momentree.equations.kinematics import place_body, records
+from momentree.equations.loops.closing_step import loop_impulses
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.equations.loops.records import with_constraints_at
 from momentree.equations.sweeps import Record, Records
@@ -35,12 +36,12 @@ def tree(random):
 
 
 def random_rows(random, ends, count):
-    """For each end, a wrench for each row."""
+    """For each end, a wrench for each scalar constraint."""
     return [[Force(Vector(*x[:3]), Vector(*x[3:])) for x in random.standard_normal((count, 6))] for _ in ends]
 
 
 class Solved:
-    """The tree with momenta p and constraints, each given by its ends, rows at each end, and biases."""
+    """The tree with momenta p and constraints, each given by its ends, the wrenches at each end, and biases."""
 
     def __init__(self, system, q, p, constraints):
         self.system, self.q, self.p, self.constraints = system, q, p, constraints
@@ -65,9 +66,9 @@ class Solved:
         for record in bodies[1:]:  # placed again, with the nodes
             for name in ("X", "X_0", "A"):
                 del vars(record)[name]
-        self.moving.outward(place)
+        self.moving.outward(place_body)
         self.moving.locally(hamiltonian.begin)
-        hamiltonian.find_closed(self.moving)
+        hamiltonian.find_closed_velocities(self.moving)
         self.u = np.concatenate([self.moving[body.number].u for body in mechanism.bodies])
         nodes = [(loop.node, len(loop.bias)) for loop in self.moving.loops[1:]]
         self.eta = np.array([getattr(node, f"eta{i}") for node, count in nodes for i in range(count)])
@@ -93,7 +94,7 @@ class Solved:
         u = np.linalg.solve(M, self.p + J.T @ eta)
         np.testing.assert_allclose(self.u, u, rtol=1e-8, atol=1e-9 * np.abs(u).max())
         np.testing.assert_allclose(constraint_velocities(self.moving), -bias, atol=1e-8 * np.abs(u).max())
-        forces = hamiltonian.loop_impulses(self.system.mechanism, self.moving)
+        forces = loop_impulses(self.system.mechanism, self.moving)
         np.testing.assert_allclose(np.array(forces, float), J.T @ eta, rtol=1e-8, atol=1e-9 * np.abs(J.T @ eta).max())
 
 
@@ -118,13 +119,13 @@ def started(seed):
         (3, 3, 6),  # two at one body
     ],
 )
-def test_a_constraint_of_so_many_ends(ends, seed):
+def test_a_constraint_with_any_number_of_ends(ends, seed):
     random, system, q, p = started(seed)
     Solved(system, q, p, [(ends, random_rows(random, ends, 2), random.standard_normal(2))]).agree()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_constraints_that_are_coupled(seed):
+def test_coupled_constraints(seed):
     random, system, q, p = started(seed)
     ends = [(3, 5, 6), (2, 6), (5, 3), (1,)]
     rows = [random_rows(random, each, 1) for each in ends]

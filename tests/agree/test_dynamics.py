@@ -1,4 +1,4 @@
-"""Every way to the dynamics of a tree agrees with every other, on random trees with every joint type."""
+"""All algorithms for the dynamics of a tree agree, on random trees with every joint type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from momentree.assembly.configuration_space import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.external_reactions import held_frame
 from momentree.equations.factors import factors
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import frame_jacobian, records
-from momentree.equations.reactions import held_frame
 from momentree.spatial import REST, ZERO, Force, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.mechanism import Attached
@@ -174,7 +174,7 @@ def test_articulated_recursion_needs_no_mass_matrix_for_a_long_chain():
         (lambda s: s.inverse_dynamics([0, 0], 3.0, [0, 0]), "v has the shape a single number"),
     ],
 )
-def test_wrong_arrays_are_named(call, words):
+def test_errors_name_the_wrong_array(call, words):
     m = mt.Model("double pendulum")
     first = m.body("first", mt.rod(mass=1.0, length=1.0))
     m.joint("A", mt.Revolute("y"), m.ground, first)
@@ -190,7 +190,7 @@ def test_a_quaternion_that_is_not_unit_is_refused():
         m.build().mass_matrix([0, 0, 0, 1.1])
 
 
-def test_what_is_not_computed_yet_is_refused_not_left_out():
+def test_what_is_not_supported_is_refused_not_left_out():
     m = four_bar()
     m.constrain("A - 2*D", "geared")
     with pytest.raises(mt.MomentreeError, match="motion under the constraints 'geared' is not computed yet"):
@@ -201,18 +201,21 @@ def test_what_is_not_computed_yet_is_refused_not_left_out():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_where_the_frames_stand_changes_no_motion(seed):
+def test_the_choice_of_frames_changes_no_dynamics(seed):
     system, q, v, tau, t = loaded(seed)
-    told = in_joint_frames(system.mechanism)
+    in_frames = in_joint_frames(system.mechanism)
     near(
-        articulated.forward_dynamics(Evaluation(told, q, t), v, tau),
+        articulated.forward_dynamics(Evaluation(in_frames, q, t), v, tau),
         articulated.forward_dynamics(Evaluation(system.mechanism, q, t), v, tau),
     )
     near(
-        aggregative.inverse_dynamics(Evaluation(told, q, t), v, tau),
+        aggregative.inverse_dynamics(Evaluation(in_frames, q, t), v, tau),
         aggregative.inverse_dynamics(Evaluation(system.mechanism, q, t), v, tau),
     )
-    near(aggregative.mass_matrix(Evaluation(told, q, t)), aggregative.mass_matrix(Evaluation(system.mechanism, q, t)))
+    near(
+        aggregative.mass_matrix(Evaluation(in_frames, q, t)),
+        aggregative.mass_matrix(Evaluation(system.mechanism, q, t)),
+    )
 
 
 def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_about_x():
@@ -233,7 +236,7 @@ def test_frames_of_skew_hinges_turn_about_z_and_stand_on_each_other_by_a_turn_ab
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_mass_matrix_times_rates_is_the_momentum_along_them(seed):
+def test_the_mass_matrix_times_velocities_is_the_generalized_momentum(seed):
     system, q, v, _, t = loaded(seed)
     near(
         aggregative.inertia_product(Evaluation(system.mechanism, q, t), v),

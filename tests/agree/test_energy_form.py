@@ -72,12 +72,12 @@ def test_projection_equals_the_aggregative_form(tree, seed):
 
 
 @pytest.mark.parametrize("tree", [every_tree, driven_tree])
-def test_velocity_is_made_of_partial_velocities_and_of_what_time_does(tree):
+def test_velocity_is_the_sum_of_partial_velocities_and_of_its_explicit_time_part(tree):
     mechanism, q, u, du = at_random(tree(1), 1)
     form = energy_form(Evaluation(mechanism, q, 0.3), u, du)
     still = energy_form(Evaluation(mechanism, q, 0.3), 0 * u, du).velocity
     for V, by_velocity, v_t in zip(form.velocity, form.partial, still, strict=True):
-        made = sum((v * rate for v, rate in zip(by_velocity, u, strict=True)), v_t)
+        made = sum((v * velocity for v, velocity in zip(by_velocity, u, strict=True)), v_t)
         assert close([*V], [*made])
 
 

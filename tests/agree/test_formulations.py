@@ -25,7 +25,7 @@ from momentree.equations import absolute
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
-from momentree.structure.maximal_coordinates import apart
+from momentree.structure.maximal_coordinates import in_maximal_coordinates
 
 TIGHT = {"rtol": 1e-12}
 
@@ -109,7 +109,7 @@ def test_a_screw_that_locks_a_hinge():
     assert run.energy.error < 1e-6
 
 
-def test_a_loop_with_redundant_rows():
+def test_a_loop_with_redundant_constraints():
     system = bennett().build()
     agree(system, system.assemble({"R1": 1.0}, velocities={"R1": 0.7}))
 
@@ -156,12 +156,12 @@ def test_bodies_without_inertia_of_their_own_stay_on_their_joints():
     m.joint("C", mt.Prismatic("x"), m.ground.at((0, 0, 1)), slider)
     m.spring(slider.at((0, 0, 0)), bob.at((1, 0, 0)), 5.0, rest=0.3)
     system = m.build()
-    told = apart(system.mechanism)
-    assert [body.joint.name for body in told.bodies] == ["A", "B", "C"]
+    maximal = in_maximal_coordinates(system.mechanism)
+    assert [body.joint.name for body in maximal.bodies] == ["A", "B", "C"]
     agree(system, system.assemble({"A": 0.4, "B": 0.3, "C": 0.2}, velocities={"A": 1.0}), 0.5)
 
 
-# --- the same mechanism, opened elsewhere ---
+# --- the same mechanism, cut elsewhere ---
 
 
 def opened(cut=None, split=None, share=0.5):
@@ -181,7 +181,7 @@ OPENED += [{"split": ("coupler", "C"), "share": 0.02}, {"split": ("rocker", "D")
 
 @pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-def test_where_a_loop_is_opened_changes_nothing(formulation):
+def test_the_motion_does_not_depend_on_where_a_loop_is_cut(formulation):
     reference = opened("C")
     begun = reference.assemble({"A": 1.0, "L": 0.5}, velocities={"A": 1.5, "L": -1.0})
     at = Configuration(begun.mechanism, begun.q)
@@ -198,37 +198,37 @@ def test_where_a_loop_is_opened_changes_nothing(formulation):
     assert abs(ends[0][0] - 1.0) > 0.3
 
 
-# --- what absolute coordinates are ---
+# --- maximal coordinates ---
 
 
-def test_every_body_stands_apart_and_every_joint_closes():
-    told = apart(bennett().build().mechanism)
-    assert [body.joint.type.kind for body in told.bodies] == ["Planar", "Free", "Free"]  # link 1 is on a hinge
-    assert [body.parent for body in told.bodies] == [0, 0, 0]
-    assert sorted(loop.name for loop in told.loops) == ["R1", "R2", "R3", "R4"]
+def test_in_maximal_coordinates_bodies_are_independent_and_every_joint_is_a_constraint():
+    maximal = in_maximal_coordinates(bennett().build().mechanism)
+    assert [body.joint.type.kind for body in maximal.bodies] == ["Planar", "Free", "Free"]  # link 1 is on a hinge
+    assert [body.parent for body in maximal.bodies] == [0, 0, 0]
+    assert sorted(loop.name for loop in maximal.loops) == ["R1", "R2", "R3", "R4"]
 
 
-def test_in_a_plane_bodies_have_three_coordinates():
-    told = apart(slider_crank().build().mechanism)
-    assert {body.joint.type.kind for body in told.bodies} == {"Planar"}
-    assert told.nq == told.nv == 9
+def test_bodies_of_planar_mechanisms_have_three_coordinates():
+    maximal = in_maximal_coordinates(slider_crank().build().mechanism)
+    assert {body.joint.type.kind for body in maximal.bodies} == {"Planar"}
+    assert maximal.nq == maximal.nv == 9
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_out_is_the_inverse_of_in(seed):
+def test_conversion_to_maximal_coordinates_and_back_is_the_identity(seed):
     random = np.random.default_rng(seed)
     m, q = random_loops(random, ["Revolute", "Cylindrical", "Universal", "PinSlot", "Planar", "Screw"], ["Spherical"])
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
     mechanism = m.build().mechanism
     u, t = random.standard_normal(mechanism.nv), 0.3
-    told = absolute.maximal_mechanism(mechanism)
-    there = absolute.maximal_state(Evaluation(mechanism, q.tolist(), t), told, u.tolist())
-    back = absolute.tree_state(Evaluation(told, there.q, t), mechanism, there.u)
+    maximal = absolute.maximal_mechanism(mechanism)
+    there = absolute.maximal_state(Evaluation(mechanism, q.tolist(), t), maximal, u.tolist())
+    back = absolute.tree_state(Evaluation(maximal, there.q, t), mechanism, there.u)
     np.testing.assert_allclose(back.q, q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(back.u, u, rtol=0, atol=1e-12)
 
 
-def test_turns_are_counted_on():
+def test_full_turns_are_counted():
     m = mt.Model("wheel", gravity=(0, 0, 0))
     m.joint("A", mt.Revolute("z"), m.ground, m.body("wheel", mt.box(mass=1.0, size=(1, 1, 1))))
     system = m.build()
@@ -246,7 +246,7 @@ def test_events_see_the_coordinates_of_the_tree():
     np.testing.assert_allclose(times, times[0], rtol=0, atol=1e-9)
 
 
-def test_a_latch_locks_in_absolute_coordinates_too():
+def test_a_latch_locks_in_maximal_coordinates_too():
     def ends(name):
         m = mt.Model("latch")
         m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(1.0, 1.0)))
@@ -262,7 +262,7 @@ def test_a_latch_locks_in_absolute_coordinates_too():
         np.testing.assert_allclose(other, first, rtol=0, atol=1e-9)
 
 
-def test_a_law_that_depends_on_an_angle_is_refused_in_absolute_coordinates():
+def test_a_law_that_depends_on_an_angle_is_refused_in_maximal_coordinates():
     m = four_bar()
     m.torque("A", "sin(B)")
     system = m.build()
@@ -271,7 +271,7 @@ def test_a_law_that_depends_on_an_angle_is_refused_in_absolute_coordinates():
         system.simulate(start, 1.0, formulation="absolute")
 
 
-def test_a_spring_that_is_wound_beyond_half_a_turn_is_refused_in_absolute_coordinates():
+def test_a_spring_that_is_wound_beyond_half_a_turn_is_refused_in_maximal_coordinates():
     m = mt.Model("clock")
     m.joint("A", mt.Revolute("z", spring=0.1), m.ground, m.body("wheel", mt.box(mass=1.0, size=(1, 1, 1))))
     system = m.build()
@@ -280,7 +280,7 @@ def test_a_spring_that_is_wound_beyond_half_a_turn_is_refused_in_absolute_coordi
             system.simulate(system.assemble({"A": angle}, velocities={"A": 3.0}), 1.0, formulation="absolute")
 
 
-@pytest.mark.parametrize("stabilization", FORMULATIONS["absolute"].holds)
+@pytest.mark.parametrize("stabilization", FORMULATIONS["absolute"].stabilizations)
 def test_closures_of_absolute_coordinates(stabilization):
     system = four_bar().build()
     start = system.assemble({"A": 1.0}, velocities={"A": 2.0})

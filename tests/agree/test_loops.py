@@ -10,7 +10,7 @@ import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
-from momentree.equations.aggregative import momenta_along
+from momentree.equations.aggregative import generalized_momenta
 from momentree.equations.evaluation import Evaluation
 from momentree.spatial import Force
 
@@ -18,7 +18,7 @@ SECONDS = 0.3
 LINKAGES = {
     "four-bar": (four_bar, {"A": 1.0}, {"A": 0.5}),
     "slider-crank": (slider_crank, {"A": 1.0}, {"A": 0.5}),
-    "Bennett": (bennett, {"R1": 1.0}, {"R1": 0.7}),  # three of five rows are redundant
+    "Bennett": (bennett, {"R1": 1.0}, {"R1": 0.7}),  # three of five constraints are redundant
     "two four-bars": (lambda: four_bars_in_a_row(2), {"G0": 0.5}, {"G0": 0.5}),
 }
 
@@ -30,7 +30,7 @@ def started(name):
 
 
 def first_kind(system, start):
-    """The end of M u' + d = J' lambda, J u' + J' u = 0, rows redundant or not; J' by differences."""
+    """The end of M u' + d = J' lambda, J u' + J' u = 0, constraints redundant or not; dJ/dt by differences."""
     n, mechanism = system.nq, system.mechanism
 
     def velocities(t, y):
@@ -60,7 +60,7 @@ def test_loops_move_as_the_equations_of_the_first_kind_say(name):
     np.testing.assert_allclose(found.y[: system.nq, -1], first_kind(system, start), rtol=0, atol=1e-9)
     closure_errors = Configuration(system.mechanism, found.y[: system.nq, -1], start.v, SECONDS).closure_errors()
     assert np.abs(closure_errors).max() < 1e-10
-    assert found.nfev < 400  # nothing rough in p*', redundant rows or not
+    assert found.nfev < 400  # p*' is smooth, redundant constraints or not
 
 
 @pytest.mark.parametrize("name", LINKAGES)
@@ -77,7 +77,7 @@ def test_with_mu_instead_of_mu_star_the_motion_is_wrong(monkeypatch):
     # Ivanov 2022 (6) as printed
     def printed(at, *given):
         moving = closed(at, *given)
-        momenta_along(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
+        generalized_momenta(at.mechanism, moving)  # Z: the momentum of a body and of all that it carries
         for record in moving[1:]:
             vars(record)["mu_star"] = record.Z
         return moving
@@ -100,7 +100,7 @@ def test_without_the_wrench_of_turning_rows_the_motion_is_wrong(monkeypatch):
 def test_impulses_along_the_rows_leave_the_loops_closed():
     system, start = started("Bennett")
     p = np.array(hamiltonian.momenta(Evaluation(system.mechanism, start.q.tolist()), start.v.tolist()))
-    p += np.random.default_rng(1).standard_normal(system.nv)  # a blow from outside
+    p += np.random.default_rng(1).standard_normal(system.nv)  # an external impulse
     moving = hamiltonian.changing_bodies(Evaluation(system.mechanism, start.q.tolist()), p.tolist())
     u = np.concatenate([moving[body.number].u for body in system.mechanism.bodies])
     assert np.abs(Configuration(system.mechanism, start.q, u).constraint_velocities()).max() < 1e-12

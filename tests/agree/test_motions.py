@@ -1,4 +1,4 @@
-"""All methods to compute a motion agree with each other: formulations, kinds of code, peers, frames, back in time."""
+"""All methods give one motion: formulations, kinds of code, peers; it does not depend on frames, and is reversible."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
 @pytest.mark.repeats(1, of="formulation")
 @by_both
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5"])
-def test_a_motion_run_back_ends_where_it_began(formulation, integrator):
+def test_motions_are_reversible(formulation, integrator):
     # q(-t), -v(-t) is a motion too, if no force depends on the direction of motion and nothing is prescribed
     m, start = conservative(3)
     system = m.build()
@@ -212,7 +212,7 @@ def elsewhere(m, R, p):
 @pytest.mark.repeats(1, of="formulation")
 @pytest.mark.parametrize("seed", range(3))
 @by_both
-def test_no_place_and_no_direction_is_special(seed, formulation):
+def test_motions_are_invariant_under_translation_and_rotation_of_the_model(seed, formulation):
     m, start = conservative(seed)
     R, p = Rotation.random(random_state=seed), np.array([3.0, -2.0, 1.0])
     here, there = m.build(), elsewhere(m, R, p).build()
@@ -224,8 +224,8 @@ def test_no_place_and_no_direction_is_special(seed, formulation):
 
 
 @by_both
-def test_a_ground_that_moves_steadily_changes_nothing(formulation):
-    # Galilei: no uniform motion can be told from rest
+def test_a_ground_in_uniform_motion_changes_no_motion(formulation):
+    # Galilei: uniform motion cannot be distinguished from rest
     (m, start), (moving, _) = conservative(2), conservative(2)
     moving.ground.moves(("0.5*t", "-3*t", "2*t"), (0, 0, 0))
     settings = {"formulation": formulation, "rtol": 1e-12}

@@ -57,7 +57,7 @@ def turning(model, seconds=1.0):
 
 
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
-def test_a_four_bar_is_held_as_newton_and_euler_say(cut):
+def test_reactions_of_a_four_bar_obey_newton_and_euler(cut):
     model = four_bar()
     model.cut(cut)
     system, run = turning(model)
@@ -96,7 +96,7 @@ def sliding(cut, turned):
     return {name: run.reactions(name) for name in "ABCD"}
 
 
-def test_a_sign_and_a_point_of_reference_do_not_depend_on_the_cut():
+def test_sign_and_reference_point_of_reactions_do_not_depend_on_the_cut():
     # in the plane everything is determined
     plane = [0, 1, 5]
     found = {cut: sliding(cut, turned=False) for cut in "ABCD"}
@@ -130,7 +130,7 @@ def body_momenta(mechanism, q, v):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_each_body_of_random_loops_changes_its_momentum_as_its_joints_push_it(seed):
+def test_reactions_and_forces_change_the_momentum_of_each_body_of_random_loops(seed):
     random = np.random.default_rng(seed)
     kinds = ["Revolute", "Universal", "Spherical", "Cylindrical", "Free", "Planar", "Prismatic"]
     closing = [["Spherical"], ["Universal"], ["Cylindrical"], ["Revolute"], ["PinSlot", "Spherical"], ["Screw"]][seed]
@@ -165,7 +165,7 @@ def test_each_body_of_random_loops_changes_its_momentum_as_its_joints_push_it(se
 LINKAGES = {
     "four-bar": (four_bar, {"A": 1.0}),
     "slider-crank": (slider_crank, {"A": 1.0}),
-    "Bennett": (bennett, {"R1": 1.0}),  # three of five rows are redundant
+    "Bennett": (bennett, {"R1": 1.0}),  # three of five constraints are redundant
     "two four-bars": (lambda: four_bars_in_a_row(2), {"G0": 0.5}),
 }
 

@@ -27,7 +27,7 @@ def same(found, expected, tolerance=SAME):
 
 
 def state(random, system, rows=None):
-    """q, v, and accelerations or forces: one of each, or so many rows."""
+    """q, v, and accelerations or forces: one of each, or a batch of so many rows."""
     if rows is None:
         return {
             "q": random_configuration(random, system),
@@ -157,12 +157,12 @@ def test_what_nobody_reads_is_not_stored():
     code = trace_rolled(system.mechanism, "forward_dynamics")
     kept = {key.split(".")[0] for _, key in code.slots}
     assert "X_0" not in kept  # placements matter to forces between bodies only
-    assert "along" not in kept
+    assert "Q" not in kept
     assert {"v", "M_star", "bias_force", "dv"} <= kept
 
 
 @pytest.mark.parametrize("what", QUANTITIES)
-def test_the_choice_follows_size_unless_it_is_told(what, monkeypatch):
+def test_the_choice_follows_size_unless_the_user_chooses(what, monkeypatch):
     kinds = []
     monkeypatch.setattr(choice, "_rolled", lambda *_: kinds.append("rolled"))
     monkeypatch.setattr(choice, "compile_tape", lambda *_: kinds.append("straight-line"))
@@ -178,7 +178,7 @@ def test_the_user_may_choose_the_code():
     found = [m.build(code=code).forward_dynamics([0.3], [0.0]) for code in (None, "straight-line", "rolled")]
     same(found[1], found[0])
     same(found[2], found[0])
-    with pytest.raises(MomentreeError, match=r"code 'roled': choose .* Did you mean 'rolled'"):
+    with pytest.raises(MomentreeError, match=r"there is no code 'roled'. Did you mean 'rolled'"):
         m.build(code="roled")
 
 

@@ -56,8 +56,8 @@ LINKAGES = {
 }
 
 
-def blown(name):
-    """A closed configuration, momenta as after a blow from anywhere, and a time."""
+def after_impulse(name):
+    """A closed configuration, momenta as after an arbitrary impulse, and a time."""
     build, given = LINKAGES[name]
     system = build().build()
     start = system.assemble(given, t=0.7) if name == "driven four-bar" else system.assemble(given)
@@ -67,20 +67,20 @@ def blown(name):
 def kernels(system, formulation, code):
     target, made = Target.host(), FORMULATIONS[formulation]
     projection = projection_of(system.mechanism, made, code)
-    held = made.holds["baumgarte"](3.0)
-    velocities = right_hand_side_code(system.mechanism, made, code, accounts=False, held=held)
+    constraint_gains = made.stabilizations["baumgarte"](3.0)
+    velocities = right_hand_side_code(system.mechanism, made, code, with_work=False, constraint_gains=constraint_gains)
     return [Kernel(each, target.lanes(0), target) for each in (velocities, projection.positions, projection.momenta)]
 
 
 @pytest.mark.repeats(2, of="formulation")
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 @pytest.mark.parametrize("name", LINKAGES)
-def test_rates_and_projections_are_the_same(name, formulation):
-    system, q, p, t = blown(name)
+def test_right_hand_sides_and_projections_are_the_same(name, formulation):
+    system, q, p, t = after_impulse(name)
     if formulation == "lagrange":
         p = np.array(lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), p.tolist()))
     near = q + 1e-6 * np.random.default_rng(6).standard_normal(len(q))
-    tolerance = 1e-8 if name == "Bennett" else 2e-10  # off closing, redundant rows are almost independent ones
+    tolerance = 1e-8 if name == "Bennett" else 2e-10  # off closure, redundant constraints look almost independent
     arrays = [np.array([[*q, *p], [*near, *p]]), np.full((2, 1), t)]
     for straight, rolled in zip(*(kernels(system, formulation, c) for c in ("straight-line", "rolled")), strict=True):
         expected = straight(arrays)
@@ -89,9 +89,9 @@ def test_rates_and_projections_are_the_same(name, formulation):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
-    # u nearest to M^-1 p by kinetic energy among all that leave loops closed: a dense KKT system, redundant rows too
-    system, q, p, t = blown(name)
+def test_loops_answer_an_impulse_by_constraint_impulses_alone(name):
+    # u nearest to M^-1 p in the metric of M that keeps loops closed: a dense KKT system, redundant constraints too
+    system, q, p, t = after_impulse(name)
     moving = hamiltonian.moving_bodies(Evaluation(system.mechanism, q.tolist(), t), p.tolist())
     u = np.concatenate([moving[b.number].u for b in system.mechanism.bodies if b.laws is None])
     still = Configuration(system.mechanism, q, np.zeros(system.nv), t)
@@ -106,8 +106,8 @@ def test_a_blow_changes_rates_by_impulses_along_the_rows_alone(name):
 
 
 @pytest.mark.parametrize("name", LINKAGES)
-def test_closed_rates_stay_as_they_are(name):
-    system, q, p, t = blown(name)
+def test_velocities_that_keep_loops_closed_are_not_changed(name):
+    system, q, p, t = after_impulse(name)
     closed = lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), p.tolist())
     again = lagrange.closed_velocities(Evaluation(system.mechanism, q.tolist(), t), closed)
     np.testing.assert_allclose(again, closed, rtol=0, atol=1e-11 * np.abs(closed).max())
@@ -115,8 +115,8 @@ def test_closed_rates_stay_as_they_are(name):
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", LINKAGES)
-def test_newtons_method_closes_gaps_to_round_off(name):
-    system, q, _, t = blown(name)
+def test_newtons_method_reduces_closure_errors_to_round_off(name):
+    system, q, _, t = after_impulse(name)
     near = q + 1e-3 * np.random.default_rng(6).standard_normal(len(q))
     close = kernels(system, "hamiltonian", "rolled")[1]
     for _ in range(4):

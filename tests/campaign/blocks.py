@@ -74,7 +74,7 @@ def chain(draft: Draft, first: str, last: str, kinds: list[str], massless: float
 
 
 def tie(draft: Draft) -> None:
-    """A joint between two bodies that are there already, if there is freedom left for it."""
+    """A joint between two bodies that are there already, if enough degrees of freedom remain."""
     free = draft.freedom
     kinds = [
         kind for kind in ("Spherical", "Planar", "Cylindrical", "Universal", "PinSlot") if 6 - FREEDOM[kind] < free

@@ -172,7 +172,7 @@ class Examination:
         self.rank = o.rank
         n = len(self.plain.bodies)
         o.moving(o.consistent(self.random.uniform(-1, 1, (n, 6)) * self.frequency * self.calm))
-        if max(o.openings().values(), default=0.0) > 1e-8 * self.frequency * (1 + self.far):
+        if max(o.constraint_velocities().values(), default=0.0) > 1e-8 * self.frequency * (1 + self.far):
             raise Unanswered("prescribed motions contradict each other here")
         moved = [jm for jm in o.joints if jm.joint.motion is None and jm.joint.freedom]
         fast = {jm.joint.name: self._size(jm.joint.name, jm.u) > 1e-14 * self.frequency for jm in moved}
@@ -226,8 +226,8 @@ class Examination:
         speed = max([self.frequency, *(self._size(name, x) for name, x in wanted.items())])
         for name, closure_error in o.closure_errors().items():
             self._note(f"closure of {name}", closure_error, slack)
-        for name, opening in o.openings().items():
-            self._note(f"opening of {name}", opening / speed, slack)
+        for name, velocity in o.constraint_velocities().items():
+            self._note(f"constraint velocity of {name}", velocity / speed, slack)
         if self.all_given:
             for name, x in velocities.items():
                 self._note(f"velocities of {name}", self._size(name, x - wanted[name]) / speed, slack)

@@ -136,7 +136,7 @@ def _coupled(draft: Draft, s: float) -> str:
 
 
 def prescribe(draft: Draft, t: float) -> None:
-    """Let a joint move as a law of time says, which has it where it is now: in loops only where freedom is left."""
+    """Prescribe a joint by a law of time that agrees with its position: in loops only if degrees of freedom remain."""
     bound = {torque.joint for torque in draft.model.torques}
     hindered = [c.name for c in draft.model.joints if c.type.spring or c.type.damping or c.type.limits]
     free = [

@@ -154,20 +154,20 @@ def fitted(kind: str, axes: list[Array], pitch: float, x: Array, R: Array) -> tu
     return ()
 
 
-class Passage(NamedTuple):
-    """What a joint lets pass at coordinates q and velocities u, in the axes of F.
+class AllowedMotion(NamedTuple):
+    """The motion subspace S of a joint at coordinates q, and its bias acceleration at velocities u, in the axes of F.
 
     | field | shape | meaning                                                                                    |
     |-------|-------|--------------------------------------------------------------------------------------------|
     | S     | 6 x n | velocity of M's origin and angular velocity, as seen from F, by each velocity of the joint |
-    | rest  | 6     | the accelerations that are left where the velocities do not change                         |
+    | rest  | 6     | bias: the acceleration at constant joint velocities                                        |
     """
 
     S: Array
     rest: Array
 
 
-def passage(kind: str, axes: list[Array], pitch: float, R: Array, q: Any, u: Any) -> Passage:
+def allowed_motion(kind: str, axes: list[Array], pitch: float, R: Array, q: Any, u: Any) -> AllowedMotion:
     """Derivatives of `placed`; the velocities of balls and free bodies are in the axes of M."""
     S, rest = np.zeros((6, FREEDOM[kind])), np.zeros(6)
     match kind:
@@ -191,4 +191,4 @@ def passage(kind: str, axes: list[Array], pitch: float, R: Array, q: Any, u: Any
         case "Free":
             S[:3, :3] = S[3:, 3:] = R
             rest[:3] = R @ cross(np.asarray(u[3:]), np.asarray(u[:3]))
-    return Passage(S, rest)
+    return AllowedMotion(S, rest)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def loads_of(oracle: Oracle) -> tuple[Array, dict[str, Array]]:
-    """On each body force and moment about its centre of mass (not weight), and what acts along joint velocities."""
+    """On each body force and moment about its centre of mass (not weight), and generalized forces of joints."""
     names = _names(oracle)
     total = np.zeros((len(oracle.plain.bodies), 6))
     offsets = oracle._com_offsets()

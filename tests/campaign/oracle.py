@@ -4,7 +4,7 @@ With x the accelerations of all bodies (of the centre of mass by a length L, and
 
     M x - G' lambda = f,      G x = gamma,
 
-where each joint gives the rows of G along which it lets nothing pass. The rows are orthonormal and lengths are counted
+where each joint gives the rows of G, its constraints. The rows are orthonormal and lengths are counted
 in L, so that singular values of G are pure numbers: those below CUT_OFF are zero, and redundant equations fall away.
 NumPy only, and no code of the library.
 """
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from campaign.geometry import Array, Passage, cross, fitted, passage, placed, skew
+from campaign.geometry import AllowedMotion, Array, allowed_motion, cross, fitted, placed, skew
 from campaign.laws import jet
 from campaign.loads import loads_of, potential_energy
 from campaign.reading import Plain, PlainJoint
@@ -29,7 +29,7 @@ UNDETERMINED = 1e-9  # least inertia along a motion, as the square root of a par
 
 
 class Unanswered(Exception):
-    """The oracle cannot tell what is right."""
+    """The oracle cannot decide what is right."""
 
 
 class Motion(NamedTuple):
@@ -62,7 +62,7 @@ class JointMotion:
     q: tuple[float, ...]
     u: Array
     closure_error: Array
-    through: Passage
+    through: AllowedMotion
     seen: Array  # velocity of M in F
     prescribed: tuple[Array, Array] | None  # velocity and acceleration of M in F
 
@@ -121,7 +121,7 @@ def prescribed_motion(joint: PlainJoint, plain: Plain, t: float) -> tuple[tuple[
     jets = [jet(law, plain.parameters, t) for law in laws]
     q, u, du = (np.array([getattr(j, part) for j in jets]) for part in "abc")
     R = placed(joint.kind, joint.axes, joint.pitch, q)[1]
-    through = passage(joint.kind, joint.axes, joint.pitch, R, q, u)
+    through = allowed_motion(joint.kind, joint.axes, joint.pitch, R, q, u)
     return tuple(q), through.S @ u, through.S @ du + through.rest
 
 
@@ -173,7 +173,7 @@ class Oracle:
             q = tuple(np.atleast_1d(coordinates[joint.name])) if joint.freedom else ()
             u = np.atleast_1d((velocities or {}).get(joint.name, np.zeros(joint.freedom)))
             R = placed(joint.kind, joint.axes, joint.pitch, q)[1]
-            seen = passage(joint.kind, joint.axes, joint.pitch, R, q, u).S @ u
+            seen = allowed_motion(joint.kind, joint.axes, joint.pitch, R, q, u).S @ u
         x, R_FM = placed(joint.kind, joint.axes, joint.pitch, q)
         if outward:
             R_F = m.R[a.body] @ a.R
@@ -219,9 +219,9 @@ class Oracle:
         turned = R_FM @ R_q.T
         axial = 0.5 * np.array([turned[2, 1] - turned[1, 2], turned[0, 2] - turned[2, 0], turned[1, 0] - turned[0, 1]])
         closure_error = np.concatenate([x - x_q, axial])
-        S = passage(joint.kind, joint.axes, joint.pitch, R_q, q, np.zeros(7)).S
+        S = allowed_motion(joint.kind, joint.axes, joint.pitch, R_q, q, np.zeros(7)).S
         u = np.linalg.pinv(self._scaled(S)) @ self._scaled(seen) if S.shape[1] else np.zeros(0)
-        through = passage(joint.kind, joint.axes, joint.pitch, R_q, q, u)
+        through = allowed_motion(joint.kind, joint.axes, joint.pitch, R_q, q, u)
         return JointMotion(joint, P, R_F, q, u, closure_error, through, seen, prescribed)  # type: ignore[arg-type]
 
     def _scaled(self, x: Array) -> Array:
@@ -233,7 +233,7 @@ class Oracle:
     # --- what the joints do not let pass ---
 
     def rows_of(self, jm: JointMotion) -> Array:
-        """K: orthonormal rows (lengths in L, axes of F) along which nothing may pass."""
+        """K: an orthonormal basis, by rows, of the constraint wrench subspace (lengths in L, axes of F)."""
         if jm.joint.motion is not None:
             return np.eye(6)
         S = self._scaled(jm.through.S)
@@ -297,11 +297,11 @@ class Oracle:
         return 6 * len(self.plain.bodies) - self.rank
 
     def closure_errors(self) -> dict[str, float]:
-        """By joint, how far it is open (by L, and rad)."""
+        """By joint, its closure error (by L, and rad)."""
         return {jm.joint.name: float(np.abs(self._scaled(jm.closure_error)).max()) for jm in self.joints}
 
-    def openings(self) -> dict[str, float]:
-        """By joint, how fast it opens (1/s)."""
+    def constraint_velocities(self) -> dict[str, float]:
+        """By joint, its constraint velocity (lengths in L: 1/s)."""
         found = {}
         for jm in self.joints:
             known = np.zeros(6) if jm.prescribed is None else self._scaled(jm.prescribed[0])
@@ -346,7 +346,7 @@ class Oracle:
         return loads_of(self)
 
     def answer(self, tau: Mapping[str, Any] | None = None, rank: int | None = None) -> Answer:
-        """Accelerations and reactions, with forces tau along the velocities of joints besides those of the model."""
+        """Accelerations and reactions, with generalized forces tau at joints besides the forces of the model."""
         G, slices, Ks = self.G
         M, f, gamma, driven = self._equations(tau or {})
         rank = self.rank if rank is None else rank
@@ -391,7 +391,7 @@ class Oracle:
         return M, f.reshape(-1), self._gamma(), driven
 
     def _wrench(self, jm: JointMotion, acting: Array) -> Array:
-        """A force and moment on the second body, about P in inertial axes, that do this along the velocities."""
+        """A wrench on the second body, about P in inertial axes, with these generalized forces."""
         S = self._scaled(jm.through.S)
         if jm.joint.motion is not None or not S.shape[1] or not np.any(acting):
             return np.zeros(6)

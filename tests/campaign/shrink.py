@@ -67,7 +67,7 @@ def _sound(drawn: Sample) -> bool:
 
 
 def _simpler(drawn: Sample) -> Iterator[Callable[[Sample], Sample | None]]:
-    """Ways to make a model simpler, by name of what they change, so that they apply to what is left of it."""
+    """Simplifications of a model, by name of what they change, so that they apply to what remains of it."""
     for name in LISTS:
         for k in reversed(range(len(getattr(drawn.model, name)))):
             yield lambda d, name=name, k=k: _without(d, name, k)

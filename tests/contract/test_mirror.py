@@ -43,10 +43,11 @@ def names_of(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", MIRRORS, ids=str)
 def test_unit_tests_are_those_of_a_file_of_src(path):
-    """test_NAME.py, or test_NAME_ASPECT.py, in the room of NAME; NAME may have become NAME_PART.py beside others."""
+    """test_NAME.py or test_NAME_ASPECT.py in the room of NAME; NAME may be the room, or have become NAME_PART.py."""
     room, subject = PACKAGE / path.parent, path.stem.removeprefix("test_")
     assert room.is_dir(), f"there is no room {path.parent}"
-    assert any(f"{subject}_".startswith(f"{name}_") or name.startswith(f"{subject}_") for name in names_of(room))
+    names = names_of(room) | {room.name}
+    assert any(f"{subject}_".startswith(f"{name}_") or name.startswith(f"{subject}_") for name in names)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=str)

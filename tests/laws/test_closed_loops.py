@@ -1,4 +1,4 @@
-"""What closed loops do not notice: where they stand, how long they run, how many of their rows say the same."""
+"""Closed loops do not depend on their position, the length of a run, redundant constraints, or where they are cut."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_linkage_far_from_the_origin_moves_as_one_at_it():
 
 
 def test_an_overconstrained_linkage_runs_100_s_without_a_setting_being_touched():
-    # Bennett 1903: the half tangents of neighbouring angles have a constant ratio; three of five rows are redundant
+    # Bennett 1903: tangents of half the neighbouring angles have a constant ratio; three constraints are redundant
     m = bennett()
     m.gravity = (0, -9.81, 0)
     system = m.build()
@@ -56,7 +56,7 @@ def three_cranks():
 
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange", "absolute"])
-def test_a_loop_that_only_repeats_another_changes_nothing(formulation):
+def test_a_redundant_loop_changes_no_motion(formulation):
     # one free angle: (3 m/3 + M) l^2 a'' = -g l (3 m/2 + M) cos a, a from the horizontal
     system = three_cranks()
     assert system.mobility == 1
@@ -70,18 +70,18 @@ def test_a_loop_that_only_repeats_another_changes_nothing(formulation):
         np.testing.assert_allclose(run[other], a, rtol=0, atol=1e-9)
 
 
-def test_rows_out_of_the_plane_of_a_loop_are_left_out():
+def test_constraints_out_of_the_plane_of_a_loop_are_left_out():
     flat = four_bar().build().mechanism
-    assert [len(rows) for rows in flat.loop_constraints] == [2]
+    assert [len(constraints) for constraints in flat.loop_constraints] == [2]
     m = four_bar()
     m.split("coupler", "C")
     split = m.build().mechanism
-    assert [len(rows) for rows in split.loop_constraints] == [3]
+    assert [len(constraints) for constraints in split.loop_constraints] == [3]
     spatial = bennett().build().mechanism
-    assert [len(rows) for rows in spatial.loop_constraints] == [5]
+    assert [len(constraints) for constraints in spatial.loop_constraints] == [5]
 
 
-def test_of_loops_in_a_row_each_body_knows_only_its_neighbours():
+def test_in_a_chain_of_loops_constraints_are_coupled_with_their_neighbours_only():
     mechanism = four_bars_in_a_row(60).build().mechanism
     plan = mechanism.elimination(fixed_ground=True).plan
     assert len(plan.nodes) == 1 + 121 + 60
@@ -94,7 +94,7 @@ def test_of_loops_in_a_row_each_body_knows_only_its_neighbours():
 
 
 @pytest.mark.parametrize("cut", ["B", "D"])
-def test_what_passes_through_a_joint_does_not_depend_on_where_the_loop_is_cut(cut):
+def test_the_wrench_transmitted_by_a_joint_does_not_depend_on_where_the_loop_is_cut(cut):
     def reactions(joint):
         m = four_bar()
         m.joints[-1] = type(m.joints[-1])("C", mt.Revolute("y", damping=0.4, spring=3.0), *_ends(m.joints[-1]))
@@ -111,7 +111,7 @@ def _ends(joint):
     return joint.first, joint.second
 
 
-def test_a_joint_that_holds_nothing_closes_nothing():
+def test_a_joint_without_constraints_closes_no_loop():
     ends = []
     for joined in (False, True):
         m = mt.Model("two rods", gravity=(0, 0, -9.81))

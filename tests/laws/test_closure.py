@@ -23,7 +23,7 @@ def central(mechanism, q, u, t=0.0, h=1e-6):
 
 @pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_closing_joint_leaves_no_gap_where_it_was_made_to_fit(closing, seed):
+def test_closure_errors_vanish_where_the_closing_joint_was_made_to_fit(closing, seed):
     m, q = random_loops(np.random.default_rng(seed), ["Revolute", "Spherical", "Prismatic"], [closing])
     at = Configuration(m.build().mechanism, q)
     assert np.abs(at.closure_errors()).max() < 1e-12
@@ -31,7 +31,7 @@ def test_a_closing_joint_leaves_no_gap_where_it_was_made_to_fit(closing, seed):
 
 @pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_jacobian_is_the_derivative_of_the_gaps(closing, seed):
+def test_the_constraint_jacobian_is_the_derivative_of_the_closure_errors(closing, seed):
     random = np.random.default_rng(seed)
     kinds = list(random.permutation(MOVING))
     m, q = random_loops(random, kinds, [closing])
@@ -45,7 +45,7 @@ def test_the_jacobian_is_the_derivative_of_the_gaps(closing, seed):
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])  # trees whose loops run through the driven joints
-def test_prescribed_joints_and_a_moving_ground_move_the_rows_by_themselves(seed):
+def test_prescribed_joints_and_a_moving_ground_add_to_constraint_velocities(seed):
     random = np.random.default_rng(seed)
     m = mt.Model("driven")
     m.ground.moves(("0.5*t", "t^2", "sin(t)"), ("0.4*t", "-0.7*t", "t*(1+t)"))
@@ -77,7 +77,7 @@ def test_holonomic_constraints_have_the_derivative_of_their_expression():
     assert at.constraint_velocities()[:2] == pytest.approx(central(mechanism, q, u, t=0.3), abs=1e-7)
     assert constraint_names(mechanism) == ["first", "second"]
     assert constraint_names(mechanism, on_velocities=True) == ["first", "second", "velocities"]
-    # on velocities: the row is linear in u, with the derivative by each velocity
+    # velocities: the constraint is linear in u, with the derivative by each velocity
     still = Configuration(mechanism, q, 0 * u, t=0.3).constraint_velocities()[2]
     assert at.constraint_velocities()[2] - still == pytest.approx(at.jacobian(on_velocities=True)[2] @ u, abs=1e-12)
 
@@ -98,7 +98,7 @@ def test_constraints_may_name_the_joint_that_closes_a_loop():
     assert (at.jacobian(on_velocities=True) @ u)[5:] == pytest.approx(at.constraint_velocities()[5:], abs=1e-12)
 
 
-def test_rows_are_named_by_joint_and_direction():
+def test_constraints_are_named_by_joint_and_direction():
     assert constraint_names(four_bar().build().mechanism) == [
         "C: translation along x",
         "C: translation along y",
@@ -121,7 +121,7 @@ def test_loops_that_any_joint_closes_stay_closed_and_keep_their_energy(closing):
 
 
 def test_a_universal_joint_may_close_a_loop_in_a_plane():
-    # its last row is carried by both bodies: the loop moves as one closed by a hinge about its first axis
+    # its last constraint depends on both bodies: the loop moves as one closed by a hinge about its first axis
     def moved(joint):
         m = four_bar()
         (C,) = [each for each in m.joints if each.name == "C"]

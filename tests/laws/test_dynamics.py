@@ -44,18 +44,18 @@ def test_the_mass_matrix_is_the_hessian_of_kinetic_energy(seed):
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_power_of_what_acts_is_the_rate_of_energy(seed):
+def test_the_power_of_generalized_forces_is_the_derivative_of_energy(seed):
     m, system, q, v, random = moving(seed, gravity=(1.0, -2.0, -9.81))
     m.spring(m.ground.at((1, 2, 3)), m.bodies[-1].at((0.1, 0, 0)), 30.0, rest=0.4)
     system = m.build()
     tau = random.standard_normal(system.nv)
     a = system.forward_dynamics(q, v, tau)
-    rate = along(system, q, v, a, 1e-5, lambda q, v: system.energy(q, v).total)
-    assert rate == pytest.approx(tau @ v, abs=2e-5 * max(1.0, abs(system.energy(q, v).total)))
+    power = along(system, q, v, a, 1e-5, lambda q, v: system.energy(q, v).total)
+    assert power == pytest.approx(tau @ v, abs=2e-5 * max(1.0, abs(system.energy(q, v).total)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_damping_takes_energy_away(seed):
+def test_damping_dissipates_energy(seed):
     random = np.random.default_rng(seed)
     m = mt.Model("damped", gravity=(0, 0, 0))
     first = m.body("first", mt.box(mass=1.0, size=(1, 2, 3)))
@@ -66,17 +66,17 @@ def test_damping_takes_energy_away(seed):
     system = m.build()
     q, v = random_configuration(random, system), random.standard_normal(system.nv)
     a = system.forward_dynamics(q, v)
-    rate = along(system, q, v, a, 1e-5, lambda q, v: system.energy(q, v).total)
+    power = along(system, q, v, a, 1e-5, lambda q, v: system.energy(q, v).total)
     joints = np.array([0.3, 0.7, 0.1, 0.2, 0.3]) @ v**2
     h = 1e-6
     length = [np.linalg.norm(system.position(integrate(system.mechanism, q, k * v), second.at((0, 1, 0))) - (3, 0, 0))
               for k in (h, -h)]  # fmt: skip
-    assert rate == pytest.approx(-joints - 2.0 * ((length[0] - length[1]) / (2 * h)) ** 2, rel=1e-6)
+    assert power == pytest.approx(-joints - 2.0 * ((length[0] - length[1]) / (2 * h)) ** 2, rel=1e-6)
 
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_tree_that_floats_keeps_its_momentum(seed):
+def test_a_floating_tree_conserves_its_momentum(seed):
     random = np.random.default_rng(seed)
     m = mt.Model("satellite", gravity=(0, 0, 0))
     base = m.body("base", mt.box(mass=3.0, size=(1, 2, 3)))
@@ -124,7 +124,7 @@ def test_the_jacobian_of_a_frame_is_the_derivative_of_its_position(seed):
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_motion_can_run_backwards(seed):
+def test_motion_is_reversible(seed):
     # without friction the accelerations do not know the sense of time
     _, system, q, v, _ = moving(seed)
     np.testing.assert_allclose(system.forward_dynamics(q, v), system.forward_dynamics(q, -v), rtol=1e-9, atol=1e-9)

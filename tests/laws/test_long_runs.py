@@ -1,4 +1,4 @@
-"""What a structure-preserving integrator keeps, however long it runs: momenta to round-off, energy on average."""
+"""What a structure-preserving integrator conserves in long runs: momenta to round-off, energy without drift."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def states(system, integrator, q, v, h, count):
     """Samples (t, q, p) of a motion, its start first."""
     p = momenta(Evaluation(system._numeric, list(q)), list(v))
     start = np.array([*q, *p], dtype=float)
-    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False).start(
         start[:, None], 0.0, h
     )
     status, records = integration.advance(count * h, count // EACH + 2, EACH)
@@ -47,7 +47,7 @@ def slope(t, x):
     return found, np.sqrt(left @ left / (len(t) - 2) / (t @ t))
 
 
-def stands_still(t, energy, off):
+def does_not_drift(t, energy, off):
     """Energy errors are bounded, and no slope is found in them."""
     energy = energy - energy[0]
     found, error = slope(t, energy)
@@ -66,29 +66,29 @@ def test_a_double_pendulum_neither_gains_nor_loses_energy(integrator, h, off, co
     system = m.build()
     t, q, v = run(system, integrator, (0.3, 0.4), (0.5, -0.2), h, count)
     assert np.ptp(q, axis=0).min() > 1
-    assert stands_still(t, system.energy(q, v).total, off)
+    assert does_not_drift(t, system.energy(q, v).total, off)
 
 
 @pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("count", LENGTHS)
 @pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 2e-3), ("verlet4", 0.02, 1e-6)])
-@pytest.mark.parametrize("rate", [0.0, 0.5])
-def test_a_four_bar_linkage_stays_closed_and_keeps_its_energy(rate, integrator, h, off, count):
+@pytest.mark.parametrize("velocity", [0.0, 0.5])
+def test_a_four_bar_linkage_stays_closed_and_keeps_its_energy(velocity, integrator, h, off, count):
     system = four_bar().build()
-    start = system.assemble({"A": 1.0}, velocities={"A": rate})
+    start = system.assemble({"A": 1.0}, velocities={"A": velocity})
     t, q, p = states(system, integrator, start.q, start.v, h, count)
-    v = np.linalg.solve(system.mass_matrix(q), p[..., None])[..., 0]  # of the tree: nothing closed anew
+    v = np.linalg.solve(system.mass_matrix(q), p[..., None])[..., 0]  # of the tree: not projected
     at = Samples(system._numeric, q, v, t)
     assert np.ptp(q[:, 0]) > 0.5
     assert np.abs(at.closure_errors()).max() < 1e-13
     assert np.abs(at.constraint_velocities()).max() < 1e-13
-    assert stands_still(t, system.energy(q, v).total, off)
+    assert does_not_drift(t, system.energy(q, v).total, off)
 
 
 @pytest.mark.parametrize("count", LENGTHS)
 @pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 1e-5), ("verlet4", 0.02, 1e-9)])
 @pytest.mark.parametrize("joint", [mt.Spherical(), mt.Free()], ids=lambda joint: joint.kind)
-def test_a_body_that_nothing_turns_keeps_its_angular_momentum(joint, integrator, h, off, count):
+def test_a_body_without_torque_conserves_its_angular_momentum(joint, integrator, h, off, count):
     m = mt.Model("asymmetric body", gravity=(0, 0, 0))
     body = m.body("body", mass=1.3, inertia=(1.0, 1.6, 2.1))
     m.joint("J", joint, m.ground, body)
@@ -102,13 +102,13 @@ def test_a_body_that_nothing_turns_keeps_its_angular_momentum(joint, integrator,
         assert np.abs(linear - linear[0]).max() < 1e-12 * np.linalg.norm(linear[0])
     assert np.abs(angular - angular[0]).max() < 1e-10 * np.linalg.norm(angular[0])
     assert np.abs(np.linalg.norm(q[:, -4:], axis=1) - 1).max() < 1e-15 * 4
-    assert stands_still(t, system.energy(q, v).total, off)
+    assert does_not_drift(t, system.energy(q, v).total, off)
 
 
 @pytest.mark.repeats(1, of="integrator")
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_tree_that_floats_keeps_its_momentum(seed, integrator):
+def test_a_floating_tree_conserves_its_momentum(seed, integrator):
     random = np.random.default_rng(seed)
     m = mt.Model("satellite", gravity=(0, 0, 0))
     bodies = [random_body(random, m, name) for name in "abcd"]

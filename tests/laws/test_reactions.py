@@ -1,4 +1,4 @@
-"""What joints in loops bear: the weight at rest, what changes the momentum, and what a motion takes from its drive."""
+"""Reactions of joints in loops: weight at rest, change of momentum, equal and opposite wrenches, work of the drive."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def spatial_crank() -> mt.Model:
 LINKAGES = {
     "four-bar": (four_bar, {"A": 1.0}, "AD"),
     "slider-crank": (slider_crank, {"A": 1.0}, "AD"),
-    "Bennett": (bennett, {"R1": 1.0}, ["R1", "R4"]),  # three of five rows are redundant
+    "Bennett": (bennett, {"R1": 1.0}, ["R1", "R4"]),  # three of five constraints are redundant
     "two four-bars": (lambda: four_bars_in_a_row(2), {"G0": 0.5}, ["G0", "G1", "G2"]),
     "spatial crank": (spatial_crank, {"A": 0.5}, "AD"),
 }
 
 
 def from_the_ground(system, run, joints):
-    """What joints at the ground do to the mechanism, about the inertial origin."""
+    """The wrench of the joints at the ground on the mechanism, about the inertial origin."""
     total = np.zeros((len(run.t), 6))
     for name in joints:
         joint = system.mechanism.by_joint[name].joint
@@ -60,7 +60,7 @@ def weights(mechanism, q):
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", LINKAGES)
-def test_the_ground_gives_what_changes_the_momentum(name):
+def test_reactions_of_the_ground_and_weight_are_the_derivative_of_momentum(name):
     # reactions that are undetermined one by one are determined in their sum
     build, given, joints = LINKAGES[name]
     system = build().build()
@@ -79,7 +79,7 @@ def test_the_ground_gives_what_changes_the_momentum(name):
 
 
 def replaced(model, name, **fields):
-    """The model with a joint that moves as prescribed, or the other way round."""
+    """The model with a joint that is prescribed, or that no longer is."""
     (old,) = [joint for joint in model.joints if joint.name == name]
     place = model.joints.index(old)
     turned = fields.pop("turned", False)
@@ -104,7 +104,7 @@ def test_at_rest_the_ground_bears_the_weight():
 
 @pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", "ABCD")
-def test_what_a_joint_does_to_one_body_it_does_backwards_to_the_other(name):
+def test_a_joint_acts_on_its_two_bodies_with_opposite_wrenches(name):
     def found(turned):
         system = replaced(four_bar(), name, turned=turned).build()
         angle = 0.7 * (-1 if turned and name == "A" else 1)
@@ -114,7 +114,7 @@ def test_what_a_joint_does_to_one_body_it_does_backwards_to_the_other(name):
     np.testing.assert_allclose(found(True), -found(False), rtol=0, atol=1e-8)
 
 
-# --- the account of work ---
+# --- the energy account ---
 
 STABILIZATIONS = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte")}
 
@@ -146,7 +146,7 @@ def test_a_moving_ground_does_the_work_that_the_energy_shows():
     assert run.energy.error < 1e-8
 
 
-def test_without_the_reactions_of_the_loop_the_account_does_not_balance(monkeypatch):
+def test_without_constraint_forces_of_the_loop_the_energy_account_does_not_balance(monkeypatch):
     from momentree.compile.trace import right_hand_sides
 
     monkeypatch.setattr(right_hand_sides, "loop_wrenches", lambda mechanism, moving: [])
@@ -170,7 +170,7 @@ def chain(joint_of):
     return m
 
 
-def test_joints_that_have_locked_are_held_as_if_they_were_welded():
+def test_locked_joints_transmit_the_wrench_of_welds():
     at = {"B": 0.3, "C": 0.6}
     m = chain(lambda name: (mt.Revolute("y"), 0.0))
     for name, angle in at.items():

@@ -1,4 +1,4 @@
-"""The account of work: what all forces do, and what moves the ground and prescribed joints, is the change of energy."""
+"""The energy account: the work of all forces, of prescribed joints and of a moving ground is the change of energy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from momentree.equations.balance import energy
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
+from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
 from momentree.spatial import Force, Vector
 
 SEEDS = range(8)
@@ -27,7 +27,7 @@ def all_powers(mechanism, q, v, t):
     return powers(mechanism, moving, names_of(Evaluation(mechanism, q, t), moving))
 
 
-def rate_of_energy(mechanism, q, v, a, t):
+def energy_derivative(mechanism, q, v, a, t):
     """Central differences along the motion, with the error of second order taken off (Richardson)."""
 
     def slope(h):
@@ -41,22 +41,22 @@ def rate_of_energy(mechanism, q, v, a, t):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_sum_of_all_powers_is_the_rate_of_energy(seed):
+def test_the_sum_of_all_powers_is_the_derivative_of_energy(seed):
     system, q, v, tau, t = loaded(seed)
     m = system.mechanism
     a = np.array(forward_dynamics(Evaluation(m, q, t), v, tau))
     parts = [*all_powers(m, q, v, t), *motion_powers(Evaluation(m, q, t), v, a), tau @ v]
-    assert sum(parts) == pytest.approx(rate_of_energy(m, q, v, a, t), abs=1e-7 * np.abs(parts).max())
+    assert sum(parts) == pytest.approx(energy_derivative(m, q, v, a, t), abs=1e-7 * np.abs(parts).max())
 
 
-def test_that_account_has_every_kind_of_power_in_it():
+def test_the_energy_account_has_every_kind_of_work_term():
     kinds = {}
     for seed in SEEDS:
         system, q, v, tau, t = loaded(seed)
         m = system.mechanism
         a = forward_dynamics(Evaluation(m, q, t), v, tau)
         parts = [*all_powers(m, q, v, t), *motion_powers(Evaluation(m, q, t), v, a)]
-        for (_, kind), power in zip((*work_terms(m), *movers(m)), parts, strict=True):
+        for (_, kind), power in zip((*work_terms(m), *motion_terms(m)), parts, strict=True):
             kinds[kind] = max(kinds.get(kind, 0.0), abs(power))
     expected = {"drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground"}
     assert set(kinds) == expected
@@ -64,7 +64,7 @@ def test_that_account_has_every_kind_of_power_in_it():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_resists_never_gives_energy(seed):
+def test_dissipative_elements_never_do_positive_work(seed):
     system, q, _, _, t = loaded(seed)
     passive = ("damper", "stop", "spring damping", "contact", "friction")
     random = np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def test_powers_in_machine_code_are_those_on_floats(seed):
     np.testing.assert_allclose(compiled([q, v, np.array([t])]), expected, rtol=1e-11, atol=1e-12)
 
 
-def test_a_prescribed_crank_of_a_loop_works_against_what_closes_it():
+def test_the_work_of_a_prescribed_crank_includes_that_against_constraint_forces():
     # a four-bar without gravity: cut at C, where equal and opposite forces on coupler and rocker close it
     m = four_bar()
     m.gravity = (0, 0, 0)

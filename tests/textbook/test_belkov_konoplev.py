@@ -18,7 +18,7 @@ from momentree.model.joint_types import Universal
 
 NUMBERS = {"m2": 2.0, "m3": 1.5, "J44": 0.01, "J55": 0.08, "J66": 0.09, "I44": 0.02, "I55": 0.05, "I66": 0.06}
 NUMBERS |= {"r2": 0.3, "p": 0.7, "r3": 0.4, "g1": 0.5, "g2": -1.2, "g3": -9.81}
-Q, RATES = [0.25, 0.6, -0.9], [0.8, -1.1, 2.3]
+Q, VELOCITIES = [0.25, 0.6, -0.9], [0.8, -1.1, 2.3]
 GOLDEN = {
     "V3": [-0.6266615277019868, 0.4972879746165315, 0.77, 0.8616596005902318, -0.6837709650977308, 2.3],
     "X3": [1.1437623416180225, 1.4413215137145694, 0.0, -1.5726732197247808, -1.9818170813575329, 0.0],
@@ -60,7 +60,7 @@ def system():
 
 
 def test_the_sweep_in_numbers(system):
-    form = first_form(Evaluation(system.mechanism, Q), RATES)
+    form = first_form(Evaluation(system.mechanism, Q), VELOCITIES)
     found = {"V3": form.V[2], "X3": form.X[2], "Y3": form.Y[2], "Z2": form.Z[1], "b": form.b}
     for name, golden in GOLDEN.items():
         assert [*found[name]] == pytest.approx(golden, abs=1e-14), name
@@ -68,7 +68,7 @@ def test_the_sweep_in_numbers(system):
 
 def test_mass_matrix_and_second_form_in_numbers(system):
     assert system.mass_matrix(Q) == pytest.approx(np.array(A), abs=1e-14)
-    assert system.bias(Q, RATES) == pytest.approx(np.array(d), abs=1e-13)
+    assert system.bias(Q, VELOCITIES) == pytest.approx(np.array(d), abs=1e-13)
 
 
 @pytest.mark.parametrize("by", ["aggregative", "energy"])
@@ -90,13 +90,13 @@ def test_the_letters_of_the_paper(system, by):
 def test_the_whole_equations_in_numbers(system):
     equations = system.equations("aggregative").expanded
     at = {sp.Symbol(name, real=True): value for name, value in NUMBERS.items()}
-    at |= dict(zip((*equations.coordinates, *equations.velocities), (*Q, *RATES), strict=True))
+    at |= dict(zip((*equations.coordinates, *equations.velocities), (*Q, *VELOCITIES), strict=True))
     assert np.array(equations.A.subs(at), dtype=float) == pytest.approx(np.array(A), abs=1e-14)
     left_minus_right = np.array((equations.b - equations.Q).subs(at), dtype=float).ravel()
     assert left_minus_right == pytest.approx(np.array(d), abs=1e-13)
 
 
-def test_the_change_of_the_axes_matters_for_joints_of_several_freedoms(monkeypatch):
+def test_the_derivative_of_the_motion_subspace_matters_for_joints_with_several_degrees_of_freedom(monkeypatch):
     """(2.2) of the paper lacks the derivative of the axes, which is not zero for a universal joint."""
     m = mt.Model("universal", gravity=(0, 0, 0))
     body = m.body("body", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.2, 0.3, 0.4))

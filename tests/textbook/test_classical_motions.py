@@ -29,7 +29,7 @@ def moved(system, start, t_end, formulation, integrator, every, rtol=1e-13):
     return system.simulate(start, t_end, formulation=formulation, integrator=integrator, every=every, rtol=rtol)
 
 
-def rows(run, times):
+def samples_at(run, times):
     """The samples at these times."""
     at = np.searchsorted(run.t, np.array(times) - 1e-9)
     np.testing.assert_allclose(run.t[at], times, rtol=1e-14)
@@ -65,18 +65,18 @@ PERIOD = 2.367841947576237449  # of a swing through half a turn
 
 
 @every_method
-def test_the_pendulum_let_go_level_is_at_its_exact_places(formulation, integrator):
+def test_the_pendulum_released_level_is_at_its_exact_positions(formulation, integrator):
     system = pendulum()
     run = moved(system, system.assemble({"phi": -np.pi / 2}), 10.0, formulation, integrator, every=1.0)
-    at = rows(run, list(PENDULUM))
-    phi, rate = run["phi"][at], run.velocity("phi")[at]
-    found = np.stack([np.sin(phi), -np.cos(phi), np.cos(phi) * rate, np.sin(phi) * rate], axis=1)
+    at = samples_at(run, list(PENDULUM))
+    phi, velocity = run["phi"][at], run.velocity("phi")[at]
+    found = np.stack([np.sin(phi), -np.cos(phi), np.cos(phi) * velocity, np.sin(phi) * velocity], axis=1)
     np.testing.assert_allclose(found, list(PENDULUM.values()), rtol=0, atol=TIGHT)
     assert np.abs(run.energy.total).max() < 1e-10  # as at the start: at rest, and level
 
 
 @every_method
-def test_the_pendulum_is_jacobis_sine_all_the_way(formulation, integrator):
+def test_the_pendulum_follows_jacobis_sine(formulation, integrator):
     # sin(phi/2) = -k sn(w t + K), k = sin(phi0/2), w^2 = g/l
     system = pendulum()
     run = moved(system, system.assemble({"phi": -np.pi / 2}), 4 * PERIOD, formulation, integrator, every=PERIOD / 64)
@@ -112,14 +112,14 @@ CHAOS = 2e5  # times farther apart: the velocities, in 10 s, of two starts that 
 
 
 @every_method
-def test_two_rods_let_go_level(formulation, integrator):
+def test_two_rods_released_level(formulation, integrator):
     # up to 5 s to 1e-9; from there to 10 s errors grow a thousandfold: round-off and a tolerance of 1e-14 end at 1e-8
     system = double_pendulum()
     run = moved(system, system.assemble({"A": np.pi / 2}), 10.0, formulation, integrator, every=1.0, rtol=1e-14)
     upper, lower = run["A"], run["A"] + run["B"]
     found = np.stack([upper, lower, run.velocity("A"), run.velocity("A") + run.velocity("B")], axis=1)
     for t, expected in DOUBLE_PENDULUM.items():
-        np.testing.assert_allclose(found[rows(run, [t])[0]], expected, rtol=0, atol=TIGHT if t < 10 else 1e-8)
+        np.testing.assert_allclose(found[samples_at(run, [t])[0]], expected, rtol=0, atol=TIGHT if t < 10 else 1e-8)
     assert np.abs(run.energy.total).max() < 1e-10  # as at the start: at rest, and level
 
 
@@ -130,10 +130,10 @@ def test_default_settings_on_two_rods():
     found = np.stack([run["A"], run["A"] + run["B"]], axis=1)
     for t, expected in DOUBLE_PENDULUM.items():
         atol = TIGHT if t < 10 else 1e-8
-        np.testing.assert_allclose(found[rows(run, [t])[0]], expected[:2], rtol=0, atol=atol)
+        np.testing.assert_allclose(found[samples_at(run, [t])[0]], expected[:2], rtol=0, atol=atol)
 
 
-def test_the_double_pendulum_carries_neighbours_apart():
+def test_neighbouring_motions_of_the_double_pendulum_separate():
     # why no more digits than that can be asked for at 10 s: of 16 digits, 5 are lost, and of those of the tolerance too
     system = double_pendulum()
     ends = []
@@ -185,7 +185,7 @@ TOP = {  # t: quaternion, scalar first; angular velocity in axes of the body; ce
 def test_default_settings_on_the_heavy_top():
     system, centre = heavy_top()
     run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), 2.0, every=0.1)
-    at = rows(run, list(TOP))
+    at = samples_at(run, list(TOP))
     turned, _, place = (np.array(part) for part in zip(*TOP.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run["point"])[at], turned, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run.position(centre)[at], place, rtol=0, atol=TIGHT)
@@ -196,14 +196,14 @@ def test_the_heavy_top(formulation, integrator):
     system, centre = heavy_top()
     start = system.assemble(velocities={"point": (0, 150, -4.61538)})
     run = moved(system, start, 2.0, formulation, integrator, every=0.1)
-    at = rows(run, list(TOP))
+    at = samples_at(run, list(TOP))
     turned, spin, place = (np.array(column) for column in zip(*TOP.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run["point"])[at], turned, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run.velocity("point")[at], spin, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run.position(centre)[at], place, rtol=0, atol=TIGHT)
 
 
-def test_the_heavy_top_is_where_others_found_it():
+def test_the_heavy_top_agrees_with_published_values():
     # EXUDYN's example of the heavy top, from a MATLAB program by Z. Terze: Runge-Kutta, 5 digits at 0.2 s
     system, _ = heavy_top()
     run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), 0.2, every=0.2)
@@ -211,7 +211,7 @@ def test_the_heavy_top_is_where_others_found_it():
 
 
 @every_method
-def test_what_a_symmetric_top_keeps(formulation, integrator):
+def test_conserved_quantities_of_a_symmetric_top(formulation, integrator):
     # energy, the spin about its axis, and the angular momentum about the vertical
     system, _ = heavy_top()
     start = system.assemble(velocities={"point": (0, 150, -4.61538)})
@@ -265,7 +265,7 @@ def test_the_free_body(formulation, integrator, joint):
     spin = (0.6, 0, 1)
     start = system.assemble(velocities={"joint": (0.3, -0.2, 0.1, *spin) if flying else spin})
     run = moved(system, start, 20.0, formulation, integrator, every=1.0)
-    at = rows(run, list(FREE_BODY))
+    at = samples_at(run, list(FREE_BODY))
     turned, velocities = (np.array(column) for column in zip(*FREE_BODY.values(), strict=True))
     np.testing.assert_allclose(scalar_first(run.q[at, -4:]), turned, rtol=0, atol=TIGHT)
     np.testing.assert_allclose(run.v[at, -3:], velocities, rtol=0, atol=TIGHT)
@@ -283,7 +283,7 @@ def test_the_free_body_turns_by_jacobis_functions(formulation, integrator):
 
 
 @every_method
-def test_what_a_free_body_keeps(formulation, integrator):
+def test_conserved_quantities_of_a_free_body(formulation, integrator):
     # its energy, its angular momentum in space, and hence the length of that in the body, the Casimir of rotations
     system = free_body(mt.Free())
     start = system.assemble(velocities={"joint": (0.3, -0.2, 0.1, 0.6, 0, 1)})

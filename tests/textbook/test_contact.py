@@ -52,7 +52,7 @@ def test_a_ball_on_an_elastic_ground_comes_back_to_its_height():
     assert found.y[0][late].max() == pytest.approx(height, rel=1e-4)
 
 
-def test_a_linear_spring_lets_go_after_half_a_period():
+def test_a_linear_contact_ends_after_half_a_period():
     system = dropped(gravity=0.0, stiffness=1e5)
     found = run(system, [0.01], [-1.0], 0.1, events=[crossing(True), crossing(False)], max_step=1e-3)
     (down,), (up,) = found.t_events

@@ -56,11 +56,11 @@ def spatial_slider_crank():
     return system, system.assemble({"A": 0.0}, velocities={"A": 6.0}, guess={"S": 0.2}), 5.0
 
 
-def linkage(make, angle, rate):
+def linkage(make, angle, velocity):
     def made():
         system = make().build()
         first = system.mechanism.bodies[0].joint.name
-        return system, system.assemble({first: angle}, velocities={first: rate}), 5.0
+        return system, system.assemble({first: angle}, velocities={first: velocity}), 5.0
 
     return made
 

@@ -25,6 +25,7 @@ import momentree as mt
 from momentree.assembly.configuration import Configuration
 from momentree.equations import hamiltonian
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.kinematics import frame_placement
 from momentree.spatial import Force, Motion
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
@@ -83,7 +84,7 @@ class Instant:
         """J' of wrenches, one for each loop: on its first body and back on its second, at O in inertial axes."""
         found = np.zeros(self.system.nv)
         for joint, wrench in zip(Configuration(self.mechanism, self.q, t=self.t).joints, wrenches, strict=True):
-            R = matrix(joint.X_F.rotation)
+            R = matrix(frame_placement(joint.closure.bodies, joint.loop.first).rotation)
             found -= joint.jacobian.T @ (np.reshape(wrench, (2, 3)) @ R).ravel()  # second less first, in axes of F
         return found
 

@@ -2,7 +2,7 @@
 
 A02 is from the IFToMM benchmark library (M. González, D. Dopico, U. Lugrís and J. Cuadrado, "A benchmarking system for
 MBS simulation software: Problem standardization and performance measurement", Multibody System Dynamics 16, 2006,
-pages 179-190). It has one freedom, and its motion is Jacobi's amplitude; numbers of it are stored with 17 digits of 50.
+pages 179-190). It has one degree of freedom, and its motion is Jacobi's amplitude; of 50 digits 17 are stored.
 
 A03 is Andrews' mechanism (W. Schiehlen, ed., Multibody Systems Handbook, 1990; E. Hairer and G. Wanner, Solving
 Ordinary Differential Equations II). The test set for initial value problems (F. Mazzia and C. Magherini, release 2.4,
@@ -30,7 +30,7 @@ every_method = pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"
 
 # --- four-bars in a row: rods of 1 kg and 1 m, upright at the start, ends of posts at 1 m/s ---
 
-ROW = {  # bars, t: place and velocity of the end of the first post
+CHAIN = {  # bars, t: position and velocity of the end of the first post
     (2, 1): (-0.19502030194943509, -0.98079920566217383, -6.6766780368811581, 1.3275783251604872),
     (2, 10): (0.32845811154081538, 0.94451853817860096, 1.4230514702069441, -0.49486884548704296),
     (40, 10): (0.18051222668672839, 0.98357274058231157, 1.1484412774694141, -0.21077006677942393),
@@ -50,36 +50,36 @@ def jacobi(t, n):
 
 
 def fallen(n, t_end, **settings):
-    """The run of n four-bars, and the place and velocity of the end of each post: k x posts x 4."""
+    """The run of n four-bars, and the position and velocity of the end of each post: k x posts x 4."""
     m = four_bars_in_a_row(n)
     m.gravity = (0, -9.81, 0)
     system, posts = m.build(), [f"G{i}" for i in range(n + 1)]
     start = system.assemble(dict.fromkeys(posts, 0.0), velocities=dict.fromkeys(posts, -1.0))
     run = system.simulate(start, t_end=t_end, every=0.1, **settings)
-    angle, rate = (-np.stack([of(post) for post in posts], axis=1) for of in (run.__getitem__, run.velocity))
+    angle, velocity = (-np.stack([of(post) for post in posts], axis=1) for of in (run.__getitem__, run.velocity))
     x, y = np.sin(angle), np.cos(angle)
-    return run, np.stack([x, y, y * rate, -x * rate], axis=-1)
+    return run, np.stack([x, y, y * velocity, -x * velocity], axis=-1)
 
 
-@pytest.mark.parametrize("case", ROW, ids=str)
-def test_stored_places_are_those_of_jacobis_amplitude(case):
+@pytest.mark.parametrize("case", CHAIN, ids=str)
+def test_stored_positions_are_those_of_jacobis_amplitude(case):
     n, t = case
-    np.testing.assert_allclose(jacobi(t, n), ROW[case], rtol=0, atol=1e-13)
-    np.testing.assert_allclose(jacobi(t + TURN[n], n), ROW[case], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(jacobi(t, n), CHAIN[case], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(jacobi(t + TURN[n], n), CHAIN[case], rtol=0, atol=1e-12)
 
 
 @every_method
 def test_two_four_bars_after_a_second(formulation):
     # through the line of all rods once, after 0.71 s
     _, ends = fallen(2, 1.0, rtol=1e-12, formulation=formulation)
-    np.testing.assert_allclose(ends[-1, 0], ROW[2, 1], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(ends[-1, 0], CHAIN[2, 1], rtol=0, atol=1e-10)
 
 
 @every_method
 def test_two_four_bars_after_ten_seconds(formulation):
     # through the line ten times; reactions grow without bound on the way there, so that smaller tolerances gain nothing
     run, ends = fallen(2, 10.0, rtol=3e-13, formulation=formulation)
-    np.testing.assert_allclose(ends[-1, 0], ROW[2, 10], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[-1, 0], CHAIN[2, 10], rtol=0, atol=1e-9)
     np.testing.assert_allclose(ends[:, 0], jacobi(run.t, 2), rtol=0, atol=2e-8)
 
 
@@ -94,9 +94,9 @@ def test_four_bars_stay_parallelograms(formulation):
 
 def test_forty_four_bars_after_ten_and_twenty_seconds():
     run, ends = fallen(40, 20.0, rtol=1e-12)
-    np.testing.assert_allclose(ends[100, 0], ROW[40, 10], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(ends[200, 0, :2], ROW[40, 20][:2], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(ends[200, 0, 2:], ROW[40, 20][2:], rtol=0, atol=2e-9)  # m/s
+    np.testing.assert_allclose(ends[100, 0], CHAIN[40, 10], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[200, 0, :2], CHAIN[40, 20][:2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(ends[200, 0, 2:], CHAIN[40, 20][2:], rtol=0, atol=2e-9)  # m/s
     assert np.ptp(ends, axis=1).max() < 1e-6
     assert run.closure_error.max() < 1e-12
 
@@ -151,29 +151,29 @@ def test_the_squeezer_is_closed_where_it_is_published_to_start():
 @every_method
 def test_the_squeezer_after_three_hundredths_of_a_second(formulation):
     run = squeezed(formulation)
-    for name, (angle, rate) in CLOSER.items():
+    for name, (angle, velocity) in CLOSER.items():
         assert run[name][-1] == pytest.approx(angle, rel=0, abs=1e-9), name
-        assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-9), name
+        assert run.velocity(name)[-1] == pytest.approx(velocity, rel=1e-9), name
 
 
 def test_default_settings_on_the_squeezer():
     system = squeezer()
     run = system.simulate(system.assemble(START), t_end=0.03)
-    for name, (angle, rate) in CLOSER.items():
+    for name, (angle, velocity) in CLOSER.items():
         assert run[name][-1] == pytest.approx(angle, rel=0, abs=1e-9), name
-        assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-9, abs=1e-8), name  # of more than 1000 rad/s
+        assert run.velocity(name)[-1] == pytest.approx(velocity, rel=1e-9, abs=1e-8), name  # of more than 1000 rad/s
 
 
 def test_the_squeezer_is_where_others_found_it():
     run = squeezed("hamiltonian")
-    for name, (angle, rate) in PUBLISHED.items():
+    for name, (angle, velocity) in PUBLISHED.items():
         assert run[name][-1] == pytest.approx(angle, rel=1e-9), name
-        if rate is not None:
-            assert run.velocity(name)[-1] == pytest.approx(rate, rel=1e-7), name
+        if velocity is not None:
+            assert run.velocity(name)[-1] == pytest.approx(velocity, rel=1e-7), name
 
 
 @every_method
-def test_the_motor_of_the_squeezer_gives_what_it_gains(formulation):
+def test_the_work_of_the_squeezers_motor_is_its_gain_of_energy(formulation):
     # its torque is constant: work is torque times angle
     run = squeezed(formulation)
     gained = run.energy.total - run.energy.total[0]

@@ -15,14 +15,14 @@ def counts(m: mt.Model) -> tuple[int, int, int, int]:
     return report.true, report.gruebler, len(report.rows), report.rank
 
 
-def test_planar_four_bar_of_spatial_hinges_moves_and_names_its_three_redundant_rows():
+def test_planar_four_bar_of_spatial_hinges_moves_and_names_its_three_redundant_constraints():
     report = four_bar().build().mobility_report
     assert (report.true, report.gruebler, report.rank) == (1, -2, 2)
     assert set(report.redundant) == {"C: translation along y", "C: rotation about x", "C: rotation about z"}
 
 
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
-def test_the_redundant_rows_follow_the_axis(axis):
+def test_the_redundant_constraints_follow_the_axis(axis):
     m = four_bar(axis=axis) if axis != "x" else None
     if m is None:  # bars along x cannot turn about x into a triangle: lay them along y
         m = mt.Model("four-bar")
@@ -41,9 +41,9 @@ def test_slider_crank():
 
 
 def test_bennett_linkage_moves_though_it_should_not():
-    # Bennett 1903: four hinges in space, Gruebler 6*3 - 4*5 = -2, yet one freedom
+    # Bennett 1903: four hinges in space, Gruebler 6*3 - 4*5 = -2, yet one degree of freedom
     true, gruebler, _, rank = counts(bennett())
-    assert (true, gruebler, rank) == (1, -2, 2)  # the cut hinge leaves 3 velocities and 5 rows
+    assert (true, gruebler, rank) == (1, -2, 2)  # the cut hinge leaves 3 velocities and 5 constraints
 
 
 def test_a_four_hinge_loop_without_bennetts_condition_does_not_close():
@@ -53,7 +53,7 @@ def test_a_four_hinge_loop_without_bennetts_condition_does_not_close():
         m.build().assemble()
 
 
-def test_a_general_loop_of_seven_hinges_has_one_freedom():
+def test_a_general_loop_of_seven_hinges_has_one_degree_of_freedom():
     links = [(1.0, 0.5, 0.1), (0.8, -0.9, 0.3), (1.1, 1.1, -0.2), (0.9, 0.4, 0.2),
              (1.2, -0.7, 0.1), (0.7, 0.9, -0.3), (1.0, 1.3, 0.2)]  # fmt: skip
     assert counts(single_loop_of_hinges(links)) == (1, 1, 5, 5)
@@ -72,10 +72,10 @@ def test_rssr_has_the_spin_of_its_coupler_besides_its_motion():
     assert counts(m)[:2] == (2, 2)
 
 
-def test_stewart_platform_has_six():
+def test_the_stewart_platform_has_six_degrees_of_freedom():
     # six legs of universal, prismatic and ball joints (Stewart 1965): 6*13 - 6*(4 + 5 + 3) = 6
-    true, gruebler, rows, rank = counts(hexapod())
-    assert (true, gruebler, rows, rank) == (6, 6, 15, 15)
+    true, gruebler, constraints, rank = counts(hexapod())
+    assert (true, gruebler, constraints, rank) == (6, 6, 15, 15)
 
 
 def test_sarrus_linkage_moves_on_a_straight_line():
@@ -92,10 +92,10 @@ def test_sarrus_linkage_moves_on_a_straight_line():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_parallelograms_in_a_row_have_one_freedom_whatever_their_number(n):
+def test_a_chain_of_parallelograms_has_one_degree_of_freedom_whatever_their_number(n):
     # IFToMM benchmark A02: n loops; upright at the reference
-    true, gruebler, rows, rank = counts(four_bars_in_a_row(n))
-    assert (true, rows, rank) == (1, 5 * n, 2 * n)
+    true, gruebler, constraints, rank = counts(four_bars_in_a_row(n))
+    assert (true, constraints, rank) == (1, 5 * n, 2 * n)
     assert gruebler == 1 - 3 * n
 
 
@@ -106,14 +106,14 @@ def test_a_flat_parallelogram_is_singular_but_its_mobility_is_one():
     assert report.true == 1
 
 
-def test_the_walking_mechanism_of_ivanov_has_four():
+def test_the_walking_mechanism_of_ivanov_has_four_degrees_of_freedom():
     import pathlib
 
     m = mt.load(pathlib.Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml")
     assert counts(m) == (4, -2, 12, 6)
 
 
-def test_cutting_elsewhere_changes_the_rows_but_not_the_mobility():
+def test_cutting_elsewhere_changes_the_constraints_but_not_the_mobility():
     for joint in "ABCD":
         m = four_bar()
         m.cut(joint)
@@ -129,8 +129,8 @@ def test_parallel_joints_between_two_bodies_are_a_loop():
     door = m.body("door", mt.box(mass=10.0, size=(0.9, 0.04, 2.0)))
     m.joint("low", mt.Revolute("z"), m.ground, door.at((-0.45, 0, -0.8)))
     m.joint("high", mt.Revolute("z"), m.ground.at((0, 0, 1.6)), door.at((-0.45, 0, 0.8)))
-    true, gruebler, rows, rank = counts(m)
-    assert (true, gruebler, rows, rank) == (1, -4, 5, 0)
+    true, gruebler, constraints, rank = counts(m)
+    assert (true, gruebler, constraints, rank) == (1, -4, 5, 0)
     # out of line they lock it
     m = mt.Model("stuck door")
     door = m.body("door", mt.box(mass=10.0, size=(0.9, 0.04, 2.0)))
@@ -148,7 +148,7 @@ def test_a_floating_body_gets_a_free_joint_and_the_report_says_so():
     assert "Free" in str(system)
 
 
-def test_constraints_take_freedoms_away():
+def test_constraints_reduce_the_degrees_of_freedom():
     m = mt.Model("gears")
     for name in ("alpha", "beta"):
         wheel = m.body(f"wheel {name}", mt.cylinder(mass=1.0, radius=0.1, length=0.02))

@@ -58,16 +58,16 @@ def test_a_parallelogram_is_singular_where_it_is_flat():
     assert all(toggle.drops and (toggle.rank, toggle.regular) == (1, 2) for toggle in found)
 
 
-def test_a_crank_rocker_never_is():
+def test_a_crank_rocker_is_never_singular():
     # Grashof: 1 + 2.5 < 2 + 2
     assert toggles(turned(four_bar(), "A", full_turn())) == ()
 
 
-def test_nor_is_bennetts_linkage():
+def test_bennetts_linkage_is_never_singular():
     assert toggles(turned(bennett(), "R1", np.linspace(0.3, 2.8, 26))) == ()
 
 
-def test_a_four_bar_with_a_change_point_is_where_it_lies_flat():
+def test_a_four_bar_with_a_change_point_is_singular_where_it_is_flat():
     # Grashof: 1 + 3 = 2 + 2, flat with the crank turned backwards
     system = four_bar((1.0, 2.0, 2.0, 3.0)).build()
     flat = np.array([{"A": 1, "B": -1, "D": 1}[name.name] * math.pi for name in system.mechanism.coordinates])
@@ -83,7 +83,7 @@ def test_a_rocker_cannot_drive_through_its_dead_centres():
     back = math.pi - math.acos(((b - a) ** 2 + d**2 - c**2) / (2 * (b - a) * d))
     found = toggles(run, driven="D")
     assert all(toggle.drops for toggle in found)
-    # of two mirror images each, one for each way to assemble
+    # of two mirror images each, one for each branch
     angles = sorted(min(toggle.t, 2 * math.pi - toggle.t) for toggle in found)
     assert angles == pytest.approx(sorted([out, back]), abs=1e-5)
     assert toggles(run, driven="A") == ()  # the crank can

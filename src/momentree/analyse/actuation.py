@@ -42,10 +42,10 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.spatial import Force, Vector
 from momentree.structure.mechanism import Mechanism, TreeBody
 
-CLOSED = 1e-6  # of the size of a loop and of the velocities: what may open, and what of the forces may be missing
+CLOSED = 1e-6  # of the size of a loop and of the velocities: tolerated openings, and tolerated residuals of forces
 DRIVES = 1e-9  # scaled: a joint that moves less along a motion does not drive it
-TINY = 1e-12  # of the weight: what round-off leaves of forces that cancel each other
-SHOWN = 6  # velocities told of a motion
+TINY = 1e-12  # of the weight: round-off of forces that cancel
+SHOWN = 6  # velocities shown of a motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class Actuation:
     | torques   | ... or ..., n  | by chosen joint: generalized forces (N m, N), besides the forces of the model      |
     | reactions | ..., 6         | by joint: the wrench that it transmits, as `Run.reactions` has it                  |
     | vdot      | ..., nv        | the derivatives of the velocities of the tree                                      |
-    | redundant | ...            | dimension of what the motion leaves open of the torques; the shortest are given    |
-    | missing   |                | motions along which no chosen joint works, and nothing had to                      |
+    | redundant | ...            | number of directions of the torques that the motion does not determine             |
+    | missing   |                | motions that no chosen joint drives, and that need no torque                       |
     | notes     |                | the last two in words                                                              |
     """
 
@@ -87,10 +87,10 @@ def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[
     if mechanism.loops:
         _check_closed(mechanism, motion)
     accelerations = motion.vdot
-    if motion.given is not None:
-        parts = [{joint: x[k] for joint, x in motion.given.items()} for k in range(len(rows))]
-        found = [row.completed(part) for row, part in zip(rows, parts, strict=True)]
-        accelerations = np.array(found).reshape(len(rows), mechanism.nv)
+    if motion.by_joint is not None:
+        parts = [{joint: x[k] for joint, x in motion.by_joint.items()} for k in range(len(rows))]
+        completed = [row.completed(part) for row, part in zip(rows, parts, strict=True)]
+        accelerations = np.array(completed).reshape(len(rows), mechanism.nv)
     if mechanism.loops and rows:
         _check_stays_closed(mechanism, motion, accelerations)
     solved = [row.solved(a, chosen) for row, a in zip(rows, accelerations, strict=True)]
@@ -119,7 +119,7 @@ def _notes(redundant: Array, missing: Sequence[str]) -> Iterator[str]:
         yield f"not actuated, and nothing has to act along it: the motion {motion}."
 
 
-# --- what is given ---
+# --- the arguments ---
 
 
 class _Motion(NamedTuple):
@@ -130,27 +130,27 @@ class _Motion(NamedTuple):
     v: Array
     t: Array
     vdot: Array
-    given: dict[str, Array] | None
+    by_joint: dict[str, Array] | None
 
     @classmethod
     def of(cls, mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> _Motion:
         coordinates(mechanism, q)
         scalars(v, mechanism.nv, "v")
-        nv, given = mechanism.nv, dict[str, Array]()
-        by_joint = isinstance(vdot, Mapping)
-        if by_joint:
+        nv, by_joint = mechanism.nv, dict[str, Array]()
+        is_named = isinstance(vdot, Mapping)
+        if is_named:
             for joint, value in vdot.items():
                 n = len(_tree_joint(mechanism, joint, "vdot").joint.velocities)
                 array = numbers(value, f"vdot of '{joint}'")
-                given[joint] = array[..., None] if n == 1 else coordinate_array(array, n, f"vdot of '{joint}'")
-                scalars(given[joint], n, f"vdot of '{joint}'")
+                by_joint[joint] = array[..., None] if n == 1 else coordinate_array(array, n, f"vdot of '{joint}'")
+                scalars(by_joint[joint], n, f"vdot of '{joint}'")
         else:
             scalars(vdot, nv, "vdot")
         times = numbers(t, "t", "a number")[..., None]
         scalars(times, 1, "t")
-        arrays = [np.asarray(x, dtype=float) for x in (q, v, np.zeros(nv) if by_joint else vdot)]
+        arrays = [np.asarray(x, dtype=float) for x in (q, v, np.zeros(nv) if is_named else vdot)]
         try:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*arrays, times, *given.values())))
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*arrays, times, *by_joint.values())))
         except ValueError:
             shapes = ", ".join("x".join(map(str, x.shape)) for x in arrays)
             message = f"actuation: the leading axes of q, v, vdot do not fit together: their shapes are {shapes}."
@@ -160,7 +160,7 @@ class _Motion(NamedTuple):
             return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(math.prod(batch), x.shape[-1])
 
         at = [flat(x) for x in arrays]
-        named = {joint: flat(x) for joint, x in given.items()} if by_joint else None
+        named = {joint: flat(x) for joint, x in by_joint.items()} if is_named else None
         return cls(batch, at[0], at[1], flat(times)[:, 0], at[2], named)
 
     def speed(self, scales: Scales) -> Array:
@@ -168,16 +168,18 @@ class _Motion(NamedTuple):
         return np.asarray(np.maximum(1.0, np.abs(self.v / scales.columns).max(axis=1, initial=0.0))[:, None])
 
     def refuse_open(
-        self, found: Array, by: Array, names: Sequence[str], what: str, unit: str, limit: Any, advice: str
+        self, openings: Array, scales: Array, names: Sequence[str], what: str, unit: str, limit: Any, advice: str
     ) -> None:
-        """What is open (rows of the batch by what is named) must be small: by the size of the loop, and a limit."""
-        if not found.size:
+        """Refuse openings (rows of the batch by names) that exceed the limit, scaled by the size of the loop."""
+        if not openings.size:
             return
-        relative = np.abs(found) / by / limit
+        relative = np.abs(openings) / scales / limit
         k, worst = np.unravel_index(int(relative.argmax()), relative.shape)
         if not relative[k, worst] <= 1:
             where = f" in row {k}" if self.batch else ""
-            message = f"the motion opens '{names[int(worst)]}'{where}: {what} {abs(float(found[k, worst])):.3g} {unit}"
+            message = (
+                f"the motion opens '{names[int(worst)]}'{where}: {what} {abs(float(openings[k, worst])):.3g} {unit}"
+            )
             raise MomentreeError(f"actuation: {message}. {advice}.")
 
 
@@ -187,8 +189,8 @@ def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
     for joint in joints:
         if joint not in mechanism.by_joint:
             raise MomentreeError(f"actuation: there is no joint '{joint}'.{suggestion(joint, mechanism.by_joint)}")
-        place = mechanism.by_joint[joint]
-        if isinstance(place, TreeBody) and place.laws:
+        body_or_loop = mechanism.by_joint[joint]
+        if isinstance(body_or_loop, TreeBody) and body_or_loop.laws:
             message = f"actuation: joint '{joint}' moves as prescribed, by whatever that takes"
             raise MomentreeError(f"{message}. Do not name it: what drives it is part of its reaction.")
         if not _joint_of(mechanism, joint).velocities:
@@ -207,8 +209,8 @@ def _joint_of(mechanism: Mechanism, name: str) -> Any:
 def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
     free = {body.joint.name: body for body in mechanism.bodies if body.v.stop > body.v.start}
     if name not in free:
-        known = ", ".join(f"'{joint}'" for joint in free)
-        raise MomentreeError(f"{what}: '{name}' is no joint of the tree that moves freely; those are {known}.")
+        names = ", ".join(f"'{joint}'" for joint in free)
+        raise MomentreeError(f"{what}: '{name}' is no joint of the tree that moves freely; those are {names}.")
     return free[name]
 
 
@@ -226,25 +228,25 @@ def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> N
     """Accelerations must not open loops either."""
     at = Samples(mechanism, *motion[1:4])
     changes = _opening_accelerations(mechanism, at.q, at.v, vdot.T, at.t)
-    found = np.concatenate([at.table(change) for change in changes], axis=1)
+    openings = np.concatenate([at.table(change) for change in changes], axis=1)
     scales = Scales(mechanism)
     fastest = np.abs(vdot / scales.columns).max(axis=1, initial=0.0)[:, None]
     limit = WITHIN * CLOSED * np.maximum(motion.speed(scales) ** 2, fastest)
     advice = "Give vdot of some joints by name, and the others follow"
     names = [loop.name for loop, change in zip(mechanism.loops, changes, strict=True) for _ in change]
-    motion.refuse_open(found, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, advice)
+    motion.refuse_open(openings, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, advice)
 
 
 def _closing_scales(mechanism: Mechanism) -> Array:
     """The scales of the rows that close loops in the sweeps: of those in its plane only, where a loop has one."""
-    found = []
+    scales = []
     for number, rows in enumerate(mechanism.loop_constraints):
-        found += [constraint_scale(mechanism, number, row) for row in rows]
-    return np.array(found, dtype=float)
+        scales += [constraint_scale(mechanism, number, row) for row in rows]
+    return np.array(scales, dtype=float)
 
 
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
-    """Of each loop, how the opening of each of its rows changes."""
+    """Of each loop, the constraint accelerations."""
     moving = records(Evaluation(mechanism, q, t), v, vdot, closed=True)
     moving.loops.locally(acceleration_bias(0))
     moving.loops.locally(find_constraint_accelerations)
@@ -262,7 +264,7 @@ class _Solved(NamedTuple):
 
 
 class _Row:
-    """A configuration that moves, and what can act on it."""
+    """One configuration with its velocities."""
 
     def __init__(self, mechanism: Mechanism, where: str, q: Array, v: Array, t: float):
         self.mechanism, self.where, self.q, self.v, self.t = mechanism, where, q, v, float(t)
@@ -270,33 +272,33 @@ class _Row:
         closure_errors = self.configuration.closure_errors() / self.scales.rows
         self.cut_off = cut_off(float(np.linalg.norm(closure_errors)))
 
-    def completed(self, given: Mapping[str, Array]) -> Array:
+    def completed(self, by_joint: Mapping[str, Array]) -> Array:
         """Accelerations of all velocities from those of some joints: loops stay closed."""
         mechanism, n = self.mechanism, self.mechanism.nv
         probes = [np.append(row, 0.0) for row in np.eye(n)]  # one at a time, and none
         changes = _opening_accelerations(mechanism, self.q, self.v, probes, self.t) if mechanism.loops else []
         rows = np.array([np.broadcast_to(x, n + 1) for change in changes for x in change]).reshape(-1, n + 1)
-        J, known = rows[:, :n] - rows[:, n:], rows[:, n]
-        held = [i for joint in given for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
-        wanted = np.concatenate([np.zeros(0), *given.values()])
+        J, bias = rows[:, :n] - rows[:, n:], rows[:, n]
+        prescribed = [i for joint in by_joint for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
+        wanted = np.concatenate([np.zeros(0), *by_joint.values()])
         everything, columns = np.arange(n, dtype=np.intp), self.scales.columns
-        blocks: list[Block] = [(everything, J), *((everything, row[None]) for row in np.eye(n)[held])]
+        blocks: list[Block] = [(everything, J), *((everything, row[None]) for row in np.eye(n)[prescribed])]
         G = ScaledConstraints(blocks, _closing_scales(mechanism), columns)
-        N = self._passing(G)
+        N = self._allowed_motions(G)
         if N.shape[1]:
             message = f"actuation: vdot leaves the motion {'; '.join(self._in_words(N))} open"
             raise MomentreeError(f"{message}. Give vdot of more joints.")
-        found = G.shortest(G.scaled(np.concatenate([-known, wanted])), self.cut_off)
-        left = np.abs(found[held] - wanted) / columns[held]
-        if left.max(initial=0.0) > CLOSED * np.abs(found / columns).max(initial=0.0):
-            names = ", ".join(f"'{joint}'" for joint in given)
+        vdot = G.shortest(G.scaled(np.concatenate([-bias, wanted])), self.cut_off)
+        missed = np.abs(vdot[prescribed] - wanted) / columns[prescribed]
+        if missed.max(initial=0.0) > CLOSED * np.abs(vdot / columns).max(initial=0.0):
+            names = ", ".join(f"'{joint}'" for joint in by_joint)
             raise MomentreeError(f"actuation: vdot of {names} together would open the loops. Give fewer of them.")
-        return found
+        return vdot
 
     def solved(self, vdot: Array, chosen: Sequence[str]) -> _Solved:
         mechanism, at = self.mechanism, self.configuration
         d = np.array(inverse_dynamics(Evaluation(mechanism, self.q, self.t), self.v, vdot), dtype=float)
-        N = self._passing(self.scales.scaled(at))
+        N = self._allowed_motions(self.scales.scaled(at))
         shares = [at.velocity_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
         units = [unit for joint in chosen for unit in _joint_of(mechanism, joint).velocity_units]
@@ -304,23 +306,23 @@ class _Row:
         U, sizes, V = np.linalg.svd(N.T @ S / levers)
         rank = int((sizes > max(DRIVES, self.cut_off**2)).sum())
         tau = V[:rank].T @ (U[:, :rank].T @ (N.T @ d) / sizes[:rank]) / levers
-        still = N @ U[:, rank:]  # motions along which nothing chosen works
-        missing = self._in_words(still)
-        left = still.T @ d
-        if np.abs(left).max(initial=0.0) > self._tolerance(d, vdot):
-            self._refuse(still @ left, d, chosen)
+        undriven = N @ U[:, rank:]  # motions that no chosen joint drives
+        missing = self._in_words(undriven)
+        needed = undriven.T @ d
+        if np.abs(needed).max(initial=0.0) > self._tolerance(d, vdot):
+            self._refuse(undriven @ needed, d, chosen)
         parts = np.split(tau, np.cumsum([len(share) for share in shares])[:-1]) if shares else []
         torques = dict(zip(chosen, parts, strict=True))
         return _Solved(torques, self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
 
-    def _passing(self, rows: ScaledConstraints) -> Array:
+    def _allowed_motions(self, rows: ScaledConstraints) -> Array:
         """A basis of the motions that constraints allow, as columns; orthonormal in scaled columns."""
         _, sizes, V = np.linalg.svd(rows.J)
         rank = int((sizes > self.cut_off).sum())
         return np.asarray(rows.column_scales[:, None] * V[rank:].T)
 
     def _tolerance(self, d: Array, vdot: Array) -> float:
-        """What counts as zero among the generalized forces; forces by the size of the mechanism."""
+        """Generalized forces below it count as zero; forces by the size of the mechanism."""
         bodies, g = self.mechanism.bodies, self.mechanism.gravity.norm
         weight = sum(body.inertia.mass for body in bodies) * g * self.mechanism.size
         still = np.array(inverse_dynamics(Evaluation(self.mechanism, self.q, self.t), self.v, 0 * vdot), dtype=float)
@@ -328,7 +330,7 @@ class _Row:
         return float(CLOSED * largest + TINY * weight)
 
     def _refuse(self, z: Array, d: Array, chosen: Sequence[str]) -> None:
-        """z is the motion along which something has to act, and nothing chosen does."""
+        """z is a motion that needs a generalized force, and that no chosen joint drives."""
         (motion,) = self._in_words(z[:, None])
         needed = abs(float(z @ d)) / float(np.linalg.norm(z))
         moved = [
@@ -343,7 +345,7 @@ class _Row:
         raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {advice}")
 
     def _in_words(self, motions: Array) -> tuple[str, ...]:
-        """Motions, the columns, in words: their velocities; each has one of 1 that the others have not."""
+        """Motions, the columns, in words: their velocities, one of them 1 and zero in all other motions."""
         rows, pivots = motions.T.copy(), list[int]()
         for i in range(len(rows)):
             pivots.append(int(np.abs(rows[i]).argmax()))
@@ -359,21 +361,21 @@ class _Row:
         shown = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
         return ", ".join(shown) + (", ..." if len(named) > SHOWN else "")
 
-    def _reactions(self, vdot: Array, along: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
-        """By joint: as loops react where torques act along the velocities; torques at closing joints pass there too."""
-        reacting = reacting_bodies(Evaluation(self.mechanism, self.q.tolist(), self.t), self.v.tolist(), along.tolist())
+    def _reactions(self, vdot: Array, tau: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
+        """By joint: with generalized forces tau on the tree; torques at closing joints are part of their wrenches."""
+        reacting = reacting_bodies(Evaluation(self.mechanism, self.q.tolist(), self.t), self.v.tolist(), tau.tolist())
         for joint, (_, record) in zip(
             self.configuration.joints, loops_with_records(self.mechanism, reacting), strict=True
         ):
             wrench, R = _wrench(joint, torques), record.first_frame.rotation
             forces = wrenches_of(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
-            vars(record).update({name: getattr(record, name) + push for name, push in forces.items()})
-        found = reactions_of(Evaluation(self.mechanism, self.q, self.t), reacting, self.v, vdot)
-        return {joint: np.array([*wrench], dtype=float) for joint, wrench in found.items()}
+            vars(record).update({name: getattr(record, name) + force for name, force in forces.items()})
+        wrenches = reactions_of(Evaluation(self.mechanism, self.q, self.t), reacting, self.v, vdot)
+        return {joint: np.array([*wrench], dtype=float) for joint, wrench in wrenches.items()}
 
 
 def _wrench(joint: ClosingJoint, torques: Mapping[str, Array]) -> Array:
-    """What torques at a closing joint do to its second body, in axes of its first frame."""
+    """The wrench of torques at a closing joint on its second body, in axes of its first frame."""
     torque = torques.get(joint.loop.name) if joint.loop.joint is not None else None
     wrench: Array = np.zeros(6) if torque is None else np.linalg.pinv(joint.axes).T @ torque
     return wrench

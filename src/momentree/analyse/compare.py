@@ -29,19 +29,19 @@ WARM = 1e-3  # of the duration: a run that makes the code, before the one whose 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """A motion by one method: a formulation and a stabilization. What is not known of one that failed is NaN.
+    """A motion by one method: a formulation and a stabilization. Unknown results of one that failed are NaN.
 
-    | field            | unit       | meaning                                                                    |
-    |------------------|------------|----------------------------------------------------------------------------|
+    | field            | unit       | meaning                                                                       |
+    |------------------|------------|-------------------------------------------------------------------------------|
     | closure_error    | m          | the largest of a loop that is a length; in absolute coordinates, of any joint |
-    | closure_angle    | rad        | the same of those that are angles                                          |
-    | closure_velocity | m/s, rad/s | the largest velocity at which one opens                                    |
-    | energy           | J          | the largest imbalance                                                      |
-    | steps            |            | that were accepted                                                         |
-    | evaluations      |            | of the equations of motion                                                 |
-    | cpu              | s          | of the simulation, making machine code not counted                         |
-    | difference       | m, rad     | of the last coordinates from those of the first method that arrived        |
-    | failed           |            | why it did not arrive; "" if it did                                        |
+    | closure_angle    | rad        | the same of those that are angles                                             |
+    | closure_velocity | m/s, rad/s | the largest velocity at which one opens                                       |
+    | energy           | J          | the largest imbalance                                                         |
+    | steps            |            | that were accepted                                                            |
+    | evaluations      |            | of the equations of motion                                                    |
+    | cpu              | s          | of the simulation, making machine code not counted                            |
+    | difference       | m, rad     | of the last coordinates from those of the first method that arrived           |
+    | failed           |            | why it did not arrive; "" if it did                                           |
     """
 
     formulation: str
@@ -112,7 +112,9 @@ def _methods(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
     """Every formulation with every stabilization that it knows; where it has no loops, there is nothing to close."""
     for name, formulation in FORMULATIONS.items():
         stabilizations = ORDER if _closes(mechanism, formulation) else ("none",)
-        yield from ((name, stabilization) for stabilization in stabilizations if stabilization in formulation.holds)
+        yield from (
+            (name, stabilization) for stabilization in stabilizations if stabilization in formulation.stabilizations
+        )
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:

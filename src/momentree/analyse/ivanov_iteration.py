@@ -39,7 +39,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import moving_bodies
 from momentree.equations.kinematics import frame_placement, seen_at
-from momentree.equations.sweeps import Fields, Record, Records
+from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.frames import GROUND
 from momentree.model.joint_type import Coordinates
@@ -123,15 +123,16 @@ class SplitBodies:
 
     def impulses(self, eta: Array) -> list[Force]:
         """eta* of the ground and of each body, in its frame: the impulses on it and on all that it carries."""
-        for record in self.placed:
-            record.eta_star = Force.zero()
+        eta_star = [Force.zero()] * len(self.placed)
         for loop, (*linear, a, b, c) in zip(self.mechanism.loops, eta.reshape(-1, 6).tolist(), strict=True):
             impulse = Force(Vector(*linear), Vector(a, b, c))
             for end, part in ((loop.first, impulse), (loop.second, -impulse)):
-                record = self.placed[end.body]
-                record.eta_star = record.eta_star + _carried(self._origin(loop), record, part)
-        self.placed.inward(carry_impulse)
-        return [record.eta_star for record in self.placed]
+                here = _carried(self._origin(loop), self.placed[end.body], part)
+                eta_star[end.body] = eta_star[end.body] + here
+        for record in reversed(self.placed[1:]):  # eta*_k += C' eta* of all that it carries
+            if record.parent:
+                eta_star[record.parent] = eta_star[record.parent] + record.X.force_to_parent(eta_star[record.number])
+        return eta_star
 
     def _struck(self, p: Sequence[float], eta: Array) -> list[float]:
         """p_i + A_i' eta*_i."""
@@ -208,11 +209,6 @@ class SplitBodies:
         R = frame_placement(self.placed, loop.first).rotation
         M = own.turned(R) * (1 / body.inertia.mass)
         return np.array([[*(M @ unit)] for unit in UNITS], dtype=float)
-
-
-def carry_impulse(body: Record) -> tuple[Fields, Fields]:
-    """eta*_k = Ga_k eps_k' eta + sum of C' eta* over what it carries."""
-    return {}, {"eta_star": body.X.force_to_parent(body.eta_star)}
 
 
 def _carried(origin: Vector, record: Record, impulse: Force) -> Force:

@@ -15,7 +15,7 @@ from momentree.assembly.state import State
 from momentree.structure.mechanism import Mechanism
 
 STRICT = 1e-9  # cut-off where constraints are not redundant within their tolerance
-ROUND_OFF = 1e-11  # by the size of a loop: what closing leaves of exact lengths
+ROUND_OFF = 1e-11  # by the size of a loop: closure errors with exact lengths
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ class Give:
 class Mobility:
     """The degrees of freedom of a mechanism, and which of its constraints are redundant.
 
-    | field     | meaning                                                                                |
-    |-----------|----------------------------------------------------------------------------------------|
-    | true      | those of the tree less the rank of the constraints, where they are not singular        |
+    | field     | meaning                                                                                   |
+    |-----------|-------------------------------------------------------------------------------------------|
+    | true      | those of the tree less the rank of the constraints, where they are not singular           |
     | gruebler  | 6 bodies - sum (6 - freedom of each joint) - constraints: right only if none is redundant |
-    | rows      | names of the constraints                                                               |
-    | rank      | how many of them are independent                                                       |
-    | redundant | names of constraints that follow from the others                                       |
-    | singular  | the assembled configuration is singular: it has more degrees of freedom for a moment   |
-    | state     | the assembled configuration                                                            |
-    | give      | what a loop must give for its constraints to be redundant; None: they are, exactly     |
+    | rows      | names of the constraints                                                                  |
+    | rank      | how many of them are independent                                                          |
+    | redundant | names of constraints that follow from the others                                          |
+    | singular  | the assembled configuration is singular: it has more degrees of freedom for a moment      |
+    | state     | the assembled configuration                                                               |
+    | give      | what a loop must give for its constraints to be redundant; None: they are, exactly        |
     """
 
     true: int
@@ -58,7 +58,7 @@ class Mobility:
 
 
 def gruebler(mechanism: Mechanism) -> int:
-    """The count that knows nothing of directions (Gruebler, Kutzbach): negative where constraints are redundant."""
+    """The count that ignores directions (Gruebler, Kutzbach): too small where constraints are redundant."""
     joints = {body.joint.name: body.joint.type for body in mechanism.bodies}
     joints.update({loop.name: loop.joint_type for loop in mechanism.loops if loop.joint is not None})
     bodies = sum(1 for body in mechanism.bodies if not body.image_of)

@@ -102,7 +102,7 @@ def constraint_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0
     """The shortest eta that keeps everything closed, p = M u + J' eta, where the velocities u alone would not.
 
     One number for each constraint (N s, N m s), in its direction; it acts on the first body of a loop, oppositely on
-    the second. Of redundant constraints only the sum of what they do has a meaning.
+    the second. Of redundant constraints only the sum of their wrenches is meaningful.
     """
     of_loops = sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in mechanism.loops)
     on_second: Array = -redundancy(mechanism, q, t).Phi_plus @ Configuration(mechanism, q, u, t).constraint_velocities()

@@ -1,4 +1,4 @@
-"""Assembly: states that close every loop, from what is given and guessed of them (initial conditions, branches)."""
+"""Assembly: states that close every loop, from given and guessed coordinates (initial conditions, branches)."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ def branches(
     return [State(mechanism, q, closed_velocities(mechanism, q, {}, t), t) for q in configurations]
 
 
-def begin(
+def initial_state(
     mechanism: Mechanism,
     model: Model,
     given: Mapping[str, Any] | None = None,
     velocities: Mapping[str, Any] | None = None,
 ) -> State:
-    """The state at which a model says that motions begin; what is given replaces what it says of the same joints."""
+    """The initial state of a model; given values replace those of the model for the same joints."""
     if model.start is None:
         return assemble(mechanism, given, velocities)
     values = Values(dict(model.parameters))
-    said, t = model.start.numbers(values), model.start.times(values)[0]
+    start, t = model.start.numbers(values), model.start.times(values)[0]
     joints = mechanism.by_joint
     for what, instead in (("coordinates", given or {}), ("velocities", velocities or {})):
         replaced = {joint_of(str(key), joints)[0] for key in instead}
-        others = {key: value for key, value in said[what].items() if joint_of(key, joints)[0] not in replaced}
-        said[what] = {**others, **instead}
+        others = {key: value for key, value in start[what].items() if joint_of(key, joints)[0] not in replaced}
+        start[what] = {**others, **instead}
     try:
-        return assemble(mechanism, said["coordinates"], said["velocities"], said["guess"] or None, t)
+        return assemble(mechanism, start["coordinates"], start["velocities"], start["guess"] or None, t)
     except MomentreeError as error:
         if given or velocities:
             raise
-        place = f"{model.source(('start',))}: " if model.source else ""
-        raise AssemblyError(f"{place}start: {error}") from None
+        source = f"{model.source(('start',))}: " if model.source else ""
+        raise AssemblyError(f"{source}start: {error}") from None

@@ -1,7 +1,7 @@
-"""The search for a closed configuration: starts around the guess, and the nearest of what closes.
+"""The search for a closed configuration: starts around the guess, and the nearest configuration that closes.
 
-From the guess and, where that leads nowhere or does not say enough, from starts around it, `Closing` goes downhill
-(closing_search.py). Of what is found the nearest counts, by what was guessed and not by what was not.
+From the guess and, where that fails or is incomplete, from starts around it, `Closing` minimizes the closure errors
+(closing_search.py). The result is the closed configuration nearest to the guess in the coordinates that were guessed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism, TreeBody
 from momentree.structure.size import LARGEST_TOLERANCE
 
-ATTEMPTS = 40  # starts around the guess before an assembly is given up
+ATTEMPTS = 40  # starts around the guess before an assembly fails
 COMPARED = 8  # attempts after which the nearest that closed is taken
-LEAST_ATTEMPTS = 12  # before a search is given up because it settled
-UNGUESSED = 1e-3  # what a coordinate that was not guessed weighs by one that was
+LEAST_ATTEMPTS = 12  # before a search that settled ends
+UNGUESSED = 1e-3  # weight of a coordinate that was not guessed, relative to one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
@@ -61,7 +61,7 @@ def without_turns(angle: Array) -> Array:
 
 
 class AssemblySearch:
-    """One search: what is held, where it starts, and which of the configurations found is the nearest."""
+    """One search: given coordinates, starts, and the distance from the guess."""
 
     def __init__(
         self, mechanism: Mechanism, given: Mapping[str, Any], guess: Mapping[str, Any] | State | None, t: float
@@ -69,8 +69,8 @@ class AssemblySearch:
         self.mechanism, self.t = mechanism, t
         self.given = list(coordinates_given(mechanism, given, "given"))
         q = guess.q.copy() if isinstance(guess, State) else reference(mechanism)
-        said = {} if guess is None or isinstance(guess, State) else guess
-        self.hints = list(coordinates_given(mechanism, said, "guess"))
+        guessed = {} if guess is None or isinstance(guess, State) else guess
+        self.hints = list(coordinates_given(mechanism, guessed, "guess"))
         for entry in (*self.hints, *self.given):
             if isinstance(entry.body_or_loop, TreeBody):
                 q[entry.body_or_loop.q][entry.index] = entry.value
@@ -118,7 +118,7 @@ class AssemblySearch:
         return self.freedom(end.q) > max(0, freedoms(end.at) - len(self.given))
 
     def starts(self, count: int) -> Iterable[Array]:
-        """The guess, then points around it. What was guessed stays."""
+        """The guess, then points around it, guessed coordinates unchanged."""
         moving = self.closing.moving
         if self.partly:
             moving = moving[self.weights[moving] < 1]
@@ -128,11 +128,11 @@ class AssemblySearch:
             yield start
 
     def towards_guess(self, start: Array) -> Array:
-        """Where all that was not guessed comes nearest to closing with what was: there the search begins."""
+        """The start moved to where loops nearly close, by coordinates that were not guessed alone."""
         return self.closing.holding(self.hints).close(start).q if self.partly else start
 
     def unmoved(self, q: Array) -> bool:
-        """Whether a configuration is the guess itself, and not one that closing found."""
+        """Whether a configuration is the guess itself."""
         return bool((q == self.guess).all())
 
     def unwound(self, q: Array) -> Array:
@@ -154,7 +154,7 @@ class AssemblySearch:
     # --- how far away ------------------------------------------------------------------------------------------------
 
     def distance(self, a: Array, b: Array, weights: Array | float = 1.0) -> float:
-        """How far apart two configurations are, full turns not counted (rad, slides by the size of their loops)."""
+        """The distance of two configurations, full turns not counted (rad, slides by the size of their loops)."""
         columns = self.closing.scales.columns
         step = difference(self.mechanism, a, b)
         angular = angular_velocities(self.mechanism)
@@ -162,11 +162,11 @@ class AssemblySearch:
         return float(np.linalg.norm(weights * step / columns))
 
     def miss(self, q: Array) -> float:
-        """How far a configuration is from the guess: what was not guessed weighs next to nothing."""
+        """The distance of a configuration from the guess; coordinates that were not guessed weigh little."""
         return math.hypot(self.distance(self.guess, q, self.weights), self.miss_of_hints(q))
 
     def miss_of_hints(self, q: Array) -> float:
-        """How far it is from what was guessed alone."""
+        """The distance from the guessed coordinates alone."""
         if not self.hints:
             return 0.0
         at = Configuration(self.mechanism, q, t=self.t)
@@ -179,7 +179,7 @@ class AssemblySearch:
     # --- when it fails -----------------------------------------------------------------------------------------------
 
     def failure(self, q: Array) -> AssemblyError:
-        """How near it came, what does not close, and what would."""
+        """The closure error at best, the loop or constraint that does not close, and a remedy."""
         culprit, short = self.widest_opening(Configuration(self.mechanism, q, t=self.t))
         if not self.given:
             return AssemblyError(f"{short}. {_advice(culprit)}{self._rounded(q)}", culprit)
@@ -222,7 +222,7 @@ class AssemblySearch:
         return f" If they are rounded, set a tolerance above the closure error: build(tolerance={1.5 * wide:.1g})."
 
     def _nearest_closed(self, q: Array) -> str:
-        """Where it closes if what was given is only a guess."""
+        """The nearest closed configuration, with the given coordinates as a guess."""
         near_miss = State(self.mechanism, q, np.zeros(self.mechanism.nv), self.t)
         free = AssemblySearch(self.mechanism, {}, near_miss, self.t)
         try:

@@ -1,7 +1,7 @@
 """Many assemblies at once: the search of `assemble` (assembly_search.py) for all rows together, by machine code.
 
-A row that does not close so, that is near a toggle, or that gives what cannot simply be held (a coordinate of
-a joint that closes a loop, a part of a ball), is assembled by `assemble`, alone.
+A row that does not close so, that is near a toggle, or whose given coordinates cannot simply be held (those of a joint
+that closes a loop, some components of a ball), is assembled by `assemble`, alone.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _part(columns: Sequence[Column], part: slice) -> list[Column]:
 
 
 class _Guess(NamedTuple):
-    """Coordinates (..., nq), and what is said of some of them by name."""
+    """Guessed coordinates (..., nq), and values of some of them by name."""
 
     q: Array
     columns: list[Column]
@@ -150,7 +150,7 @@ class _Assembled(NamedTuple):
 
 
 class _Assemblies:
-    """One call: what is held, what was guessed, and which of the configurations found is the nearest to that."""
+    """One call: given and guessed coordinates, starts, and distances from the guesses."""
 
     def __init__(self, batch: BatchOfRows, held: Sequence[Column], velocities: Sequence[Column], near: _Guess):
         self.batch, self.held, self.velocities, self.near = batch, held, velocities, near
@@ -172,7 +172,7 @@ class _Assemblies:
 
     @property
     def together(self) -> bool:
-        """Whether rows can be closed together: what is given is held, and loops alone are to be closed."""
+        """Whether rows can be closed together: given coordinates are held, and there are loops alone to close."""
         columns = (*self.held, *self.hints)
         simple = all(column.entry.held for column in columns) and not self.mechanism.constraints
         simple &= all(isinstance(column.entry.body_or_loop, TreeBody) for column in self.velocities)
@@ -180,7 +180,7 @@ class _Assemblies:
         return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
 
     def states(self, strict: bool, first: int = 0) -> _Assembled:
-        """All states, those that are not found together one by one; `first` is the index of the first row."""
+        """All states, those that do not close together one by one; `first` is the index of the first row."""
         q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
         alone, reasons = np.arange(self.count), [""] * self.count
         if self.together:
@@ -212,22 +212,22 @@ class _Assemblies:
         own = dict(zip(names, self.batch.parameters[k].tolist(), strict=True))
         return self.batch.system.with_parameters(own)._numeric
 
-    def _said(self, k: int, mechanism: Mechanism) -> tuple[dict[str, Any], Any]:
-        """What is given and guessed for one row, as `assemble` takes it."""
+    def _arguments_of(self, k: int, mechanism: Mechanism) -> tuple[dict[str, Any], Any]:
+        """The given and guessed coordinates of one row, as `assemble` takes them."""
         if self.near.named:
             return _of_row(self.held, k), _of_row(self.near.columns, k)
         return _of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
 
     def _alone(self, k: int) -> tuple[Array, Array]:
         mechanism = self._own(k)
-        given, guess = self._said(k, mechanism)
+        given, guess = self._arguments_of(k, mechanism)
         state = assemble(mechanism, given, _of_row(self.velocities, k), guess, self.batch.t)
         return state.q, state.v
 
     def _short(self, k: int, nearest: Array) -> str:
         """Which loop cannot close, and by how much."""
         mechanism = self._own(k)
-        given, guess = self._said(k, mechanism)
+        given, guess = self._arguments_of(k, mechanism)
         search = AssemblySearch(mechanism, given, guess, self.batch.t)
         return f"{search.widest_opening(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
 
@@ -298,7 +298,7 @@ class _Assemblies:
         return q
 
     def misses(self, q: Array, rows: Indices) -> tuple[Array, Array]:
-        """How far configurations are from the guesses, and from what was guessed by name alone."""
+        """Distances of configurations from the guesses, and from the coordinates guessed by name alone."""
         step = self.batch.difference(self.guess[rows], q)
         step[:, self._angular] = without_turns(step[:, self._angular])
         whole = np.linalg.norm(self.weights * step / self.batch.columns[rows], axis=1)
@@ -363,7 +363,7 @@ def _ranks(J: Array) -> Indices:
 
 
 def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
-    """What a row says by name, as `assemble` takes it."""
+    """The values of one row by name, as `assemble` takes them."""
     values: dict[str, list[float]] = {}
     for column in columns:
         value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]

@@ -38,7 +38,7 @@ class Residuals(NamedTuple):
     |-------|----------|---------------------------------------------------------------|
     | g     | k, r     | closure errors                                                |
     | drift | k, r     | velocities that prescribed motion alone causes                |
-    | exact | k, r     | what round-off leaves of the errors of a closed configuration |
+    | exact | k, r     | round-off of the closure errors of a closed configuration     |
     | J     | k, r, nv | constraint Jacobians                                          |
     """
 
@@ -198,7 +198,7 @@ class BatchClosing:
         self.moving = np.setdiff1d(np.arange(batch.mechanism.nv), np.array(sorted(held), dtype=int))
 
     def close(self, q: Array, rows: Indices) -> ClosedBatch:
-        """The configurations that steps downhill lead to; what is closed exactly does not move."""
+        """The configurations that steps downhill lead to; those closed exactly do not move."""
         q, at = q.copy(), self._at(q, rows)
         open_ = np.flatnonzero(~at.closed_exactly)
         if len(open_):

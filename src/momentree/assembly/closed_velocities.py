@@ -14,9 +14,9 @@ from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Sc
 from momentree.errors import AssemblyError
 from momentree.structure.mechanism import Mechanism
 
-FITS = 1e-9  # scaled, by the largest velocity: what may be missing of the given ones
+FITS = 1e-9  # scaled, by the largest velocity: tolerated error of the given ones
 DISTINCT = 1e-7  # strength of the weakest direction from which on round-off of closing does not decide its branch
-ROUND_OFF = 1e-12  # strength below which a direction is not known at all
+ROUND_OFF = 1e-12  # strength below which a direction is mere round-off
 
 
 def closed_velocities(
@@ -80,7 +80,7 @@ def freedoms(at: Configuration) -> int:
 
 
 def _regular_rank(at: Configuration, rank: int) -> int:
-    """The rank where the constraints are not singular: once found, for all configurations that have it too."""
+    """The rank where the constraints are not singular: cached for all configurations that have it too."""
     regular: int | None = vars(at.mechanism).get("_regular_rank")
     if regular is None or rank != regular:
         regular = regular_rank(at)

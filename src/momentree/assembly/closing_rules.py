@@ -14,10 +14,10 @@ from momentree.assembly.scaled_constraints import CUT_OFF
 
 EPS = float(np.finfo(float).eps)
 CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
-EXACT = 100.0  # times what round-off leaves of closure errors: what is open by more is not closed exactly
+EXACT = 100.0  # times the round-off of closure errors: a loop with a larger error is not closed exactly
 DOWNHILL_STEPS, NEWTON_STEPS = 200, 16  # at most
 FIRST_DAMPING, LARGEST_DAMPING = 1e-3, 1e8
-CREEPING = 12  # steps that together take off less than 1e-5 of the closure errors lead nowhere
+CREEPING = 12  # steps that together reduce closure errors by less than 1e-5 lead nowhere
 LONGEST = 0.6  # rad, or of the size: a longer step would leave the branch
 NEAR = 0.5  # likewise, of a Newton step: a solution is not near
 STRICT = 1e-10  # cut-off of the steps that may close a loop near a toggle
@@ -25,12 +25,12 @@ STRICT_DISTANCE = 10.0  # such steps may go so many times the root of the closur
 
 
 def round_off(joints: Any, slides: Any, size: Any) -> Any:
-    """Some units in the last place of the lengths around a loop, slides included: what is left of closure errors."""
+    """The round-off of closure errors: some units in the last place of the lengths around a loop, slides included."""
     return 4 * EPS * (joints + 1) * (1 + slides / size)
 
 
 def regularization(damping: Any, size: Any) -> Any:
-    """What is added to J J' in a damped step."""
+    """The term added to J J' in a damped step (Levenberg-Marquardt)."""
     return damping * size**2 + CUT_OFF**2
 
 
@@ -50,17 +50,17 @@ def next_damping(damping: Any, smaller: Any) -> Any:
 
 
 def creeps(size: Any, earlier: Any, count: Any) -> Any:
-    """Whether the last steps took off next to nothing: `earlier` is the size so many steps ago, of `count` sizes."""
+    """Whether the last steps hardly reduced closure errors: `earlier` is the first of the last `count` sizes."""
     return (size > (1 - 1e-5) * earlier) & (count > CREEPING)
 
 
 def shortening(length: Any) -> Any:
-    """By what a step is multiplied so that it does not leave the branch."""
+    """The factor of a step that keeps it on the branch."""
     return np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))
 
 
 def is_polished(size: Any, exact: Any) -> Any:
-    """Whether no Newton step can improve closure errors; `exact` is the norm of what round-off leaves of them."""
+    """Whether no Newton step can improve closure errors; `exact` is the norm of their round-off."""
     return size <= 0.1 * exact
 
 

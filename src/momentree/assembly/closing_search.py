@@ -22,15 +22,15 @@ from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Sc
 from momentree.structure.mechanism import Mechanism
 
 
-class Residual(NamedTuple):
+class ScaledResidual(NamedTuple):
     """How far a configuration is from closed.
 
-    | field          | meaning                                                               |
-    |----------------|-----------------------------------------------------------------------|
-    | at             | the configuration                                                     |
-    | closure_errors | scaled, one for each constraint                                       |
-    | rows           | the constraint Jacobian there, of the velocities that may change      |
-    | exact          | what round-off leaves of the closure errors of a closed configuration |
+    | field          | meaning                                                          |
+    |----------------|------------------------------------------------------------------|
+    | at             | the configuration                                                |
+    | closure_errors | scaled, one for each constraint                                  |
+    | rows           | the constraint Jacobian there, of the velocities that may change |
+    | exact          | round-off of the closure errors of a closed configuration        |
     """
 
     at: Configuration
@@ -86,7 +86,7 @@ class Closing:
         held |= {i for entry in entries for i in entry.held}
         return Closing(self.mechanism, self.t, held, [*self.wanted, *(entry for entry in entries if not entry.held)])
 
-    def residual(self, q: Array) -> Residual:
+    def residual(self, q: Array) -> ScaledResidual:
         """Closure errors and constraint Jacobian, with a row more for each coordinate that is wanted."""
         at = Configuration(self.mechanism, q, t=self.t)
         misses, slopes = [], []
@@ -96,7 +96,7 @@ class Closing:
             slopes.append((at.coordinate_slopes(entry.joint)[entry.index], entry.unit))
         rows = self.scales.scaled(at, more=slopes)
         closure_errors = rows.scaled(np.concatenate([at.closure_errors(), misses]))
-        return Residual(at, closure_errors, rows.among(self.moving), self._exact(at, len(closure_errors)))
+        return ScaledResidual(at, closure_errors, rows.among(self.moving), self._exact(at, len(closure_errors)))
 
     def _exact(self, at: Configuration, count: int) -> Array:
         """What round-off leaves of closure errors."""
@@ -110,7 +110,7 @@ class Closing:
         """The largest closure error by its tolerance: closed up to 1."""
         return self._misfit(self.residual(q))
 
-    def _misfit(self, at: Residual) -> float:
+    def _misfit(self, at: ScaledResidual) -> float:
         return float((np.abs(at.closure_errors) / self.tolerances).max(initial=0.0))
 
     # --- the steps ---
@@ -122,7 +122,7 @@ class Closing:
             return self._closed(here)
         return self._strictly(self._polished(self._downhill(here), CUT_OFF))
 
-    def _downhill(self, here: Residual) -> Residual:
+    def _downhill(self, here: ScaledResidual) -> ScaledResidual:
         """Levenberg-Marquardt steps until all closure errors are within tolerance, or no step makes them smaller."""
         damping, sizes = rules.FIRST_DAMPING, [here.size]
         for _ in range(rules.DOWNHILL_STEPS):
@@ -141,7 +141,7 @@ class Closing:
                     break
         return here
 
-    def _polished(self, here: Residual, cut: float) -> Residual:
+    def _polished(self, here: ScaledResidual, cut: float) -> ScaledResidual:
         """Newton steps for as long as the closure errors shrink."""
         for _ in range(rules.NEWTON_STEPS):
             if rules.is_polished(here.size, here.exact_size):
@@ -155,11 +155,11 @@ class Closing:
             here = there
         return here
 
-    def _strictly(self, here: Residual) -> Closed:
+    def _strictly(self, here: ScaledResidual) -> Closed:
         """Near a toggle weak directions close the loop too: if they do, to round-off, and not far from here.
 
         There the distance is the root of the closure error. Where constraints are redundant within their tolerance
-        it is closure error by tolerance: these steps would chase along the motion what they cannot close.
+        it is closure error by tolerance: these steps would move along the allowed motion without closing it.
         """
         if not here.closed_exactly and here.rows.dense:
             there = self._polished(here, STRICT)
@@ -168,11 +168,11 @@ class Closing:
                 here = there
         return self._closed(here)
 
-    def _closed(self, here: Residual) -> Closed:
+    def _closed(self, here: ScaledResidual) -> Closed:
         return Closed(here.at, self._misfit(here), bool((np.abs(here.closure_errors) <= EXACT * here.exact).all()))
 
-    def _stepped(self, here: Residual, step: Array) -> Residual:
-        """A step backwards along what would open it."""
+    def _stepped(self, here: ScaledResidual, step: Array) -> ScaledResidual:
+        """A step against the direction in which it opens."""
         whole = np.zeros(self.mechanism.nv)
         whole[self.moving] = -step * rules.shortening(self._length(step))
         return self.residual(integrate(self.mechanism, here.at.q, whole))

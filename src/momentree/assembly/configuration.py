@@ -174,7 +174,7 @@ class Configuration:
 
 
 class ClosingJoint:
-    """A closing joint at one configuration, in floats: what `LoopClosure` gives on any scalar.
+    """A closing joint at one configuration, in floats; `LoopClosure` is the same on any scalar.
 
     6-vectors are (linear, angular) in axes of the joint's first frame, for the origin of its second.
     """

@@ -1,4 +1,4 @@
-"""Many samples of a motion at once: what `Configuration` gives of one, and energy, as arrays over time.
+"""Many samples of a motion at once: the quantities of `Configuration`, and energy, as arrays over time.
 
 Closure errors and constraint velocities are in the order of `constraint_names` (assembly/configuration.py).
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array
 from momentree.equations.balance import Energy, energy_of
-from momentree.equations.contact import press
+from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records
@@ -54,7 +54,7 @@ class Samples:
     def contact_force(self, contact: Contact) -> Array:
         """k x 3: the force on the first body of a contact (N), in inertial axes."""
         R = frame_placement(self.bodies, contact.against).rotation
-        return self.table(R @ press(contact, self.bodies).force)
+        return self.table(R @ contact_state(contact, self.bodies).force)
 
     def closure_errors(self) -> Array:
         """k x rows: the closure error of each constraint on positions, of loops and of the model (m, rad)."""

@@ -26,17 +26,17 @@ from momentree.structure.mechanism import Mechanism
 CUT_OFF = 5e-10**0.5  # scaled singular values below it count as zero: as in the loop solve
 WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by its size
 LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
-MOST_OFF_CLOSED = 1e-2  # what it becomes at most where loops are open
+MOST_OFF_CLOSED = 1e-2  # the largest cut-off where loops are open
 TURNS = 3  # of the filtered solve
 SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
 def constraint_scales(mechanism: Mechanism) -> Array:
-    """By what the rows of loops are divided: |moment part| + L |force part|, more where a large tolerance is set."""
-    found = []
+    """Divisors of the rows of loops: |moment part| + L |force part|, larger where a large tolerance is set."""
+    scales = []
     for number, loop in enumerate(mechanism.loops):
-        found += [constraint_scale(mechanism, number, row.direction) for row in loop.rows]
-    return _stacked(found)
+        scales += [constraint_scale(mechanism, number, row.direction) for row in loop.rows]
+    return _stacked(scales)
 
 
 def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
@@ -47,11 +47,11 @@ def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
 
 
 def constraint_tolerances(mechanism: Mechanism) -> Array:
-    """By how much scaled rows of loops may stay open: the tolerance of the loop by its size."""
-    found = []
+    """Tolerated closure errors of scaled rows of loops: the tolerance of the loop by its size."""
+    tolerances = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-        found += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
-    return _stacked(found)
+        tolerances += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
+    return _stacked(tolerances)
 
 
 def column_scales(mechanism: Mechanism) -> Array:
@@ -61,25 +61,25 @@ def column_scales(mechanism: Mechanism) -> Array:
         first, second, _ = mechanism.paths(loop)
         for number in (*first, *second):
             largest[number] = maximum(size, largest.get(number, 0.0))
-    found = []
+    scales = []
     for body in mechanism.bodies:
         if body.laws is None:
             size = largest.get(body.number, mechanism.size)
-            found += [size if unit == "m" else 1.0 for unit in body.joint.type.velocity_units]
-    return _stacked(found)
+            scales += [size if unit == "m" else 1.0 for unit in body.joint.type.velocity_units]
+    return _stacked(scales)
 
 
 def cut_off(closure_error: float) -> float:
     """The cut-off at a configuration with this closure error (scaled), where redundant constraints look independent.
 
-    Its square is what the regularization of the loop solve is (docs/theory/loops.md). Where loops are wide open,
+    Its square is the regularization of the loop solve (docs/theory/loops.md). Where loops are wide open,
     constraints that are independent must still count.
     """
     return math.hypot(CUT_OFF, min(10 * closure_error, MOST_OFF_CLOSED))
 
 
 class Scales:
-    """The scales of a mechanism, found once."""
+    """The scales of a mechanism, computed once."""
 
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
@@ -103,7 +103,7 @@ class ScaledConstraints:
 
     def __init__(self, blocks: Sequence[Block], rows: Array, columns: Array, last: Sequence[float] = ()):
         others = list(_beyond(blocks, len(rows)))
-        norms = [np.linalg.norm(block * columns[places]) for places, block in others[: len(others) - len(last)]]
+        norms = [np.linalg.norm(block * columns[indices]) for indices, block in others[: len(others) - len(last)]]
         self.constraint_scales = np.concatenate([rows, [norm or 1.0 for norm in norms], last])
         self.column_scales = columns
         self.J: Any = _assembled(blocks, self.constraint_scales, columns)
@@ -114,13 +114,13 @@ class ScaledConstraints:
 
     def among(self, columns: Indices) -> ScaledConstraints:
         """The same with some of the columns only."""
-        found = object.__new__(ScaledConstraints)
-        found.constraint_scales, found.column_scales, found.J = (
+        part = object.__new__(ScaledConstraints)
+        part.constraint_scales, part.column_scales, part.J = (
             self.constraint_scales,
             self.column_scales[columns],
             self.J[:, columns],
         )
-        return found
+        return part
 
     def scaled(self, closure_errors: Array) -> Array:
         """Closure errors, or velocities, of the rows as pure numbers."""
@@ -133,12 +133,12 @@ class ScaledConstraints:
         if self.dense:
             m, n = self.J.shape
             if m <= n:
-                found = self.J.T @ np.linalg.solve(self.J @ self.J.T + damping * np.eye(m), closure_errors)
+                step = self.J.T @ np.linalg.solve(self.J @ self.J.T + damping * np.eye(m), closure_errors)
             else:
-                found = np.linalg.solve(self.J.T @ self.J + damping * np.eye(n), self.J.T @ closure_errors)
+                step = np.linalg.solve(self.J.T @ self.J + damping * np.eye(n), self.J.T @ closure_errors)
         else:
-            found = self.J.T @ self._factors(damping).solve(closure_errors)
-        return np.asarray(self.column_scales * found)
+            step = self.J.T @ self._factors(damping).solve(closure_errors)
+        return np.asarray(self.column_scales * step)
 
     def shortest(self, closure_errors: Array, cut: float) -> Array:
         """The shortest x with J x = g, closure errors, along directions stronger than the cut-off; in its own units.
@@ -147,8 +147,8 @@ class ScaledConstraints:
         """
         if self.dense:
             U, sizes, V = self._svd
-            kept = sizes > cut
-            return np.asarray(self.column_scales * (V[kept].T @ (U[:, kept].T @ closure_errors / sizes[kept])))
+            strong = sizes > cut
+            return np.asarray(self.column_scales * (V[strong].T @ (U[:, strong].T @ closure_errors / sizes[strong])))
         S, y = self._factors(cut * cut), np.zeros(len(closure_errors))
         for _ in range(TURNS):
             step = S.solve(closure_errors - self._gram @ y)
@@ -176,13 +176,13 @@ class ScaledConstraints:
     def independent(self, cut: float, rank: int | None = None) -> list[int]:
         """Rows that span all the others, the first among equals; as many as `rank` says where it is known."""
         if not self.dense:
-            return np.flatnonzero(self._new_in_rows() > cut * cut).tolist()
+            return np.flatnonzero(self._independent_parts() > cut * cut).tolist()
         count = self.rank(cut) if rank is None else rank
         if not count:
             return []
         from scipy.linalg import qr
 
-        # with pivoting, QR takes the row with the most new in it
+        # with pivoting, QR takes the row with the largest independent part
         earlier_first = 1 - 1e-9 * np.arange(len(self.J)) / len(self.J)
         _, order = qr((self.J * earlier_first[:, None]).T, mode="r", pivoting=True)
         return sorted(order[:count].tolist())
@@ -204,11 +204,11 @@ class ScaledConstraints:
         shifted = (self._gram + shift * identity(self.J.shape[0])).tocsc()
         return splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
 
-    def _new_in_rows(self) -> Array:
-        """What is new in each row, squared, after the rows that were eliminated before it: the pivots of J J'.
+    def _independent_parts(self) -> Array:
+        """The squared part of each row that is independent of the rows eliminated before it: the pivots of J J'.
 
-        That of a redundant row is proportional to the shift, often many times as large: two shifts tell what it is
-        without one.
+        That of a redundant row is proportional to the shift, often many times as large: two shifts are
+        extrapolated to none.
         """
         pivots = []
         for shift in SHIFTS:
@@ -220,9 +220,9 @@ class ScaledConstraints:
 def _beyond(blocks: Sequence[Block], rows: int) -> Iterable[Block]:
     """The blocks, of one row each, below those of loops."""
     start = 0
-    for places, block in blocks:
+    for indices, block in blocks:
         if start >= rows and len(block):
-            yield places, block
+            yield indices, block
         start += len(block)
 
 
@@ -231,22 +231,22 @@ def _assembled(blocks: Sequence[Block], rows: Array, columns: Array) -> Any:
     m, n = len(rows), len(columns)
     starts = np.cumsum([0, *(len(block) for _, block in blocks)])
     parts = [
-        block * columns[places] / rows[start : start + len(block), None]
-        for start, (places, block) in zip(starts, blocks, strict=False)
+        block * columns[indices] / rows[start : start + len(block), None]
+        for start, (indices, block) in zip(starts, blocks, strict=False)
     ]
     if m * n <= LARGEST_DENSE:
         J = np.zeros((m, n))
-        for start, part, (places, _) in zip(starts, parts, blocks, strict=False):
-            J[start : start + len(part), places] = part
+        for start, part, (indices, _) in zip(starts, parts, blocks, strict=False):
+            J[start : start + len(part), indices] = part
         return J
     from scipy.sparse import csr_array
 
     down = [np.repeat(np.arange(i, i + len(part)), part.shape[1]) for i, part in zip(starts, parts, strict=False)]
-    across = [np.tile(places, len(part)) for part, (places, _) in zip(parts, blocks, strict=True)]
+    across = [np.tile(indices, len(part)) for part, (indices, _) in zip(parts, blocks, strict=True)]
     entries = np.concatenate([part.ravel() for part in parts])
-    found = csr_array((entries, (np.concatenate(down), np.concatenate(across))), shape=(m, n))
-    found.eliminate_zeros()
-    return found
+    J = csr_array((entries, (np.concatenate(down), np.concatenate(across))), shape=(m, n))
+    J.eliminate_zeros()
+    return J
 
 
 def _norm(v: Iterable[Scalar]) -> Scalar:

@@ -14,7 +14,7 @@ from momentree.errors import MomentreeError
 from momentree.model.values import TIME
 from momentree.structure.mechanism import Laws, Mechanism, TreeBody
 
-FAR = 0.5  # rad, or by the length of the mechanism: what closes only so far away is another branch
+FAR = 0.5  # rad, or by the length of the mechanism: a closed configuration farther away is on another branch
 PARTS = tuple(10.0**k for k in range(-7, -1))  # of the duration: how far ahead loops are tried
 
 
@@ -55,7 +55,7 @@ def _miss(mechanism: Mechanism, q: Array, t: float) -> tuple[str, str]:
 
 
 def _asking(mechanism: Mechanism, loop: str) -> str:
-    """The prescribed motions around a loop, or all, with what they do."""
+    """The prescribed motions around a loop, or all, with their laws."""
     around = _around(mechanism, loop)
     moved = [(body.joint.name, body.laws) for body in mechanism.bodies if body.laws and _changes(body.laws)]
     motions = {name: f"joint '{name}', {', '.join(map(str, laws[0]))}," for name, laws in moved}
@@ -76,7 +76,7 @@ def _around(mechanism: Mechanism, name: str) -> set[str]:
 
 
 def _finite(mechanism: Mechanism, t: float) -> bool:
-    """Whether prescribed motions have values at a time: where they have none, that is what is wrong."""
+    """Whether all prescribed motions have finite values at a time."""
     try:
         return all(math.isfinite(float(law.evaluate({TIME: t}))) for laws in _laws(mechanism) for law in laws[0])
     except (ArithmeticError, ValueError, MomentreeError):

@@ -2,7 +2,7 @@
 
     M_i dv_i + Omega_i M_i v_i = F_i + sum of reactions ,   J v' + J' v = 0
 
-The mechanism is taken apart (structure/maximal_coordinates.py) and then obeys the equations of the first kind
+The mechanism in maximal coordinates (structure/maximal_coordinates.py) obeys the equations of the first kind
 (lagrange.py): Newton's and Euler's of each body, and the constraints of all joints at the acceleration level (DAE of
 index 1). The elimination order of its loops (structure/elimination.py) is that of the sparse matrix.
 
@@ -24,7 +24,13 @@ from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Motion, Scalar, Transform
-from momentree.structure.maximal_coordinates import Angle, apart, stays, taken_apart, turning_angles
+from momentree.structure.maximal_coordinates import (
+    Angle,
+    in_maximal_coordinates,
+    keeps_tree_joint,
+    separated_bodies,
+    turning_angles,
+)
 from momentree.structure.mechanism import Attached, Mechanism
 
 __all__ = [
@@ -47,8 +53,8 @@ class KinematicState(NamedTuple):
 
 def maximal_mechanism(mechanism: Mechanism) -> Mechanism:
     """The mechanism in maximal coordinates; an error if a law depends on an angle that counts turns."""
-    maximal = apart(mechanism)
-    bodies = taken_apart(mechanism, maximal)
+    maximal = in_maximal_coordinates(mechanism)
+    bodies = separated_bodies(mechanism, maximal)
     angles = {body.joint.coordinates[k] for body in bodies for k in body.joint.type.turning}
     for what, law in laws_of(mechanism):
         for reference in angles.intersection(law.references()):
@@ -72,7 +78,7 @@ def angle_derivatives(maximal: Mechanism, moving: Records, angles: Sequence[Angl
     moving.loops.locally(
         lambda loop: {"turn_velocities": find_joint_coordinates(loop)["u"]} if loop.counts_turns else {}
     )
-    return [moving.loops[angle.loop + 1].turn_velocities[angle.place] for angle in angles]
+    return [moving.loops[angle.loop + 1].turn_velocities[angle.coordinate] for angle in angles]
 
 
 def maximal_state(at: Evaluation, maximal: Mechanism, u: Coordinates) -> KinematicState:
@@ -81,7 +87,7 @@ def maximal_state(at: Evaluation, maximal: Mechanism, u: Coordinates) -> Kinemat
     for body, new in zip(at.mechanism.bodies, maximal.bodies, strict=True):
         if new.laws:
             continue
-        if stays(body, new):
+        if keeps_tree_joint(body, new):
             part = KinematicState(list(at.q[body.q]), list(u[body.v]))
         else:
             part = _between(new.joint.type, moving, Attached(0, new.mount), Attached(new.number, Transform()))
@@ -95,7 +101,7 @@ def tree_state(at: Evaluation, mechanism: Mechanism, u: Coordinates) -> Kinemati
     maximal, moving, state = at.mechanism, records(at, u), KinematicState([], [])
     loops = iter(maximal.loops)
     for body, new in zip(mechanism.bodies, maximal.bodies, strict=True):
-        if stays(body, new):
+        if keeps_tree_joint(body, new):
             part = KinematicState([], []) if body.laws else KinematicState(list(at.q[new.q]), list(u[new.v]))
         else:
             loop = next(loops)

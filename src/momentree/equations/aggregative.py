@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import generalized, loaded
+from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import carry_velocity, records
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
@@ -25,17 +25,17 @@ def inertial_force(body: Record) -> Fields:
 
 
 def begin_gathering(body: Record) -> Fields:
-    """Z begins as Y less what is applied to the body."""
+    """Z begins as Y less the applied wrench."""
     return {"Z": body.Y - body.applied}
 
 
 def gather(body: Record) -> tuple[Fields, Fields]:
-    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z less generalized forces."""
-    b = tuple(along - given for along, given in zip(body.A.along(body.Z), body.along, strict=True))
+    """Z = Y + sum of C' Z over children, Belkov and Konoplev 1997 (2.4); b = A' Z - Q."""
+    b = tuple(z - Q for z, Q in zip(body.A.along(body.Z), body.Q, strict=True))
     return {"b": b}, {"Z": body.X.force_to_parent(body.Z)}
 
 
-def momentum(body: Record) -> Fields:
+def begin_with_momentum(body: Record) -> Fields:
     """Z begins as M V."""
     return {"Z": body.inertia @ body.v}
 
@@ -57,27 +57,27 @@ class Form:
 
 
 def first_form(at: Evaluation, u: Coordinates) -> Form:
-    """Inertia alone: A u' + b = all generalised forces."""
+    """Inertia alone: A u' + b = all generalized forces."""
     mechanism = at.mechanism
     moving = records(at, u, [0] * mechanism.nv)
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
-        record.applied, record.along = Force.zero(), (0,) * len(body.joint.type.velocities)
+        record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
     return _form(mechanism, _gathered(moving))
 
 
 def second_form(at: Evaluation, u: Coordinates) -> Form:
     """Inertia, gravity and every force of the model: A u' + d = other generalized forces."""
-    return _form(at.mechanism, _gathered(loaded(at, u, [0] * at.mechanism.nv)))
+    return _form(at.mechanism, _gathered(loaded_bodies(at, u, [0] * at.mechanism.nv)))
 
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
-    moving = _gathered(loaded(at, u, du))
+    moving = _gathered(loaded_bodies(at, u, du))
     return generalized(at.mechanism, moving, "b")
 
 
 def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
-    """A(q) in O(n^2): along each path to the ground, the momentum of what is carried (CRBA)."""
+    """A(q) in O(n^2): the momentum of composite bodies along each path to the ground (CRBA)."""
     mechanism = at.mechanism
     placed = records(at)
     for record in placed[1:]:
@@ -100,20 +100,20 @@ def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
 
 
 def inertia_product(at: Evaluation, x: Coordinates) -> tuple[Scalar, ...]:
-    """A(q) x in O(n): the momenta along the velocities when nothing moves but the velocities, with x."""
+    """A(q) x in O(n): the generalized momenta at the velocities x, prescribed joints and the ground at rest."""
     moving = records(at)
     moving[0].v = REST
     for record, body in zip(moving[1:], at.mechanism.bodies, strict=True):
         record.u = (0,) * len(body.joint.type.velocities) if body.laws else tuple(x[body.v])
     moving.outward(carry_velocity)
-    return momenta_along(at.mechanism, moving)
+    return generalized_momenta(at.mechanism, moving)
 
 
-def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
-    """The momenta along the velocities of bodies that move: A' of what each carries."""
+def generalized_momenta(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
+    """The generalized momenta of moving bodies: A' Z of each joint."""
     for body in mechanism.bodies:
-        moving[body.number].along = (0,) * len(body.joint.type.velocities)
-    moving.locally(momentum)
+        moving[body.number].Q = (0,) * len(body.joint.type.velocities)
+    moving.locally(begin_with_momentum)
     moving.inward(gather)
     return generalized(mechanism, moving, "b")
 
@@ -121,10 +121,10 @@ def momenta_along(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
 def carried_forces(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> Records:
     """The bodies with Z, the wrench that each takes from its joint to move as it does, at its own frame.
 
-    All of it: what holds it, what drives it, what springs and dampers of the joint do. `reactions` are what else acts
-    on the ground and on each body, at its own frame, as where loops are closed.
+    It includes constraint forces, drives, springs and dampers of the joint. `reactions` are further wrenches on the
+    ground and on each body, at its own frame, such as those of closed loops.
     """
-    moving = loaded(at, u, du)
+    moving = loaded_bodies(at, u, du)
     for record, reaction in zip(moving, reactions, strict=False):
         record.applied = record.applied + reaction
     return _gathered(moving)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import generalized, loaded
+from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.residual import measure_closure_error
@@ -20,27 +20,27 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 
 
-def begin(body: Record) -> Fields:
+def begin_with_bias_force(body: Record) -> Fields:
     """M* = M, and the bias force, which the body needs to move on without accelerating: Omega M v - F."""
     bias_force = body.v.cross_force(body.inertia @ body.v) - body.applied
     return {"M_star": ArticulatedInertia.of(body.inertia), "bias_force": bias_force}
 
 
 def carry_bias(body: Record, parent: Record) -> Fields:
-    """The part of the derivative of v that is known: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
+    """The part of dv that does not depend on du: c = -(A u) x (C v_parent) + A' u, and A u' where prescribed."""
     relative = body.A @ body.u
     c = body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u - relative.cross(body.X.motion(parent.v))
     return {"c": c if body.free else c + body.A @ body.du}
 
 
-def articulate(body: Record) -> tuple[Fields, Fields]:
+def articulate_with_bias_force(body: Record) -> tuple[Fields, Fields]:
     """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; the bias force p likewise."""
     M, p, c = body.M_star, body.bias_force, body.c
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
     D = inverse([[axis @ w for w in W] for axis in body.A.columns])
-    net = [tau + f - b for tau, f, b in zip(body.tau, body.along, body.A.along(p), strict=True)]
+    net = [tau + f - b for tau, f, b in zip(body.tau, body.Q, body.A.along(p), strict=True)]
     M_a = M.less(body.A, W, D)
     p = p + M_a @ c
     for w, share in zip(W, product(D, net), strict=True):
@@ -58,10 +58,10 @@ def find_reactions(body: Record, parent: Record) -> Fields:
     net = list(body.net)
     for force, size in zip(body.open.F, eta, strict=True):
         net = [f + along * size for f, along in zip(net, body.A.along(force), strict=True)]
-    return {**accelerate(body.having(net=net), parent), **numbered(eta)}
+    return {**find_accelerations(body.having(net=net), parent), **numbered(eta)}
 
 
-def accelerate(body: Record, parent: Record) -> Fields:
+def find_accelerations(body: Record, parent: Record) -> Fields:
     """du = D (net - W' a), dv = a + A du, where a = C dv_parent + c."""
     a = body.X.motion(parent.dv) + body.c
     if not body.free:
@@ -81,21 +81,21 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
     Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
     mechanism = at.mechanism
-    moving = loaded(at, u, None, closed=bool(mechanism.loops))
+    moving = loaded_bodies(at, u, None, closed=bool(mechanism.loops))
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
-    moving.locally(begin)
+    moving.locally(begin_with_bias_force)
     moving.outward(carry_bias)
     if not mechanism.loops:
-        moving.inward(articulate)
-        moving.outward(accelerate)
+        moving.inward(articulate_with_bias_force)
+        moving.outward(find_accelerations)
         return moving
     if alpha != 0:
         moving.loops.locally(measure_closure_error)
     moving.loops.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(articulate, phi="bias_force", v_r="c"))
+    moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c"))
     moving.outward(find_reactions)
     return moving
 

@@ -1,4 +1,4 @@
-"""Energy and momentum of a moving mechanism."""
+"""Kinetic and potential energy, and momentum, of a mechanism."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def energy(at: Evaluation, u: Coordinates) -> Energy:
 
 
 def energy_of(mechanism: Mechanism, moving: Sequence[Record]) -> Energy:
-    """The same of bodies that move."""
+    """Energy of moving bodies."""
     kinetic: Scalar = 0
     for record in moving[1:]:
         kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2

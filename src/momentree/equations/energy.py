@@ -2,8 +2,8 @@
 
 Rusanov writes dT/dt - W = sum (T_s - Q_s) q_s' and lets each bracket vanish. That does not follow: it is one equation,
 T_s depends on the q' itself, and anything orthogonal to q' may be added to the brackets. What makes the result true is
-virtual power (D'Alembert, Jourdain, Kane): time, place, velocities, *accelerations and forces* are held, and only the
-velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
+virtual power (D'Alembert, Jourdain, Kane): time, configuration, velocities, *accelerations and forces* are held; only
+the velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
 
     V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                  (1)
     T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                       (2)
@@ -30,7 +30,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import act, generalized
+from momentree.equations.forces import apply_forces, generalized
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
@@ -59,7 +59,7 @@ def move_to_centre(body: Record) -> Fields:
     return {"V_C": V, "a_C": a, "partial_C": partial}
 
 
-def load(body: Record) -> Fields:
+def find_active_forces(body: Record) -> Fields:
     """R and m: the applied forces, at the centre of mass, and the weight."""
     weight = body.X_0.rotation.T @ body.gravity * body.M_C.mass
     return {"active": body.X_C.force(body.applied) + Force(weight, ZERO)}
@@ -69,17 +69,17 @@ def load(body: Record) -> Fields:
 class EnergyForm:
     """All that T_s = Q_s is made of. Everything of a body is in its axes, at its centre of mass.
 
-    | field        | of         | meaning                                                                     |
-    |--------------|------------|-----------------------------------------------------------------------------|
-    | inertia      | body       | M and the central inertia I                                                 |
-    | partial      | body, velocity | (v_s; w_s), at rest off the path to the ground          |
-    | velocity     | body       | (V; w)                                                                      |
-    | acceleration | body       | (a; eps)                                                                    |
-    | force        | body       | (R; m): active forces, internal ones and weight included                    |
-    | along        | velocity       | what joint springs, dampers and laws give                                   |
-    | inertial     | body       | (M a; I eps + w x I w)                                                      |
-    | T, Q         | velocity       | projections of `inertial` and of `force`, (2); `along` belongs to Q         |
-    | A            | velocity, velocity | the mass matrix, (3)                                                        |
+    | field        | of                 | meaning                                                                   |
+    |--------------|--------------------|---------------------------------------------------------------------------|
+    | inertia      | body               | M and the central inertia I                                               |
+    | partial      | body, velocity     | (v_s; w_s), at rest off the path to the ground                            |
+    | velocity     | body               | (V; w)                                                                    |
+    | acceleration | body               | (a; eps)                                                                  |
+    | force        | body               | (R; m): active forces, internal ones and weight included                  |
+    | joint_forces | velocity           | generalized forces of joint springs, dampers, stops and torque laws       |
+    | inertial     | body               | (M a; I eps + w x I w)                                                    |
+    | T, Q         | velocity           | projections of `inertial` and of `force`, (2); `joint_forces` belong to Q |
+    | A            | velocity, velocity | the mass matrix, (3)                                                      |
     """
 
     inertia: tuple[RigidInertia, ...]
@@ -87,31 +87,31 @@ class EnergyForm:
     velocity: tuple[Motion, ...]
     acceleration: tuple[Motion, ...]
     force: tuple[Force, ...]
-    along: tuple[Scalar, ...]
+    joint_forces: tuple[Scalar, ...]
 
     @cached_property
     def inertial(self) -> tuple[Force, ...]:
         """M a and I eps + w x I w of each body."""
-        found = []
+        wrenches = []
         for I, V, a in zip(self.inertia, self.velocity, self.acceleration, strict=True):
             gyroscopic = V.angular.cross(I.turning(V.angular))
-            found.append(Force(a.linear * I.mass, I.turning(a.angular) + gyroscopic))
-        return tuple(found)
+            wrenches.append(Force(a.linear * I.mass, I.turning(a.angular) + gyroscopic))
+        return tuple(wrenches)
 
     @cached_property
     def T(self) -> tuple[Scalar, ...]:
         """T_s, the inertial side, (2)."""
-        return tuple(_projected(self.partial, self.inertial, s) for s in range(len(self.along)))
+        return tuple(_projected(self.partial, self.inertial, s) for s in range(len(self.joint_forces)))
 
     @cached_property
     def Q(self) -> tuple[Scalar, ...]:
         """Q_s, the side of the active forces, (2)."""
-        return tuple(_projected(self.partial, self.force, s) + along for s, along in enumerate(self.along))
+        return tuple(_projected(self.partial, self.force, s) + Q for s, Q in enumerate(self.joint_forces))
 
     @cached_property
     def A(self) -> tuple[tuple[Scalar, ...], ...]:
-        """A_sr: what T_s gains for each unit of du_r, (3)."""
-        n = len(self.along)
+        """A_sr, the derivative of T_s with respect to du_r, (3)."""
+        n = len(self.joint_forces)
         A: list[list[Scalar]] = [[0] * n for _ in range(n)]
         for r in range(n):
             momenta = [_momentum(I, by_velocity[r]) for I, by_velocity in zip(self.inertia, self.partial, strict=True)]
@@ -124,13 +124,13 @@ def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
     """Partial velocities, velocities, accelerations and active forces of the bodies, and their projections."""
     mechanism = at.mechanism
     moving = records(at, u, du)
-    act(at, moving)
+    apply_forces(at, moving)
     moving[0].partial = {}
     for body in mechanism.bodies:
         record = moving[body.number]
         record.velocities, record.gravity = range(body.v.start, body.v.stop), mechanism.gravity
     moving.outward(carry_partial)
-    for step in (find_centre, move_to_centre, load):
+    for step in (find_centre, move_to_centre, find_active_forces):
         moving.locally(step)
     return EnergyForm(
         inertia=tuple(body.M_C for body in moving[1:]),
@@ -138,7 +138,7 @@ def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
         velocity=tuple(body.V_C for body in moving[1:]),
         acceleration=tuple(body.a_C for body in moving[1:]),
         force=tuple(body.active for body in moving[1:]),
-        along=generalized(mechanism, moving, "along"),
+        joint_forces=generalized(mechanism, moving, "Q"),
     )
 
 
@@ -153,9 +153,9 @@ class Power(NamedTuple):
 
     | field     | meaning                                                                                       |
     |-----------|-----------------------------------------------------------------------------------------------|
-    | kinetic   | dT/dt = sum_b [ M a . V + (I eps + w x I w) . w ]                                               |
+    | kinetic   | dT/dt = sum_b [ M a . V + (I eps + w x I w) . w ]                                             |
     | active    | of all forces but reactions                                                                   |
-    | rheonomic | of the reactions of prescribed joints and of a moving ground: sum_b [ (M a - R) . v_t + ... ]  |
+    | rheonomic | of the reactions of prescribed joints and of a moving ground: sum_b [ (M a - R) . v_t + ... ] |
     """
 
     kinetic: Scalar
@@ -179,8 +179,8 @@ def power(at: Evaluation, u: Coordinates, du: Coordinates) -> Power:
     carried.locally(find_centre)
     v_t = [body.X_C.motion(body.v) for body in carried[1:]]
     needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]
-    along = _sum(force * rate for force, rate in zip(form.along, u, strict=True))
-    return Power(_power(form.velocity, form.inertial), _power(form.velocity, form.force) + along, _power(v_t, needed))
+    joints = _sum(Q * velocity for Q, velocity in zip(form.joint_forces, u, strict=True))
+    return Power(_power(form.velocity, form.inertial), _power(form.velocity, form.force) + joints, _power(v_t, needed))
 
 
 def _momentum(I: RigidInertia, v: Motion) -> Force:

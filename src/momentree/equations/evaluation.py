@@ -12,11 +12,11 @@ from momentree.model.values import TIME
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
-Names = Mapping[Reference, Scalar]  # what laws may call, by name
+Names = Mapping[Reference, Scalar]  # values of the names that laws may use
 
 
 class Evaluation(NamedTuple):
-    """A mechanism in a configuration, at a time: what its equations are evaluated at, and how they are swept.
+    """A mechanism in a configuration, at a time, where its equations are evaluated, and the runner of the sweeps.
 
     | field      | shape | meaning                                                             |
     |------------|-------|---------------------------------------------------------------------|
@@ -37,5 +37,5 @@ class Evaluation(NamedTuple):
 
     @property
     def names(self) -> dict[Reference, Scalar]:
-        """What motion laws may call: time and free parameters."""
+        """The names that motion laws may use: time and free parameters."""
         return {TIME: self.t, **(self.parameters or {})}

@@ -21,12 +21,12 @@ from momentree.structure.mechanism import Mechanism, TreeBody
 Block = list[list[Scalar]]
 
 
-def begin(body: Record) -> Fields:
+def begin_factors(body: Record) -> Fields:
     """P = M."""
     return {"P": ArticulatedInertia.of(body.inertia)}
 
 
-def articulate(body: Record) -> tuple[Fields, Fields]:
+def factor_joint(body: Record) -> tuple[Fields, Fields]:
     """W = P A, D = (A' W)^-1, K = W D; to the parent P - W D W'."""
     if not body.free:
         return {}, {"P": body.P.to_parent(body.X)}
@@ -72,8 +72,8 @@ def factors(at: Evaluation) -> Factors:
     placed = records(at)
     for body in mechanism.bodies:
         placed[body.number].free = body.v.stop > body.v.start
-    placed.locally(begin)
-    placed.inward(articulate)
+    placed.locally(begin_factors)
+    placed.inward(factor_joint)
     U: dict[tuple[int, int], Block] = {}
     moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
     for body in moving:
@@ -95,8 +95,8 @@ def _ancestors(mechanism: Mechanism, body: TreeBody) -> Iterator[TreeBody]:
             yield body
 
 
-def _subtract(y: list[Scalar], place: slice, block: Block, x: Sequence[Scalar]) -> None:
-    y[place] = [a - b for a, b in zip(y[place], product(block, x), strict=True)]
+def _subtract(y: list[Scalar], entries: slice, block: Block, x: Sequence[Scalar]) -> None:
+    y[entries] = [a - b for a, b in zip(y[entries], product(block, x), strict=True)]
 
 
 def _transposed(block: Block) -> Block:

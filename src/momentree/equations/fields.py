@@ -46,7 +46,7 @@ def _field(name: str, meaning: str, *given_by: str, kind: Kind = ONCE) -> Field:
     return Field(name, meaning, given_by, kind)
 
 
-# --- a body: what it is and how it moves ---
+# --- a body: inertia, joint and motion ---
 
 BODY = (
     _field("number", "of the body, 0 is the ground; of a loop, from 1", "kinematics", "loops"),
@@ -67,12 +67,12 @@ BODY = (
     _field("X_0", "Transform from the body's frame to inertial space", "kinematics"),
     _field("A", "MotionSubspace of the joint", "kinematics"),
     _field("v", "twist (m/s, rad/s); revised where the ground is held at rest", "kinematics", "hamiltonian",
-           "aggregative", kind=REVISED),
+           "aggregative", "loops", kind=REVISED),
     _field("dv", "derivatives of the components of v (m/s2, rad/s2), less gravity where they are as felt", "kinematics",
            "articulated"),
 )  # fmt: skip
 
-# --- what acts on a body, or at the joint that closes a loop ---
+# --- forces on a body, or at the joint that closes a loop ---
 
 FORCES = (
     _field("driven", "generalized forces of torque laws; revised for each torque of the joint", "forces", "loops",
@@ -81,10 +81,10 @@ FORCES = (
     _field("rest", "coordinates where the joint springs are relaxed, or None", "forces", "loops"),
     _field("damping", "of joint dampers, or None", "forces", "loops"),
     _field("stops", "joint stops (stops.py), or None", "forces", "loops"),
-    _field("along", "generalized forces of torques, springs, dampers and stops; revised to zero for inertia alone",
-           "forces", "aggregative", "hamiltonian", "loops", kind=REVISED),
+    _field("Q", "generalized forces of torques, springs, dampers and stops; revised to zero for inertia alone",
+           "forces", "aggregative", "loops", kind=REVISED),
     _field("applied", "wrench of all forces but gravity; revised to add wrenches of loops, or to have those alone",
-           "forces", "aggregative", "hamiltonian", "loops", kind=REVISED),
+           "forces", "aggregative", "loops", kind=REVISED),
     _field("tau", "generalized forces besides those of the model", "articulated"),
 )  # fmt: skip
 
@@ -93,8 +93,8 @@ FORCES = (
 INVERSE_DYNAMICS = (
     _field("Y", "wrench M dv + Omega M v", "aggregative"),
     _field("Z", "inertial less applied wrench, or momentum, or wrench of loops: of the body and all that it carries",
-           "aggregative", "newton_euler", "hamiltonian", kind=SUMMED),
-    _field("b", "A' Z less `along`: one entry for each velocity of the joint", "aggregative"),
+           "aggregative", "newton_euler", "loops", kind=SUMMED),
+    _field("b", "A' Z - Q: one entry for each velocity of the joint", "aggregative"),
     _field("composite", "RigidInertia of the body and all that it carries, joints locked", "aggregative", kind=SUMMED),
     _field("w", "angular velocity", "newton_euler"),
     _field("dw", "angular acceleration", "newton_euler"),
@@ -128,9 +128,9 @@ ARTICULATED = (
     _field("net", "p - A' phi of a joint, or generalized force less that of the bias force", "hamiltonian",
            "articulated"),
     _field("bias_force", "wrench that keeps dv as it would be without joint forces", "articulated", kind=SUMMED),
-    _field("c", "the known part of dv: velocity products, and A du of prescribed joints", "articulated"),
+    _field("c", "the part of dv without du: velocity products, and A du of prescribed joints", "articulated"),
     _field("p", "Poisson momenta p* of the joint, conjugate to u", "hamiltonian", "loops"),
-    _field("phi", "the part of mu that is known on the inward pass", "hamiltonian", kind=SUMMED),
+    _field("phi", "the part of mu that does not depend on v", "hamiltonian", kind=SUMMED),
     _field("v_r", "v^r, the twist of a prescribed joint relative to its parent", "hamiltonian"),
     _field("mu", "momentum of the body and all that it carries, without impulses of loops", "hamiltonian"),
     _field("mu_star", "mu*, the same with closed loops", "hamiltonian"),
@@ -138,7 +138,7 @@ ARTICULATED = (
     _field("F", "wrench of forces and weight, on the body and all that it carries", "hamiltonian", kind=SUMMED),
     _field("dp", "derivatives of p", "hamiltonian"),
     _field("group_velocity", "velocities on the group of translations and rotations", "lie_group"),
-    _field("group_force", "what changes p there", "lie_group"),
+    _field("group_force", "derivatives of p there", "lie_group"),
 )  # fmt: skip
 
 # --- a body or node that loops pass through, or close at ---
@@ -173,11 +173,11 @@ LOOP = (
     _field("origin", "O from the origin of the first body, in its axes", "loops"),
     _field("rows", "all constraint rows, in axes of the first body, at O", "loops"),
     _field("rows_on", "the rows as wrenches on the body at each end, at its frame", "loops"),
-    _field("bias", "of each row: the part of its velocity or acceleration that is known; revised from zero", "loops",
+    _field("bias", "of each row: the part of its velocity without u, or acceleration without du; revised", "loops",
            kind=REVISED),
     _field("misfit", "square of the closure error, of the length of the loop", "loops"),
     _field("closure_error", "of each row (m, rad)", "loops"),
-    _field("targets", "of each row: minus the constraint velocity that it is to have", "hamiltonian"),
+    _field("targets", "of each row: minus the constraint velocity that it is to have", "loops"),
     _field("loaded", "whether anything depends on coordinates or velocities of the closing joint", "forces"),
     _field("dual_subspace", "A (A' A)^-1 by columns: wrenches on the second body of unit generalized forces", "loops"),
     _field("wrench_on", "wrench on the body at each end; revised from that of joint forces to that of constraints",

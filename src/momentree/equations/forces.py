@@ -1,7 +1,7 @@
 """Forces on the bodies: applied forces, joint springs, dampers and stops, laws; their potential energy.
 
 A joint that closes a loop has no coordinates among those of the tree: its coordinates are those that fit best, and its
-angles lie in (-pi, pi]. What acts along its velocities is a wrench on each of its bodies (loops.py).
+angles lie in (-pi, pi]. Its generalized forces are wrenches on both of its bodies (loops/wrenches.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from momentree.equations.contact import contact_forces, elastic_energy, meet
+from momentree.equations.contact import contact_forces, contact_geometry, elastic_energy
 from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.closing_joint import find_joint_coordinates
@@ -30,12 +30,12 @@ from momentree.structure.mechanism import Attached, Loop, Mechanism, PointForce,
 
 
 def names_of(at: Evaluation, moving: Records) -> Names:
-    """What laws may call: time, free parameters, coordinates and velocities of every joint that a law names."""
+    """The names that laws may use: time, free parameters, coordinates and velocities of the joints that they name."""
     mechanism = at.mechanism
     names = at.names
     moved = [(body.joint, moving[body.number]) for body in mechanism.bodies]
     named = _named(mechanism)
-    for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
+    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=True):
         if loop.joint is not None and loop.name in named:
             moved.append((loop.joint, record))
     for joint, record in moved:
@@ -44,21 +44,21 @@ def names_of(at: Evaluation, moving: Records) -> Names:
     return names
 
 
-def related(mechanism: Mechanism, moving: Records) -> Records:
-    """The records of the loops, with coordinates and velocities of the closing joints on which something depends."""
+def closing_joint_records(mechanism: Mechanism, moving: Records) -> Records:
+    """The records of the loops, with coordinates and velocities of closing joints that laws or joint elements use."""
     loops = closing_joints(mechanism, moving)
-    if hasattr(loops, "related"):
+    if hasattr(loops, "has_joint_coordinates"):
         return loops
-    loaded = {loop.name for loop in loaded_loops(mechanism)}
+    names = {loop.name for loop in loaded_loops(mechanism)}
     for loop, record in zip(mechanism.loops, loops[1:], strict=True):
-        record.loaded = loop.joint is not None and loop.name in loaded
+        record.loaded = loop.joint is not None and loop.name in names
     loops.locally(_where_loaded(find_joint_coordinates, {}))
-    loops.related = True
+    loops.has_joint_coordinates = True
     return loops
 
 
 def loaded_loops(mechanism: Mechanism) -> list[Loop]:
-    """Those closed by joints on which something depends: they have elements, or laws name them."""
+    """Those whose closing joint has springs, dampers, stops or torques, or is named by a law."""
     used = _named(mechanism) | {torque.joint for torque in mechanism.torques}
     return [loop for loop in mechanism.loops if loop.joint is not None and (_has_elements(loop) or loop.name in used)]
 
@@ -68,7 +68,7 @@ def _has_elements(loop: Loop) -> bool:
 
 
 def _named(mechanism: Mechanism) -> set[str]:
-    """What laws of torques and forces call by name, where loops are closed."""
+    """Names that laws of torques and forces use, in mechanisms with loops."""
     return (
         {reference.name for _, law in laws_of(mechanism) for reference in law.references()}
         if mechanism.loops
@@ -77,25 +77,25 @@ def _named(mechanism: Mechanism) -> set[str]:
 
 
 def laws_of(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
-    """Of torques and forces, each with what it is."""
+    """The laws of torques and forces, each with a description."""
     for torque in mechanism.torques:
         yield from ((f"the torque on {torque.joint}", law) for law in torque.laws)
     for force in mechanism.forces:
         yield from (("a force", law) for law in (*force.force, *force.moment))
 
 
-def loaded(at: Evaluation, u: Coordinates, du: Coordinates | None, closed: bool = False) -> Records:
-    """The bodies moving, accelerations as felt, each with what is `applied` to it and acts `along` its velocities."""
+def loaded_bodies(at: Evaluation, u: Coordinates, du: Coordinates | None, closed: bool = False) -> Records:
+    """The moving bodies with accelerations less gravity, applied wrenches and generalized forces Q of their joints."""
     moving = records(at, u, du, weighed=True, closed=closed)
-    act(at, moving, closed)
+    apply_forces(at, moving, closed)
     return moving
 
 
-def act(at: Evaluation, moving: Records, closed: bool = False) -> None:
-    """Give bodies that move what is `applied` to each and acts `along` its velocities, by all forces of the model."""
+def apply_forces(at: Evaluation, moving: Records, closed: bool = False) -> None:
+    """Give moving bodies `applied`, the wrench of all forces of the model but gravity, and `Q` of their joints."""
     mechanism = at.mechanism
     names = names_of(at, moving)
-    torque(mechanism, moving, names)
+    apply_joint_torques(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force
     if not any(record.loaded for record in moving.loops[1:]):
@@ -109,7 +109,7 @@ def act(at: Evaluation, moving: Records, closed: bool = False) -> None:
 
 
 def _where_loaded(step: LocalStep, otherwise: Fields) -> LocalStep:
-    """A step of loops on whose joint something depends; the others are given `otherwise`."""
+    """A step of the loops that are `loaded`; the others are given `otherwise`."""
 
     @functools.wraps(step)
     def where_loaded(loop: Record) -> Fields:
@@ -119,7 +119,7 @@ def _where_loaded(step: LocalStep, otherwise: Fields) -> LocalStep:
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
-    """On each body, at its own frame, from pushes, springs and contacts, not gravity; entry 0 is the ground's."""
+    """Wrenches of point forces, springs and contacts on the ground (entry 0) and on each body, at its own frame."""
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
     for force in mechanism.forces:
         total[force.frame.body] = total[force.frame.body] + point_force(force, moving, names)
@@ -133,10 +133,10 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
     return total
 
 
-def torque(mechanism: Mechanism, moving: Records, names: Names) -> None:
-    """What acts `along` the velocities of each joint: torque laws, springs, dampers and stops."""
+def apply_joint_torques(mechanism: Mechanism, moving: Records, names: Names) -> None:
+    """Give each joint its generalized forces Q: torque laws, springs, dampers and stops."""
     joints = {body.joint.name: (body.joint.type, moving[body.number]) for body in mechanism.bodies}
-    for loop, record in zip(mechanism.loops, related(mechanism, moving)[1:], strict=True):
+    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=True):
         if record.loaded:
             joints[loop.name] = (loop.joint_type, record)
     for joint, record in joints.values():
@@ -147,22 +147,22 @@ def torque(mechanism: Mechanism, moving: Records, names: Names) -> None:
         _, record = joints[torque.joint]
         laws = (law.evaluate(names) for law in torque.laws)
         record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
-    moving.locally(resist)
+    moving.locally(add_joint_elements)
     if any(record.loaded for record in moving.loops[1:]):
-        moving.loops.locally(_where_loaded(resist, {}))
+        moving.loops.locally(_where_loaded(add_joint_elements, {}))
 
 
-def resist(body: Record) -> Fields:
-    """Along each velocity: what drives it, -k (q - rest) of its spring, -c u of its damper, and its stops."""
-    along = list(body.driven)
-    for i in range(len(along)):
+def add_joint_elements(body: Record) -> Fields:
+    """Q of each velocity: torque laws, -k (q - rest) of its spring, -c u of its damper, and its stops."""
+    Q = list(body.driven)
+    for i in range(len(Q)):
         if body.spring:
-            along[i] = along[i] - body.spring[i] * (body.q[i] - (body.rest[i] if body.rest else 0))
+            Q[i] = Q[i] - body.spring[i] * (body.q[i] - (body.rest[i] if body.rest else 0))
         if body.damping:
-            along[i] = along[i] - body.damping[i] * body.u[i]
+            Q[i] = Q[i] - body.damping[i] * body.u[i]
         if body.stops:
-            along[i] = along[i] + stop_force(body.stops[i], body.q[i], body.u[i])
-    return {"along": tuple(along)}
+            Q[i] = Q[i] + stop_force(body.stops[i], body.q[i], body.u[i])
+    return {"Q": tuple(Q)}
 
 
 def generalized(mechanism: Mechanism, moving: Sequence[Record], field: str) -> tuple[Scalar, ...]:
@@ -186,7 +186,7 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
         length = _between(spring, placed).norm
         energy = energy + elastic_tension(spring, length) * (length - spring.rest) / 2
     for contact in mechanism.contacts:
-        energy = energy + elastic_energy(contact, meet(contact, placed).depth)
+        energy = energy + elastic_energy(contact, contact_geometry(contact, placed).depth)
     return energy
 
 

@@ -8,8 +8,8 @@ or the velocity itself. Whoever adds one provides the fields of `Formulation`, `
    derivative of p in the field that `change` names; every field is declared in fields.py. Loops are closed.
 3. `momenta(at, u)` gives p from velocities; None where p is the velocities themselves.
 4. `closed(at, p)` gives the p nearest to this one with which no loop opens.
-5. `holds` maps the name of each stabilization that the formulation knows to a function of the gain (1/s), which
-   returns the keyword arguments of `bodies`; "none" and "project" take none.
+5. `stabilizations` maps the name of each stabilization of the loops that the formulation offers to a function of the
+   gain (1/s), which returns the keyword arguments of `bodies`; "none" and "project" take none.
 6. `maximal` is None where the state is that of the tree, else a `MaximalCoordinates`, whose functions convert:
 
    a. `maximal_mechanism(mechanism)` returns the mechanism whose coordinates and velocities are integrated.
@@ -33,7 +33,7 @@ from momentree.equations.sweeps import Records
 from momentree.structure.maximal_coordinates import Angle
 from momentree.structure.mechanism import Mechanism
 
-Holds = dict[str, Callable[[float], dict[str, float]]]
+Stabilizations = dict[str, Callable[[float], dict[str, float]]]
 
 
 class MaximalCoordinates(NamedTuple):
@@ -54,21 +54,21 @@ class Formulation(NamedTuple):
     change: str
     momenta: Callable[..., tuple[Any, ...]] | None
     closed: Callable[..., tuple[Any, ...]]
-    holds: Holds
+    stabilizations: Stabilizations
     maximal: MaximalCoordinates | None = None
 
 
-def _nothing(gain: float) -> dict[str, float]:
+def _no_gains(gain: float) -> dict[str, float]:
     return {}
 
 
-_IMPULSES: Holds = {
-    "none": _nothing,
+_IMPULSES: Stabilizations = {
+    "none": _no_gains,
     "baumgarte": lambda gain: {"gamma": 2 * gain, "kappa": gain},
     "leak": lambda gain: {"kappa": gain},
-    "project": _nothing,
+    "project": _no_gains,
 }
-_REACTIONS: Holds = {"none": _nothing, "baumgarte": lambda gain: {"alpha": gain}, "project": _nothing}
+_REACTIONS: Stabilizations = {"none": _no_gains, "baumgarte": lambda gain: {"alpha": gain}, "project": _no_gains}
 _HAMILTONIAN = Formulation(
     "hamiltonian",
     hamiltonian.changing_bodies,

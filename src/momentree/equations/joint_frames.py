@@ -1,11 +1,11 @@
-"""The same mechanism told in the frames that take the fewest operations.
+"""Joint frames: the same mechanism in the body frames that need the fewest operations, after Denavit and Hartenberg.
 
-Where a body's frame stands is free as long as the joint does not notice: it may turn about the axis of the joint and
-slide along it. So every hinge, slider and screw here has its axis along z; frames are turned about it until the mount
-of the next joint is a turn about x alone, R = Rz(a) Rx(b) Rz(c) with a and c given to the hinges on either side; and
-they slide along it until the way from joint to joint has the fewest components. This is what Denavit and Hartenberg's
-frames do for a chain, here for any tree. A joint in a plane has its normal along z, and slides only. Numbers that are
-not known yet (free parameters) are left as they are.
+The frame of a body may rotate about the axis of its joint and slide along it: this changes neither coordinates nor
+velocities. So every hinge, slider and screw gets its axis along z; frames are turned about it until the mount of the
+next joint is a rotation about x alone, R = Rz(a) Rx(b) Rz(c) with a and c moved to the hinges on either side; and they
+slide along it until the offset from joint to joint has the fewest components. Denavit and Hartenberg's frames do this
+for a chain; here it is done for any tree. A planar joint gets its normal along z, and slides only. Vectors with free
+parameters, whose values are unknown yet, are not changed.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
 STEEP = 0.1  # slope of an axis below which a frame would slide far away, where digits are lost
-FAR = 10.0  # reaches of the bodies: a frame slides no farther, or digits of what stands in the body are lost
-TINY = 1e-14  # of the largest component: what round-off leaves of one that vanishes
+FAR = 10.0  # reaches of the bodies: a frame slides no farther, or digits of offsets in the body are lost
+TINY = 1e-14  # of the largest component: round-off of one that vanishes
 
 
 class _Frame(NamedTuple):
-    """A body's new frame B' in its old one B, and what that makes of its mount and of its joint."""
+    """A body's new frame B' in its old one B, its mount, and the offset of its joint."""
 
     placement: Transform  # X_BB'
     mount: Transform
     offset: Scalar = 0  # angle to be added to the coordinate of a hinge
-    told: bool = False  # whether the axis is along z now
+    along_z: bool = False  # whether the axis is along z now
 
 
 def in_joint_frames(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with its frames chosen anew; coordinates and velocities keep their meaning."""
-    known: dict[str, Mechanism] = vars(mechanism)  # the same each time: it keeps what is found of it
-    if "_in_joint_frames" not in known:
-        known["_in_joint_frames"] = _in_joint_frames(mechanism)
-    return known["_in_joint_frames"]
+    """The mechanism in joint frames; coordinates and velocities keep their meaning."""
+    cache: dict[str, Mechanism] = vars(mechanism)  # a mechanism keeps the result: the same object each time
+    if "_in_joint_frames" not in cache:
+        cache["_in_joint_frames"] = _in_joint_frames(mechanism)
+    return cache["_in_joint_frames"]
 
 
 def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
@@ -56,9 +56,9 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
 
     return dataclasses.replace(
         mechanism,
-        bodies=tuple(_told_anew(body, frames[body.number]) for body in mechanism.bodies),
+        bodies=tuple(_in_frame(body, frames[body.number]) for body in mechanism.bodies),
         loops=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.loops),
-        forces=tuple(dataclasses.replace(push, frame=moved(push.frame)) for push in mechanism.forces),
+        forces=tuple(dataclasses.replace(force, frame=moved(force.frame)) for force in mechanism.forces),
         springs=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.springs),
         contacts=tuple(
             dataclasses.replace(x, frame=moved(x.frame), against=moved(x.against)) for x in mechanism.contacts
@@ -67,10 +67,10 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
 
 
 def _upright(body: TreeBody) -> Rotation | None:
-    """The rotation that takes z to the axis of the body's joint; None if it has no axis, or one not known yet."""
+    """The rotation that takes z to the joint axis; None without an axis, or where free parameters define it."""
     joint = body.joint.type
     name = _axis(joint)
-    if name is None or not _known(getattr(joint, name)):
+    if name is None or not _all_numbers(getattr(joint, name)):
         return None
     n1, n2 = normals(getattr(joint, name))
     return _plain(Rotation(n1, n2, getattr(joint, name)).T)
@@ -85,23 +85,23 @@ def _axis(joint: JointType) -> str | None:
 
 def _towards_children(mechanism: Mechanism, upright: dict[int, Rotation | None]) -> dict[int, float]:
     """How far to turn the frame of a hinged body about its axis, to suit the mount of its first skew child: angle a."""
-    found: dict[int, float] = {}
+    angles: dict[int, float] = {}
     for body in mechanism.bodies:
         own, carrier = upright[body.number], upright.get(body.parent)
-        if own is None or carrier is None or body.parent in found or not _known(*body.mount.rotation.rows):
+        if own is None or carrier is None or body.parent in angles or not _all_numbers(*body.mount.rotation.rows):
             continue
         between = carrier.T @ body.mount.rotation @ own
         if isinstance(mechanism.bodies[body.parent - 1].joint.type, Revolute) and not _is_simple(between):
-            found[body.parent] = _angles(between)[0]
-    return found
+            angles[body.parent] = _angles(between)[0]
+    return angles
 
 
 def _reach(mechanism: Mechanism) -> float:
-    """The longest way from a body's frame to what is fixed in it: joints, centre of mass. The ground does not count."""
-    paths = [body.mount.offset for body in mechanism.bodies if body.parent]
-    paths += [end.placement.offset for loop in mechanism.loops for end in (loop.first, loop.second) if end.body]
-    paths += [body.inertia.h / body.inertia.mass for body in mechanism.bodies if _weighs(body)]
-    return max((math.hypot(*way) for way in paths if _known(way)), default=0.0)
+    """The longest distance from a body's frame to its joints and centre of mass. The ground does not count."""
+    offsets = [body.mount.offset for body in mechanism.bodies if body.parent]
+    offsets += [end.placement.offset for loop in mechanism.loops for end in (loop.first, loop.second) if end.body]
+    offsets += [body.inertia.h / body.inertia.mass for body in mechanism.bodies if _weighs(body)]
+    return max((math.hypot(*offset) for offset in offsets if _all_numbers(offset)), default=0.0)
 
 
 def _weighs(body: TreeBody) -> bool:
@@ -112,7 +112,7 @@ def _frame(
     body: TreeBody, parent: Transform, upright: Rotation | None, towards: dict[int, float], far: float
 ) -> _Frame:
     mount = parent.inverse() @ body.mount
-    if upright is None or not _known(*mount.rotation.rows):
+    if upright is None or not _all_numbers(*mount.rotation.rows):
         return _Frame(Transform(), mount)
     # turn: the joint's frame by -c on the parent's side, by a of the next mount on the body's; a slider by the same
     R = _plain(mount.rotation @ upright)
@@ -120,7 +120,7 @@ def _frame(
     R = R if before == 0 else _plain(R @ _about_z(before))
     hinged = isinstance(body.joint.type, Revolute)
     after = towards.get(body.number, before) if hinged else before
-    # slide: the same way on both sides
+    # slide: the same length on both sides
     along = _slide(mount.offset, R @ Z, far)
     offset = _clean(mount.offset + (R @ Z) * along, mount.offset) if along != 0 else mount.offset
     own = upright if after == 0 else upright @ _about_z(after)
@@ -129,10 +129,10 @@ def _frame(
     return _Frame(placement, Transform(R, offset), (before - after) if body.reverse else (after - before), True)
 
 
-def _told_anew(body: TreeBody, frame: _Frame) -> TreeBody:
+def _in_frame(body: TreeBody, frame: _Frame) -> TreeBody:
     joint = body.joint.type
     name = _axis(joint)
-    if name is not None and frame.told:
+    if name is not None and frame.along_z:
         joint = joint.with_fields(**{name: Z}, **({"offset": frame.offset} if isinstance(joint, Revolute) else {}))
     back = frame.placement.inverse()
     return dataclasses.replace(
@@ -161,12 +161,12 @@ def _about_z(angle: float) -> Rotation:
 
 
 def _is_simple(R: Rotation) -> bool:
-    """Whether passing it takes few operations as it is: a turn about a coordinate axis, or an exchange of axes."""
+    """Whether it takes few operations as it is: a rotation about a coordinate axis, or an exchange of axes."""
     return R is IDENTITY or isinstance(R, Turn) or all(x in (-1, 0, 1) for row in R.rows for x in row)
 
 
 def _plain(R: Rotation) -> Rotation:
-    """The same rotation, recognised: round-off taken off entries that vanish, as a turn if it is about x, y or z."""
+    """The same rotation without round-off in entries that vanish; a Turn if it is about x, y or z."""
     if R is IDENTITY or isinstance(R, Turn):
         return R
     rows = [[_rounded(x) for x in row] for row in R.rows]
@@ -187,8 +187,8 @@ def _rounded(x: float) -> float:
 
 def _slide(offset: Vector, n: Vector, far: float) -> float:
     """How far to slide along n so that the offset keeps the fewest components; not too far."""
-    if not _known(offset, n):
-        return 0  # which components will vanish is not known yet
+    if not _all_numbers(offset, n):
+        return 0  # free parameters decide which components vanish
     best, most = 0.0, sum(1 for x in offset if x == 0)
     for x, slope in zip(offset, n, strict=True):
         if abs(slope) > STEEP and x != 0:
@@ -205,5 +205,5 @@ def _clean(offset: Vector, scale: Vector) -> Vector:
     return Vector(*(0 if abs(x) <= TINY * size else x for x in offset))
 
 
-def _known(*vectors: Iterable[Scalar]) -> bool:
+def _all_numbers(*vectors: Iterable[Scalar]) -> bool:
     return all(isinstance(x, (int, float)) for v in vectors for x in v)

@@ -1,11 +1,11 @@
 """Joint reactions: the wrenches transmitted by the joints, of the tree and of those that close loops.
 
-    of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children      what a body takes from its joint
-    of a loop:    sum of rows times lambda, and what acts along its velocities   what the joint does to the first body
+    of the tree:  Z = M dv + Omega M v - F + sum of C' Z over children     on the body, from its joint
+    of a loop:    sum of rows times lambda, and generalized forces Q       on the first body, from the joint
 
-All of it: constraint forces, drives, springs and dampers of the joint. It is given
-as a wrench on the joint's second body, in inertial axes, about the origin of the joint's second frame, whichever way
-the tree runs and wherever the loops are cut.
+A wrench includes constraint forces, drives, springs and dampers of the joint. It is that on the joint's second body, in
+inertial axes, about the origin of the joint's second frame, in whatever direction the tree runs and wherever the loops
+are cut.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from momentree.structure.mechanism import TreeBody
 def joint_reactions(at: Evaluation, u: Coordinates) -> dict[str, Force]:
     """By joint, while the mechanism moves freely under the forces of the model.
 
-    Where rows of loops are redundant the laws of motion leave some of it open: lambda of each loop is the shortest.
+    Redundant constraints leave the Lagrange multipliers undetermined: lambda of each loop is then the shortest.
     """
     moving = reacting_bodies(at, u, [0] * at.mechanism.nv)
     return reactions_of(at, moving, u, generalized(at.mechanism, moving, "du"))
 
 
 def reactions_of(at: Evaluation, reacting: Records, u: Coordinates, du: Coordinates) -> dict[str, Force]:
-    """By joint, while the velocities change with du and loops act on their bodies as their records say."""
+    """By joint, at accelerations du and with the wrenches of loops in their records."""
     mechanism = at.mechanism
     carried = carried_forces(at, u, du, loop_wrenches(mechanism, reacting))
-    found = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
+    wrenches = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
     for number, (loop, record) in enumerate(loops_with_records(mechanism, reacting), 1):
         if loop.joint is not None:
             R, wrench, driven = record.body1.X_0.rotation, record.wrench_on1, carried.loops[number]
             if driven.loaded:
                 wrench = wrench + driven.wrench_on1
-            found[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
-    return found
+            wrenches[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))
+    return wrenches
 
 
 def _on_second(carried: Records, body: TreeBody) -> Force:

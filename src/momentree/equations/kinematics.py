@@ -1,4 +1,4 @@
-"""Where the bodies are and how they move: outward steps on any scalar."""
+"""Forward kinematics: placements, twists and accelerations of the bodies, by outward steps on any scalar."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from momentree.spatial import REST, ZERO, ChainTransform, Motion, Scalar, Transf
 from momentree.structure.mechanism import Attached, Laws, Mechanism
 
 
-def place(body: Record, parent: Record) -> Fields:
-    """X of the body in its parent (its C), X_0 in inertial space, and the axes A of its joint."""
+def place_body(body: Record, parent: Record) -> Fields:
+    """X of the body in its parent (C), X_0 in inertial space, and the motion subspace A of its joint."""
     X = ChainTransform(body.mount, body.joint_type.placement(body.q))
     return {"X": X, "X_0": parent.X_0 @ X.mount @ X.joint, "A": body.joint_type.motion_subspace(body.q)}
 
 
 def carry_velocity(body: Record, parent: Record) -> Fields:
-    """v = C v_parent + A u, Ivanov 2022 (1); u of a prescribed joint is known and makes v^r."""
+    """v = C v_parent + A u, Ivanov 2022 (1); A u of a prescribed joint is v^r."""
     return {"v": body.X.motion(parent.v) + body.A @ body.u}
 
 
@@ -77,31 +77,31 @@ def records(
     | argument | shape  | meaning                                                                    |
     |----------|--------|----------------------------------------------------------------------------|
     | u, du    | nv, nv | velocities and their derivatives (NOTATION.md)                             |
-    | weighed  |        | accelerations as felt: less gravity, as if the ground were hurled upwards  |
-    | closed   |        | with nodes where loops close, and the loops faced (loops/)                 |
+    | weighed  |        | accelerations less gravity, as if the ground accelerated upwards           |
+    | closed   |        | with elimination nodes and records of the loops (loops/)                   |
     """
     mechanism = at.mechanism
     now = at.names
     bodies = [_ground(mechanism, now, weighed)]
     for body in mechanism.bodies:
         if body.laws is None:
-            given = {"q": at.q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
-            moves = {name: tuple(entries) for name, entries in given.items() if entries is not None}
+            entries_of = {"q": at.q[body.q], "u": _part(u, body.v), "du": _part(du, body.v)}
+            moves = {name: tuple(entries) for name, entries in entries_of.items() if entries is not None}
         else:
             moves = body.joint.type.prescribed(*_at(body.laws, now))._asdict()
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint_type": body.joint_type}
         bodies.append(Record(**fixed, inertia=body.inertia, **moves))
     still = mechanism.ground is None and not weighed
-    found = with_loops(mechanism, bodies, at.run, still) if closed else at.run(bodies)
-    found.outward(place)
+    moving = with_loops(mechanism, bodies, at.run, still) if closed else at.run(bodies)
+    moving.outward(place_body)
     if closed:
-        found.outward(carry_offset)
-        found.loops.locally(place_constraints)
+        moving.outward(carry_offset)
+        moving.loops.locally(place_constraints)
     if u is not None:
-        found.outward(carry_velocity)
+        moving.outward(carry_velocity)
     if du is not None:
-        found.outward(carry_acceleration)
-    return found
+        moving.outward(carry_acceleration)
+    return moving
 
 
 def frame_placement(placed: Sequence[Record], frame: Attached) -> Transform:

@@ -2,8 +2,8 @@
 
     M u' + d = Q + J' lambda ,   J u' + J' u = 0
 
-Loops are closed at the level of accelerations: what they open by, positions and velocities, grows unless something is
-done about it.
+Loops are closed at the acceleration level (DAE of index 1): closure errors and velocities drift unless they are
+stabilized.
 """
 
 from __future__ import annotations

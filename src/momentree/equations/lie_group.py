@@ -1,6 +1,6 @@
-"""Hamiltonian variables on the group of lines and rotations: local steps after those of hamiltonian.py, for trees.
+"""Hamiltonian variables on the Lie group of translations and rotations: local steps after those of hamiltonian.py.
 
-docs/theory/structure-preserving.md derives them.
+For trees. docs/theory/structure-preserving.md derives them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from momentree.structure.mechanism import Reversed
 
 
 def velocities_on_group(body: Record) -> Fields:
-    """How a joint's coordinates change on their group: a rotation by w in axes of M, others by their derivatives."""
+    """Velocities of a joint on its group: w of a rotation, in axes of M, and derivatives of all other coordinates."""
     return {"group_velocity": (*body.dq[:-4], *body.u[-3:]) if len(body.q) != len(body.u) else tuple(body.dq)}
 
 
@@ -23,8 +23,8 @@ def forces_on_group(body: Record) -> Fields:
     if isinstance(body.joint_type, Reversed):
         triples = [(Vector(*body.dp[i : i + 3]), Vector(*body.p[i : i + 3])) for i in range(0, len(body.p), 3)]
         return {"group_force": tuple(e for dp, p in triples for e in dp - p.cross(w))}
-    # p x w and what the joint's own velocities make of Omega mu cancel: they are not computed
+    # p x w cancels the part of Omega mu due to the joint's own velocities: neither is computed
     F = body.F - (body.v - body.A @ body.u).cross_force(body.mu)
     moment = F.angular - Vector(*body.u[:3]).cross(Vector(*body.p[:3])) if len(body.u) > 3 else F.angular
-    found = (*F.linear, *moment)[-len(body.u) :]
-    return {"group_force": tuple(f + given for f, given in zip(found, body.along, strict=True))}
+    forces = (*F.linear, *moment)[-len(body.u) :]
+    return {"group_force": tuple(f + Q for f, Q in zip(forces, body.Q, strict=True))}

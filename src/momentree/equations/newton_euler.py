@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from momentree.equations.aggregative import gather
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import generalized, loaded
+from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
@@ -54,7 +54,7 @@ class Spin:
         )
 
 
-def accelerate(body: Record, parent: Record) -> Fields:
+def carry_accelerations(body: Record, parent: Record) -> Fields:
     """w, dw, a and U of a body from those of its parent: through the mount, then through the joint."""
     mount, joint = body.X.mount, body.X.joint
     w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ parent.dw
@@ -75,8 +75,8 @@ def accelerate(body: Record, parent: Record) -> Fields:
     return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin.of(w, dw)}
 
 
-def weigh(body: Record) -> Fields:
-    """Eq. (1), less what is applied."""
+def begin_with_inertial_wrench(body: Record) -> Fields:
+    """Z begins as the inertial wrench, (1), less the applied one."""
     M: RigidInertia = body.inertia
     f = body.a * M.mass + body.U @ M.h
     return {"Z": Force(f, body.U.moment(M.pseudo) + M.h.cross(body.a)) - body.applied}
@@ -84,12 +84,12 @@ def weigh(body: Record) -> Fields:
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
-    moving = loaded(at, u, du)
+    moving = loaded_bodies(at, u, du)
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
     ground.U = Spin.of(ground.w, ground.dw)
-    moving.outward(accelerate)
-    moving.locally(weigh)
+    moving.outward(carry_accelerations)
+    moving.locally(begin_with_inertial_wrench)
     moving.inward(gather)
     return generalized(at.mechanism, moving, "b")

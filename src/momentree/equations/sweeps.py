@@ -24,7 +24,7 @@ Fields = dict[str, Any]
 
 
 class Record(SimpleNamespace):
-    """What is known of one body or loop; fields appear as the steps give them (fields.py)."""
+    """The quantities of one body or loop; fields appear as the steps give them (fields.py)."""
 
     def __init__(self, **fields: Any):
         for name in fields:
@@ -37,13 +37,13 @@ class Record(SimpleNamespace):
 
     def give(self, fields: Fields, giver: object) -> None:
         """Add fields that a step has made; `giver` is named where that is an error."""
-        known = self.__dict__
+        fields_so_far = self.__dict__
         for name in fields:
             if name not in DECLARED:
                 declared(name, giver)
-            if name in known and DECLARED[name].kind is not REVISED:
+            if name in fields_so_far and DECLARED[name].kind is not REVISED:
                 raise given_twice(name, giver)
-        known.update(fields)
+        fields_so_far.update(fields)
 
     def having(self, **fields: Any) -> Self:
         """A copy with other values of some fields, as another step is to see them."""
@@ -74,7 +74,7 @@ class Records(list[Record]):
     """
 
     loops: Records
-    related: bool  # of loops: whether the coordinates and velocities of their joints are known
+    has_joint_coordinates: bool  # of loops: set with the coordinates and velocities of closing joints
 
     def __init__(self, records: Iterable[Record], order: Sequence[int] | None = None):
         super().__init__(records)
@@ -92,7 +92,7 @@ class Records(list[Record]):
             record.give(step(record), step)
 
     def inward(self, step: InwardStep) -> None:
-        """Run a step from the leaves to the ground; what a body adds to the ground is dropped."""
+        """Run a step from the leaves to the ground; additions to the ground are dropped."""
         for number in reversed(self.order):
             record = self[number]
             fields, to_parent = step(record)

@@ -19,6 +19,8 @@ def sampled(
     Without dense output, the records are the samples.
     """
     t, h, y, stages = integration.unpacked(records)
+    if stages is None and len(y) > len(times):  # fixed steps ended a round-off early, and a tiny one followed
+        return np.concatenate([y[: max(len(times) - 1, 0)], y[-1:]])[: len(times)]
     if stages is None or not len(t):
         return y
     due = times[: np.searchsorted(times, t[-1], side="right")]

@@ -17,7 +17,7 @@ is found there: settings, errors, help texts and tests take it from METHODS, and
     | counts  | 0 accepted steps | 1 rejected steps | 2 evaluations | 3 status                                      |
     |         | 4 room for records | 5 records written | 6 steps in a record | 7 Jacobians                           |
 
-4.  finds in `y` columns of W numbers: coordinates, momenta or velocities, accounts of work; then zeros up to
+4.  finds in `y` columns of W numbers: coordinates, momenta or velocities, work terms; then zeros up to
     `layout.size`, where a method may keep what belongs to the state. `parameters` are columns too. `work` has
     `layout.work` numbers, and `scratch` is what the right-hand side needs: nothing in them outlasts the call.
 5.  begins at t = control[0] with the step size control[1], at most control[5], and never goes beyond `stop`. The last

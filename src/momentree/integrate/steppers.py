@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from momentree.compile.execute.arrays import quaternions
-from momentree.compile.trace.right_hand_sides import accounts_of, right_hand_side_code
+from momentree.compile.trace.right_hand_sides import right_hand_side_code, work_terms_of
 from momentree.equations.formulations import Formulation
 from momentree.errors import MomentreeError
 from momentree.integrate.error_norm import error_norm_of, least_sizes
@@ -26,26 +26,26 @@ from momentree.structure.mechanism import Mechanism
 class Problem:
     """What a stepper is made for.
 
-    | field       | meaning                                                                                      |
-    |-------------|----------------------------------------------------------------------------------------------|
-    | mechanism   | as the formulation describes it; free parameters are parameters of the machine code           |
-    | code        | "straight-line" or "rolled"; None: what suits                                                |
-    | accounts    | whether accounts of work stand in y, behind coordinates and momenta or velocities              |
-    | width       | how many integrations share a step, in the lanes of a vector                                  |
-    | dense       | whether records hold the stages that dense output needs                                       |
-    | held        | what the equations take to keep loops closed (Baumgarte stabilization, leak)                   |
-    | project     | whether loops are closed after each step                                                      |
-    | leak        | whether a projection leaves constraint impulses in the momenta, from where they leak away       |
-    | counted     | angles whose turns are counted behind the accounts                                            |
+    | field            | meaning                                                                                   |
+    |------------------|-------------------------------------------------------------------------------------------|
+    | mechanism        | as the formulation describes it; free parameters are parameters of the machine code       |
+    | code             | "straight-line" or "rolled"; None: what suits                                             |
+    | with_work        | whether work terms stand in y, behind coordinates and momenta or velocities               |
+    | width            | how many integrations share a step, in the lanes of a vector                              |
+    | dense            | whether records hold the stages that dense output needs                                   |
+    | constraint_gains | gains (1/s) of the stabilization of loops: Baumgarte stabilization, leak                  |
+    | project          | whether loops are closed after each step                                                  |
+    | leak             | whether a projection leaves constraint impulses in the momenta, from where they leak away |
+    | counted          | angles whose turns are counted behind the work terms                                      |
     """
 
     mechanism: Mechanism
     formulation: Formulation
     code: str | None = None
-    accounts: bool = True
+    with_work: bool = True
     width: int = 1
     dense: bool = False
-    held: Mapping[str, float] | None = None
+    constraint_gains: Mapping[str, float] | None = None
     project: bool = False
     leak: bool = False
     counted: Sequence[Angle] = ()
@@ -56,10 +56,10 @@ def new_stepper(
     formulation: Formulation,
     integrator: str,
     code: str | None = None,
-    accounts: bool = True,
+    with_work: bool = True,
     width: int = 1,
     dense: bool = False,
-    held: Mapping[str, float] | None = None,
+    constraint_gains: Mapping[str, float] | None = None,
     project: bool = False,
     counted: Sequence[Angle] = (),
 ) -> Stepper:
@@ -69,8 +69,8 @@ def new_stepper(
         others = ", ".join(name for name, other in METHODS.items() if other.lanes(width) >= width)
         message = f"{integrator} takes {method.lanes(width)} integration at a time, not {width}"
         raise MomentreeError(f"{message}. Choose another integrator for many at once: {others}.")
-    leak = method.loops is LoopTreatment.LEAK and "leak" in formulation.holds
-    problem = Problem(mechanism, formulation, code, accounts, width, dense, held, project, leak, counted)
+    leak = method.loops is LoopTreatment.LEAK and "leak" in formulation.stabilizations
+    problem = Problem(mechanism, formulation, code, with_work, width, dense, constraint_gains, project, leak, counted)
     return method.new_stepper(problem)
 
 
@@ -80,9 +80,9 @@ def runge_kutta_stepper(
     """The stepper of a Runge-Kutta method; `jacobian` where its machine code takes df/dy too."""
     mechanism, formulation, code = problem.mechanism, problem.formulation, problem.code
     floor, starts = error_floor(mechanism)
-    count = (len(accounts_of(mechanism)) if problem.accounts else 0) + len(problem.counted)
-    floor = np.append(floor, np.full(count, np.inf))  # accounts do not reduce the step size
-    what = problem.accounts, jacobian, problem.held, problem.counted
+    count = (len(work_terms_of(mechanism)) if problem.with_work else 0) + len(problem.counted)
+    floor = np.append(floor, np.full(count, np.inf))  # work terms do not reduce the step size
+    what = problem.with_work, jacobian, problem.constraint_gains, problem.counted
     rhs = right_hand_side_code(mechanism, formulation, code, *what)
     closed = problem.project and mechanism.loops
     projection = projection_of(mechanism, formulation, code, problem.leak) if closed else None

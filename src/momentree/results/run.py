@@ -19,7 +19,7 @@ from momentree.files import dumps, loads
 from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latch_events
-from momentree.structure.locked_joints import left_free, locked
+from momentree.structure.locked_joints import free_indices, locked
 
 if TYPE_CHECKING:
     import xarray
@@ -299,7 +299,7 @@ class Run:
             if not held and len(t) == len(self.t) and len(parts) == 1:
                 return measure(self._all)
             if held:
-                coordinates, velocities = left_free(mechanism, held)
+                coordinates, velocities = free_indices(mechanism, held)
                 mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, velocities]
             return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
 

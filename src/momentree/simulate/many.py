@@ -218,10 +218,10 @@ class _Batch:
         system, dense, name = self.system, self.plan.interpolated, settings.integrator
 
         def make() -> Stepper:
-            closing = settings.held, settings.stabilization == "project"
+            closing = settings.constraint_gains, settings.stabilization == "project"
             return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
-        what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no accounts"
+        what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no work"
         made: Stepper = compiled_once(system, what, make)
         return made
 
@@ -268,10 +268,10 @@ class _Batch:
             return y
         close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         quaternions = error_floor(m)[1]
-        formulation, hold = FORMULATIONS[self.settings.formulation], None
+        formulation, project = FORMULATIONS[self.settings.formulation], None
         if not formulation.momenta and m.nv:
-            made = f"held velocities {formulation.name} []"
-            hold = compiled_once(self.system, made, lambda: holding_kernel(m, formulation, self.system.code))
+            what = f"projected velocities {formulation.name} []"
+            project = compiled_once(self.system, what, lambda: holding_kernel(m, formulation, self.system.code))
         arguments = [self._arguments(y[i], parameters[i]) for i in range(len(y))]
-        states = [closed_states(close, hold, x, y[i], m.nq, quaternions) for i, x in enumerate(arguments)]
+        states = [closed_states(close, project, x, y[i], m.nq, quaternions) for i, x in enumerate(arguments)]
         return np.array(states).reshape(y.shape)

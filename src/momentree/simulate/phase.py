@@ -10,7 +10,7 @@ import numpy as np
 
 from momentree.assembly.samples import Samples
 from momentree.compile.execute.kernel import compiled_once
-from momentree.compile.trace.right_hand_sides import accounts_of, closing_kernel, holding_kernel, velocity_kernel
+from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
@@ -18,8 +18,8 @@ from momentree.integrate.projection import NEAR, NEWTON
 from momentree.integrate.stepper import Array, Integration, Stepper
 from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.settings import Settings
-from momentree.structure.locked_joints import left_free, locked
-from momentree.structure.maximal_coordinates import taken_apart
+from momentree.structure.locked_joints import free_indices, locked
+from momentree.structure.maximal_coordinates import separated_bodies
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -29,16 +29,16 @@ ROUND_OFF = 2e-15  # of a coordinate: smaller corrections close nothing
 
 def closed_states(
     close: Callable[[list[Array]], Array],
-    hold: Callable[[list[Array]], Array] | None,
+    project: Callable[[list[Array]], Array] | None,
     arguments: list[Array],
     y: Array,
     nq: int,
     quaternions: Sequence[int],
 ) -> Array:
-    """States (k, n) with q moved to where loops close, and velocities held to where they stay closed.
+    """States (k, n) projected onto the constraints: q to where loops close, velocities to where they stay closed.
 
-    The first of the arguments of `close` and `hold` is what they may change. Momenta need no `hold`: the velocities
-    that follow from them keep loops closed.
+    The first of the arguments of `close` and `project` is the state, which they may change. Momenta need no `project`:
+    the velocities that follow from them keep loops closed.
     """
     state, closed = arguments[0], y.copy()
     for _ in range(NEWTON):
@@ -52,39 +52,46 @@ def closed_states(
         if not moved > NEAR:
             break
     closed[:, :nq] = state[:, :nq]
-    if hold is not None:
-        held = hold(arguments)
-        closed[:, nq : nq + held.shape[1]] = held
+    if project is not None:
+        velocities = project(arguments)
+        closed[:, nq : nq + velocities.shape[1]] = velocities
     return closed
 
 
 class Phase:
     """The mechanism while some joints are locked, its code, and where its numbers belong in the whole system.
 
-    | attribute  | meaning                                                                                     |
-    |------------|---------------------------------------------------------------------------------------------|
-    | held       | the bodies whose joints are locked, by number, and the coordinates at which they are        |
-    | mechanism  | in floats, the locked joints prescribed                                                     |
-    | formulated | the same in the variables of the formulation: coordinates, and momenta or velocities        |
-    | q, v       | which coordinates and velocities of the system those of the mechanism are                   |
-    | accounts   | of each of its accounts of work, its index among the work terms of the system               |
-    | counted    | angles whose turns are counted, behind the accounts                                         |
+    | attribute     | meaning                                                                              |
+    |---------------|--------------------------------------------------------------------------------------|
+    | locked_joints | the bodies whose joints are locked, by number, and the coordinates at which they are |
+    | mechanism     | in floats, the locked joints prescribed                                              |
+    | formulated    | the same in the variables of the formulation: coordinates, and momenta or velocities |
+    | q, v          | which coordinates and velocities of the system those of the mechanism are            |
+    | work_indices  | of each of its work terms, the index among the work terms of the system              |
+    | counted       | angles whose turns are counted, behind the work terms                                |
     """
 
     def __init__(
-        self, system: System, settings: Settings, held: Mapping[int, float], work_terms: Sequence[str], dense: bool
+        self,
+        system: System,
+        settings: Settings,
+        locked_joints: Mapping[int, float],
+        work_terms: Sequence[str],
+        dense: bool,
     ):
-        self._system, self._settings, self.held = system, settings, dict(held)
+        self._system, self._settings, self.locked_joints = system, settings, dict(locked_joints)
         self._formulation = FORMULATIONS[settings.formulation]
         maximal = self._formulation.maximal
-        self._tree = locked(system.mechanism, held) if held else system.mechanism
+        self._tree = locked(system.mechanism, locked_joints) if locked_joints else system.mechanism
         self._symbolic = maximal.maximal_mechanism(self._tree) if maximal else self._tree
-        self.mechanism = locked(system._numeric, held) if held else system._numeric
+        self.mechanism = locked(system._numeric, locked_joints) if locked_joints else system._numeric
         self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
         self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
-        self.q, self.v = (np.array(indices, dtype=int) for indices in left_free(system.mechanism, held))
-        names = [name for name, _ in accounts_of(self.formulated)]
-        self.accounts = np.array([work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int)
+        self.q, self.v = (np.array(indices, dtype=int) for indices in free_indices(system.mechanism, locked_joints))
+        names = [name for name, _ in work_terms_of(self.formulated)]
+        self.work_indices = np.array(
+            [work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int
+        )
         self.quaternions = error_floor(self.formulated)[1]
         what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
         self.stepper: Stepper = self._code(what, lambda: self._stepper(dense))
@@ -92,10 +99,10 @@ class Phase:
     def _code(self, what: str, make: Callable[[], Any]) -> Any:
         # which bodies a formulation separates may depend on the values of free parameters
         separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.maximal else ""
-        return compiled_once(self._system, f"{what} {separate} {sorted(self.held.items())}", make)
+        return compiled_once(self._system, f"{what} {separate} {sorted(self.locked_joints.items())}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
-        settings, closing = self._settings, (self._settings.held, self._settings.stabilization == "project")
+        settings, closing = self._settings, (self._settings.constraint_gains, self._settings.stabilization == "project")
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
         return new_stepper(*what, True, 1, dense, *closing, self.counted)
 
@@ -110,7 +117,7 @@ class Phase:
             )
         if self._formulation.momenta:
             velocities = self._formulation.momenta(Evaluation(self.formulated, at, t), velocities)
-        y = np.concatenate([at, velocities, np.zeros(len(self.accounts)), turns])
+        y = np.concatenate([at, velocities, np.zeros(len(self.work_indices)), turns])
         tolerances = self._settings.tolerances
         return self.stepper.start(y[:, None], t, h, *tolerances, self.parameters)
 
@@ -118,7 +125,7 @@ class Phase:
         """All coordinates and velocities of the system, from states (k, n) of this phase."""
         system, formulated = self._system, self.formulated
         q, v = np.empty((len(t), system.nq)), np.zeros((len(t), system.nv))
-        for number, value in self.held.items():
+        for number, value in self.locked_joints.items():
             q[:, system.mechanism.bodies[number - 1].q] = value
         y = self._closed(t, y)
         at, velocities = y[:, : formulated.nq], y[:, formulated.nq : formulated.nq + formulated.nv]
@@ -163,8 +170,8 @@ class Phase:
     @cached_property
     def _turning(self) -> list[int]:
         """Where the angles that are counted stand among the coordinates of the mechanism."""
-        starts = [body.q.start for body in taken_apart(self._tree, self._symbolic)]
-        return [starts[angle.loop] + angle.place for angle in self.counted]
+        starts = [body.q.start for body in separated_bodies(self._tree, self._symbolic)]
+        return [starts[angle.loop] + angle.coordinate for angle in self.counted]
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
@@ -172,12 +179,12 @@ class Phase:
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.maximal else "positions"
         close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))
-        formulation, hold = self._formulation, None
+        formulation, project = self._formulation, None
         if not formulation.momenta and self.formulated.nv:
-            made = f"held velocities {formulation.name}"
-            hold = self._code(made, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
+            what = f"projected velocities {formulation.name}"
+            project = self._code(what, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
         arguments = self._arguments(t, y, self.formulated.nq + self.formulated.nv)
-        return closed_states(close, hold, arguments, y, self.formulated.nq, self.quaternions)
+        return closed_states(close, project, arguments, y, self.formulated.nq, self.quaternions)
 
     def _arguments(self, t: Array, y: Array, count: int) -> list[Array]:
         constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
@@ -186,8 +193,8 @@ class Phase:
     def work(self, y: Array, before: Array) -> Array:
         """What each work term has come to, from states (k, n), where `before` is from earlier phases."""
         work, first = np.repeat(before[None], len(y), axis=0), self.formulated.nq + self.formulated.nv
-        named = self.accounts >= 0
-        work[:, self.accounts[named]] += y[:, first : first + len(self.accounts)][:, named]
+        named = self.work_indices >= 0
+        work[:, self.work_indices[named]] += y[:, first : first + len(self.work_indices)][:, named]
         return work
 
     def velocities_from_momenta(self, q: Array, p: Array, t: float) -> Array:

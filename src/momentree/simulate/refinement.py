@@ -29,7 +29,7 @@ def refined_settings(settings: Settings) -> tuple[Settings, str, float]:
     stabilization = settings.stabilization
     if rtol > settings.rtol / 2:
         formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
-        stabilization = stabilization if stabilization in FORMULATIONS[formulation].holds else "project"
+        stabilization = stabilization if stabilization in FORMULATIONS[formulation].stabilizations else "project"
         by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
     refined = dataclasses.replace(settings, rtol=rtol, atol=atol, formulation=formulation, verify=False)
     return dataclasses.replace(refined, stabilization=stabilization), by, 1.0

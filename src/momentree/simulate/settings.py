@@ -23,17 +23,17 @@ MOST_STEPS = 10_000_000_000  # of a fixed step size
 class Settings:
     """How to simulate.
 
-    | field         | meaning                                                                                      |
-    |---------------|----------------------------------------------------------------------------------------------|
-    | t_end         | s                                                                                            |
-    | formulation   | "hamiltonian" (q, p), "lagrange" (q, v) or "absolute" (placements and velocities of bodies)   |
-    | stabilization | what keeps loops closed: "project", "leak", "baumgarte", "none"; trees need nothing           |
-    | gain          | 1/s: how quickly "baumgarte" reduces closure errors, and "leak" constraint impulses            |
-    | integrator    | one of integrate.methods.METHODS                                                             |
-    | rtol, atol    | tolerances of adaptive integrators; None: atol follows from the size of the mechanism         |
-    | step          | s: the step size where it is fixed; the largest one where it is adaptive                      |
-    | every         | s between samples; None: a sample at every step                                              |
-    | verify        | whether the error is estimated, by a second and more accurate simulation                     |
+    | field         | meaning                                                                                     |
+    |---------------|---------------------------------------------------------------------------------------------|
+    | t_end         | s                                                                                           |
+    | formulation   | "hamiltonian" (q, p), "lagrange" (q, v) or "absolute" (placements and velocities of bodies) |
+    | stabilization | what keeps loops closed: "project", "leak", "baumgarte", "none"; trees need nothing         |
+    | gain          | 1/s: how quickly "baumgarte" reduces closure errors, and "leak" constraint impulses         |
+    | integrator    | one of integrate.methods.METHODS                                                            |
+    | rtol, atol    | tolerances of adaptive integrators; None: atol follows from the size of the mechanism       |
+    | step          | s: the step size where it is fixed; the largest one where it is adaptive                    |
+    | every         | s between samples; None: a sample at every step                                             |
+    | verify        | whether the error is estimated, by a second and more accurate simulation                    |
     """
 
     t_end: float
@@ -94,12 +94,12 @@ class Settings:
 
     def _bad_combination(self) -> list[str]:
         """Choices that exclude each other."""
-        holds = FORMULATIONS[self.formulation].holds
+        stabilizations = FORMULATIONS[self.formulation].stabilizations
         if self.method.hamiltonian and self.formulation != "hamiltonian":
             return [f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'."]
-        if self.stabilization not in holds:
+        if self.stabilization not in stabilizations:
             message = f"stabilization '{self.stabilization}' is not available in formulation '{self.formulation}'"
-            return [f"{message}. Choose {choices(list(holds))}."]
+            return [f"{message}. Choose {choices(list(stabilizations))}."]
         if self.method.loops is LoopTreatment.WITHIN and self.stabilization != "project":
             return [f"{self.integrator} closes loops within its steps. Leave stabilization='project'."]
         return []
@@ -128,16 +128,18 @@ class Settings:
         return []
 
     @property
-    def held(self) -> dict[str, float]:
-        """Arguments by which the formulation keeps loops closed (Baumgarte stabilization, leak)."""
-        holds = FORMULATIONS[self.formulation].holds
-        leaking = self.stabilization == "project" and self.method.loops is LoopTreatment.LEAK and "leak" in holds
-        return holds["leak" if leaking else self.stabilization](self.gain)
+    def constraint_gains(self) -> dict[str, float]:
+        """Gains (1/s) of the stabilization of loops, as the equations take them."""
+        stabilizations = FORMULATIONS[self.formulation].stabilizations
+        leaking = (
+            self.stabilization == "project" and self.method.loops is LoopTreatment.LEAK and "leak" in stabilizations
+        )
+        return stabilizations["leak" if leaking else self.stabilization](self.gain)
 
     @property
     def closing(self) -> str:
         """How loops are kept closed, in words."""
-        return f"{self.stabilization} {self.held}"
+        return f"{self.stabilization} {self.constraint_gains}"
 
     @property
     def tolerances(self) -> tuple[float, float | None]:

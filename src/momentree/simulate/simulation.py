@@ -13,7 +13,7 @@ import numpy as np
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.assembly.unreachable import beyond_reach
-from momentree.compile.trace.right_hand_sides import accounts_of
+from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import at_fraction, sampled
 from momentree.integrate.projection import CLOSED as CLOSED_AFTER
@@ -82,7 +82,7 @@ class Simulation:
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
         mechanism = self.system._numeric
-        terms = [WorkTerm(name, kind) for name, kind in accounts_of(mechanism)]
+        terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism)]
         return (*terms, *(WorkTerm(event.name, "latch") for event in latch_events(mechanism)))
 
     @property
@@ -105,9 +105,9 @@ class Simulation:
         integration.open = CLOSED_AFTER if integration.adaptive else self._most_open
         return integration
 
-    def _new_phase(self, held: Mapping[int, float]) -> Phase:
+    def _new_phase(self, locked_joints: Mapping[int, float]) -> Phase:
         names = [work_term.name for work_term in self.work_terms]
-        return Phase(self.system, self._settings, held, names, self._dense)
+        return Phase(self.system, self._settings, locked_joints, names, self._dense)
 
     @cached_property
     def _dense(self) -> bool:
@@ -269,7 +269,7 @@ class Simulation:
 
     def _events_in(self, records: Array, y_before: Array) -> list[Passage]:
         """Note what happened in these records; give the first passages that end the simulation or lock joints."""
-        events = [event for event in self._watched if event.latch not in self._phase.held]
+        events = [event for event in self._watched if event.latch not in self._phase.locked_joints]
         if not events or not len(records):
             return []
         t, h, _, _ = self._integration.unpacked(records)
@@ -315,7 +315,7 @@ class Simulation:
         q, p = after_impact(self.system.mechanism, before, events, block.q[-1], block.v[-1], t)
         self._counts += self._integration.counts[:3]
         self._worked = block.work[-1].copy()
-        self._phase = self._new_phase({**before.held, **locked_at(events)})
+        self._phase = self._new_phase({**before.locked_joints, **locked_at(events)})
         h = min(self._plan.first, float(self._integration.control[1]))
         self._integration = self._begun(t, q, self._phase.velocities_from_momenta(q, p, t), h)
 
@@ -333,15 +333,15 @@ class Simulation:
             "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
             "progress": self._stall.numbers(),
             "open": np.array([integration.open]),
-            "held": np.array([[number, value] for number, value in self._phase.held.items()]).reshape(-1, 2),
+            "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
             "happened": np.array([[names.index(name), t] for name, t in self._happened]).reshape(-1, 2),
         }
 
     def restore(self, checkpoint: dict[str, Array]) -> None:
         """Go on from there."""
-        held = {int(number): float(value) for number, value in checkpoint["held"]}
-        if held != self._phase.held:
-            self._phase = self._new_phase(held)
+        locked_joints = {int(number): float(value) for number, value in checkpoint["held"]}
+        if locked_joints != self._phase.locked_joints:
+            self._phase = self._new_phase(locked_joints)
             self._integration = self._begun(self.t_start, self.start.q, np.zeros_like(self.start.v), self._plan.first)
         integration = self._integration
         integration.y[:], integration.control[:] = checkpoint["y"], checkpoint["control"]

@@ -24,10 +24,10 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.structure.mechanism import TreeBody
 
 Matrix = NDArray[np.float64]
-SINGULAR = 1e-12  # least inertia along a motion, as a part of what it could be at most
-LIGHT = 1e-9  # of what it carries: a body with less mass counts as one without
+SINGULAR = 1e-12  # least inertia along a motion, relative to the largest that it could be
+LIGHT = 1e-9  # of the mass that it carries: a body with less mass counts as massless
 TRIES = 8  # random coordinates, where the inertia of a body is negative along some axis
-NOISE = 1e-13  # of an inertia: what round-off leaves where nothing is left
+NOISE = 1e-13  # of an inertia: round-off where it cancels
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # of the entries of a symmetric block
 _FAR = 1e-3  # of the inertia about a distant point of an axis: round-off of it is felt at the nearest point too
 
@@ -91,7 +91,7 @@ def undetermined(bodies: Sequence[TreeBody], negative: Collection[int] = ()) -> 
 
 
 def _weak(bodies: Sequence[TreeBody]) -> set[int]:
-    """Bodies that move and have, along their joints, no inertia of their own, or next to none of what they carry."""
+    """Moving bodies with no inertia of their own along their joints, or next to none beside the bodies they carry."""
     masses = [0.0] * (len(bodies) + 1)
     weak = set()
     for body in reversed(bodies):

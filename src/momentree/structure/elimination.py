@@ -27,7 +27,7 @@ class ConstraintEnds(NamedTuple):
 
 
 @dataclass(frozen=True)
-class End:
+class ConstraintEnd:
     """An end of a constraint at a body or node: which constraint, which of its ends, and the slot of its first row."""
 
     constraint: int
@@ -39,14 +39,14 @@ class End:
 class ConstraintSlots:
     """Where the rows of open constraints stand in a body or node: equal in all that one piece of code serves.
 
-    | field           | meaning                                                             |
-    |-----------------|---------------------------------------------------------------------|
-    | rows            | how many are open here                                              |
-    | closes          | how many of them, the first, are closed here                        |
-    | above           | how many are open in the parent                                     |
-    | up              | the slots in the parent of those that stay open                     |
+    | field           | meaning                                                               |
+    |-----------------|-----------------------------------------------------------------------|
+    | rows            | how many are open here                                                |
+    | closes          | how many of them, the first, are closed here                          |
+    | above           | how many are open in the parent                                       |
+    | up              | the slots in the parent of those that stay open                       |
     | ends            | of constraints, at this body: slot of the first row, index of the end |
-    | on_fixed_ground | the parent is the ground, or a node on it, and does not move        |
+    | on_fixed_ground | the parent is the ground, or a node on it, and does not move          |
     """
 
     rows: int = 0
@@ -62,7 +62,7 @@ class EliminationNode:
     """A body or a node: its parent, the ends of constraints at it, and the slots of their rows."""
 
     parent: int
-    ends: tuple[End, ...]
+    ends: tuple[ConstraintEnd, ...]
     slots: ConstraintSlots
 
 
@@ -135,11 +135,11 @@ def _with_slots(
 ) -> Iterator[EliminationNode]:
     """All bodies and nodes, from the constraints that are open in each; `at_rest` are those that never move."""
     starts = [_starts(numbers, constraints) for numbers in open_at]
-    ends: list[list[End]] = [[] for _ in parents]
+    ends: list[list[ConstraintEnd]] = [[] for _ in parents]
     for number, constraint in enumerate(constraints):
         for index, body in enumerate(constraint.bodies):
             at = body if number in starts[body] else node_of[number]
-            ends[at].append(End(number, index, starts[at][number]))
+            ends[at].append(ConstraintEnd(number, index, starts[at][number]))
     rows = [sum(constraints[number].rows for number in numbers) for numbers in open_at]
     yield EliminationNode(0, (), ConstraintSlots())
     for number, parent in enumerate(parents[1:], 1):

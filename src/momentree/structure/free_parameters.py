@@ -40,17 +40,17 @@ class FreeParameters:
         self._sound: set[bytes] = set()
 
     def of(self, model: Model) -> FreeParameters:
-        """Those of the same model with other values written in: what was found sound is sound there too."""
+        """Those of the same model with other default values; rows that passed the checks are not checked again."""
         others = FreeParameters(model, self.names)
         others._sound = self._sound
         return others
 
     # --- one set of values ---
 
-    def single(self, given: Mapping[str, Any]) -> tuple[float, ...]:
-        """The value of each, with one number for each that is given, if the model can have them."""
+    def single(self, parameters: Mapping[str, Any]) -> tuple[float, ...]:
+        """The value of each free parameter, `parameters` in place of the defaults; checked."""
         numbers = {}
-        for name, array in self.arrays(given).items():
+        for name, array in self.arrays(parameters).items():
             if array.shape:
                 shape = "x".join(map(str, array.shape))
                 message = f"parameter '{name}': its value has the shape {shape}; one number is expected here."
@@ -69,46 +69,46 @@ class FreeParameters:
 
     # --- many sets of values ---
 
-    def arrays(self, given: Mapping[str, Any]) -> dict[str, Array]:
-        """What is given as arrays of finite numbers, by the names of free parameters."""
-        if not isinstance(given, Mapping):
-            message = f"parameters is {reprlib.repr(given)}; names and numbers are expected"
+    def arrays(self, parameters: Mapping[str, Any]) -> dict[str, Array]:
+        """Parameters as arrays of finite numbers, by the names of free ones."""
+        if not isinstance(parameters, Mapping):
+            message = f"parameters is {reprlib.repr(parameters)}; names and numbers are expected"
             raise MomentreeError(f"{message}: parameters={{'{next(iter(self.names), 'k')}': 1.0}}.")
-        for name in given:
+        for name in parameters:
             if name not in self.names:
                 self._refuse_name(name)
-        return {name: _finite(name, value) for name, value in given.items()}
+        return {name: _finite(name, value) for name, value in parameters.items()}
 
-    def rows(self, given: Mapping[str, Any]) -> Array:
-        """..., n: the values of all free parameters, with the leading axes of what is given; every row is checked.
+    def rows(self, parameters: Mapping[str, Any]) -> Array:
+        """..., n: the values of all free parameters, with the leading axes of `parameters`; every row is checked.
 
-        Those that are not given are as the model says, which may define them by others that are given.
+        The others have the values of the model, which may define them by expressions of `parameters`.
         """
-        arrays = self.arrays(given)
+        arrays = self.arrays(parameters)
         try:
             batch = np.broadcast_shapes(*(array.shape for array in arrays.values()))
         except ValueError:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             message = f"the values of parameters do not fit together: {shapes}"
             raise MomentreeError(f"{message}. Give one or as many of each.") from None
-        known = {Reference(name): array for name, array in arrays.items()}
+        by_reference = {Reference(name): array for name, array in arrays.items()}
         rows = np.empty((*batch, len(self.names)))
         with np.errstate(all="ignore"):
             for i, defined in enumerate(self._defined(tuple(arrays))):
-                rows[..., i] = _at(defined, known)
+                rows[..., i] = _at(defined, by_reference)
         self.check(rows.reshape(math.prod(batch), len(self.names)))
         return rows
 
-    def _defined(self, given: tuple[str, ...]) -> list[Any]:
-        """Each parameter as a number, or as an expression of those that are given."""
+    def _defined(self, free: tuple[str, ...]) -> list[Any]:
+        """Each parameter as a number, or as an expression of the free ones."""
         definitions: dict[tuple[str, ...], list[Any]] = vars(self).setdefault("_definitions", {})
-        if given not in definitions:
-            values = Values(dict(self.model.parameters), free=given)
-            definitions[given] = [values.scalar(name) for name in self.names]
-        return definitions[given]
+        if free not in definitions:
+            values = Values(dict(self.model.parameters), free=free)
+            definitions[free] = [values.scalar(name) for name in self.names]
+        return definitions[free]
 
     def names_of(self, rows: Array) -> dict[Reference, Array]:
-        """The columns of rows by what expressions call them."""
+        """The columns of rows, by the references of expressions."""
         return {Reference(name): rows[..., i] for i, name in enumerate(self.names)}
 
     def check(self, rows: Array) -> None:
@@ -182,14 +182,14 @@ class FreeParameters:
         self._sound.add(key)
 
     def _refuse_name(self, name: Any) -> NoReturn:
-        parameters = [known for known, _ in self.model.parameters]
+        parameters = [parameter for parameter, _ in self.model.parameters]
         message = f"'{name}' is not a free parameter of this system.{suggestion(str(name), self.names)}"
         if name in parameters:
             message += f" Build it with m.build(free=['{name}'])."
         raise MomentreeError(message)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be computed again."""
+        """Without cached results."""
         return {"model": self.model, "names": self.names, "_sound": set()}
 
 
@@ -228,7 +228,7 @@ def _depends(inertia: RigidInertia) -> bool:
 
 
 def _strengths(body: TreeBody, names: Mapping[Reference, Array]) -> Array:
-    """k: the least inertia of a body along its joint, by what it could be at most; 0: its motion is undetermined."""
+    """k: the least inertia of a body along its joint, relative to the largest possible; 0: undetermined motion."""
     columns, count = (
         body.joint_type.motion_subspace(body.joint.type.reference()).columns,
         len(next(iter(names.values()))),

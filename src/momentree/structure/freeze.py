@@ -106,7 +106,7 @@ class _Freezer:
     def mechanism(self) -> Mechanism:
         graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
-        known = known_references(self.joints)
+        references = known_references(self.joints)
         return Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
@@ -114,13 +114,13 @@ class _Freezer:
             bodies=bodies,
             loops=self.loops(graph, of_arc, bodies),
             constraints=tuple(
-                Constraint(c.name, e, not any(known.get(r) == "velocity" for r in e.references()))
+                Constraint(c.name, e, not any(references.get(r) == "velocity" for r in e.references()))
                 for c in self.model.constraints
-                for e in [c.resolved(self.values, known)]
+                for e in [c.resolved(self.values, references)]
             ),
-            torques=self.torques(bodies, known),
+            torques=self.torques(bodies, references),
             latches=self.latches(bodies),
-            forces=self.forces(known),
+            forces=self.forces(references),
             springs=self.springs(),
             contacts=self.contacts(),
             graph=graph,
@@ -375,11 +375,13 @@ class _Freezer:
 
     # --- the elements ---
 
-    def torques(self, bodies: Sequence[TreeBody], known: dict[Reference, str]) -> tuple[Torque, ...]:
+    def torques(self, bodies: Sequence[TreeBody], references: dict[Reference, str]) -> tuple[Torque, ...]:
         preceded = {body.joint.name: body.number for body in bodies}
         by_name = {c.name: c for c in self.joints}
         return tuple(
-            Torque(torque.joint, preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, known))
+            Torque(
+                torque.joint, preceded.get(torque.joint, 0), torque.laws(by_name[torque.joint], self.values, references)
+            )
             for torque in self.model.torques
         )
 
@@ -394,10 +396,10 @@ class _Freezer:
             Latch(preceded[latch.joint], latch.place(by_name[latch.joint], self.values)) for latch in self.model.latches
         )
 
-    def forces(self, known: dict[Reference, str]) -> tuple[PointForce, ...]:
+    def forces(self, references: dict[Reference, str]) -> tuple[PointForce, ...]:
         forces = []
         for force in self.model.forces:
-            laws = force.laws(self.values, known)
+            laws = force.laws(self.values, references)
             forces.append(PointForce(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
         return tuple(forces)
 

@@ -359,7 +359,7 @@ class Graph:
 
         Again and again the leaves, from the largest old number down, take with their arcs the largest numbers left
         and are taken off. A body goes in the round equal to its height above the leaves, so one sort does all rounds.
-        A properly numbered tree may come out numbered anew. Cut arcs follow the tree arcs, in the old order.
+        A properly numbered tree may be renumbered. Cut arcs follow the tree arcs, in the old order.
         """
         order = np.argsort(-self._rooting.heights()[1:], kind="stable")
         body_map, arc_map = np.zeros(self.n + 1, dtype=np.int64), np.zeros(self.m, dtype=np.int64)

@@ -11,21 +11,21 @@ from momentree.structure.mechanism import Laws, Mechanism
 _ZERO = Expression("number", (0.0,))
 
 
-def locked(mechanism: Mechanism, held: Mapping[int, float]) -> Mechanism:
-    """Bodies by number, each with the coordinate at which its joint, of one freedom, is held."""
+def locked(mechanism: Mechanism, coordinates: Mapping[int, float]) -> Mechanism:
+    """The mechanism with joints of one freedom locked: `coordinates` by the number of the body."""
     bodies, q, v = [], 0, 0
     for body in mechanism.bodies:
         laws = body.laws
-        if body.number in held:
-            laws = Laws((Expression("number", (float(held[body.number]),)),), (_ZERO,), (_ZERO,))
+        if body.number in coordinates:
+            laws = Laws((Expression("number", (float(coordinates[body.number]),)),), (_ZERO,), (_ZERO,))
         count, velocities = (0, 0) if laws else (body.q.stop - body.q.start, body.v.stop - body.v.start)
         bodies.append(dataclasses.replace(body, laws=laws, q=slice(q, q + count), v=slice(v, v + velocities)))
         q, v = q + count, v + velocities
     return dataclasses.replace(mechanism, bodies=tuple(bodies))
 
 
-def left_free(mechanism: Mechanism, held: Collection[int]) -> tuple[list[int], list[int]]:
-    """Which coordinates and which velocities of the mechanism are left when the joints of these bodies are held."""
-    free = [body for body in mechanism.bodies if body.number not in held]
+def free_indices(mechanism: Mechanism, locked_bodies: Collection[int]) -> tuple[list[int], list[int]]:
+    """Indices of the coordinates and of the velocities that remain when the joints of these bodies are locked."""
+    free = [body for body in mechanism.bodies if body.number not in locked_bodies]
     coordinates = [i for body in free for i in range(body.q.start, body.q.stop)]
     return coordinates, [i for body in free for i in range(body.v.start, body.v.stop)]

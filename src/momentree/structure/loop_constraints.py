@@ -16,7 +16,7 @@ from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Transform, Vect
 from momentree.spatial.vector import normals
 from momentree.structure.mechanism import Loop, Mechanism
 
-TINY = 1e-13  # of unit vectors: what round-off leaves
+TINY = 1e-13  # of unit vectors: round-off
 
 
 def loop_constraints(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:

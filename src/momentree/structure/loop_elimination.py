@@ -16,12 +16,12 @@ from momentree.structure.reach import Bound, loop_lengths, loop_reach, reaches
 class LoopElimination(NamedTuple):
     """How the loops of a mechanism are eliminated.
 
-    | field   | meaning                                                                          |
-    |---------|----------------------------------------------------------------------------------|
-    | rows    | of each loop: its constraint rows, wrenches in axes of its first frame            |
-    | lengths | of each loop: its perimeter (m)                                                  |
-    | plan    | where each loop is closed (structure/elimination.py)                             |
-    | reaches | of each body and each row open in it: how much its joint could move it at most    |
+    | field   | meaning                                                                        |
+    |---------|--------------------------------------------------------------------------------|
+    | rows    | of each loop: its constraint rows, wrenches in axes of its first frame         |
+    | lengths | of each loop: its perimeter (m)                                                |
+    | plan    | where each loop is closed (structure/elimination.py)                           |
+    | reaches | of each body and each row open in it: how much its joint could move it at most |
     """
 
     rows: tuple[tuple[Force, ...], ...]

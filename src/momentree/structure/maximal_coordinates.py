@@ -1,8 +1,8 @@
-"""Maximal coordinates: the same mechanism with each body placed by itself, and the joints of the tree closing loops.
+"""Maximal coordinates: the same mechanism with six coordinates, or three, of each body, every joint closing a loop.
 
-A body whose joints, from the ground on, let it move in one plane only is placed in that plane (x, y, angle), any other
-in space (position, quaternion). Two kinds of bodies stay on the joints that they have in the tree: those that these
-move as prescribed, and those that have no inertia along a freedom of their own, such as massless carriers, with what
+A body whose joints, from the ground on, let it move in one plane only has coordinates in that plane (x, y, angle), any
+other in space (position, quaternion). Two kinds of bodies keep their joints of the tree: those whose joints are
+prescribed, and those without inertia along a freedom of their own, such as massless carriers, with the bodies that
 they carry if need be. Bodies keep their numbers and frames.
 """
 
@@ -22,55 +22,55 @@ from momentree.structure.mechanism import Attached, Loop, Mechanism, TreeBody
 
 
 class Angle(NamedTuple):
-    """An angle of a joint that closes a loop: the number of the loop, and its place among the joint's coordinates."""
+    """An angle of a joint that closes a loop: the number of the loop, and its index among the coordinates."""
 
     loop: int
-    place: int
+    coordinate: int
 
 
-def apart(mechanism: Mechanism) -> Mechanism:
+def in_maximal_coordinates(mechanism: Mechanism) -> Mechanism:
     """The mechanism in maximal coordinates; the loops of joints that were in the tree come first.
 
-    Which bodies have inertia enough is seen with free parameters at the values that the model gives them.
+    Whether inertias suffice is judged with free parameters at their default values.
     """
-    staying = {body.number for body in mechanism.bodies if body.laws or _stands_apart(body)}
+    keeping = {body.number for body in mechanism.bodies if body.laws or _already_separate(body)}
     while True:
-        maximal = _maximal(mechanism, staying)
+        maximal = _maximal(mechanism, keeping)
         weak = {each.body.number for each in undetermined(maximal.at_defaults().bodies)}
-        carried = {body.number for body in mechanism.bodies if body.parent in weak & staying}
-        if not (weak | carried) - staying:
+        carried = {body.number for body in mechanism.bodies if body.parent in weak & keeping}
+        if not (weak | carried) - keeping:
             return maximal
-        staying |= weak | carried
+        keeping |= weak | carried
 
 
-def taken_apart(mechanism: Mechanism, maximal: Mechanism) -> list[TreeBody]:
-    """The bodies placed by themselves now, in the order of the loops that their joints close."""
+def separated_bodies(mechanism: Mechanism, maximal: Mechanism) -> list[TreeBody]:
+    """The bodies with maximal coordinates, in the order of the loops that their joints close."""
     pairs = zip(mechanism.bodies, maximal.bodies, strict=True)
-    return [body for body, new in pairs if not stays(body, new)]
+    return [body for body, new in pairs if not keeps_tree_joint(body, new)]
 
 
-def stays(body: TreeBody, new: TreeBody) -> bool:
-    """Whether a body is on the joint that it has in the tree."""
+def keeps_tree_joint(body: TreeBody, new: TreeBody) -> bool:
+    """Whether a body keeps the joint that it has in the tree."""
     return body.joint.name == new.joint.name
 
 
 def turning_angles(mechanism: Mechanism, maximal: Mechanism) -> list[Angle]:
     """The angles of joints that were in the tree, where they count turns; a screw counts them by its advance."""
-    bodies = enumerate(taken_apart(mechanism, maximal))
+    bodies = enumerate(separated_bodies(mechanism, maximal))
     return [Angle(i, k) for i, body in bodies for k in body.joint.type.turning]
 
 
-def _stands_apart(body: TreeBody) -> bool:
-    """Whether the tree places it by itself already."""
+def _already_separate(body: TreeBody) -> bool:
+    """Whether a free joint connects it to the ground in the tree already."""
     return body.parent == 0 and isinstance(body.joint.type, Free) and not body.reverse
 
 
-def _maximal(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
+def _maximal(mechanism: Mechanism, keeping: Collection[int]) -> Mechanism:
     bodies, loops, nq, nv = [], [], 0, 0
     planes = planes_from_ground(mechanism)
     for body in mechanism.bodies:
         new = body
-        if body.number not in staying:
+        if body.number not in keeping:
             normal, mount = planes[body.number - 1] or (None, Transform())
             placed = Free() if normal is None else Planar().with_fields(normal=mount.rotation.T @ normal)
             ends = Attached(body.parent, body.mount), Attached(body.number, Transform())
@@ -86,7 +86,7 @@ def _maximal(mechanism: Mechanism, staying: Collection[int]) -> Mechanism:
 
 
 def _unused(mechanism: Mechanism, body: TreeBody) -> str:
-    """A name for what places a body, that no joint has."""
+    """A name that no joint has, for the joint between the ground and a body."""
     name = f"place of {body.name}"
     while name in mechanism.by_joint:
         name += "*"

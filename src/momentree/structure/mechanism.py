@@ -1,6 +1,6 @@
 """The frozen mechanism: a properly numbered tree of bodies, the loops opened to get it, and the elements on them.
 
-An element here has the name that it has in the user's model (model/elements.py) and is told apart by its module:
+An element here has the name that it has in the user's model (model/elements.py) and is distinguished by its module:
 `structure.mechanism.Torque` is `model.elements.Torque` with its body by number and its values in numbers. The same
 holds for PointForce, Spring, Contact, Constraint and Latch, and for the fields of `Mechanism` and `Model` that hold
 them (torques, forces, springs, contacts, constraints, latches).
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Reversed:
-    """A joint type entered from its second frame: the tree runs from M to F, coordinates keep the user's meaning."""
+    """A joint type traversed from its second frame: the tree runs from M to F, coordinates keep the user's meaning."""
 
     def __init__(self, joint_type: JointType):
         self.joint_type = joint_type
@@ -323,7 +323,7 @@ class Mechanism:
         return made[fixed_ground]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what others compute from it and store with it."""
+        """Without cached results that are stored with it."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def mapped(self, f: Callable[[Scalar], Scalar]) -> Mechanism:

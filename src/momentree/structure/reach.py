@@ -150,7 +150,7 @@ def loop_lengths(mechanism: Mechanism) -> list[Scalar]:
 
 
 def norm(v: Vector) -> Scalar:
-    """|v|; 0 of what is zero by its structure."""
+    """|v|; 0 of a vector that is structurally zero."""
     return 0.0 if v is ZERO else v.norm
 
 

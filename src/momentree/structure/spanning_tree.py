@@ -23,24 +23,24 @@ def frozen(array: Array) -> Array:
 def kruskal(n: int, arcs: Ints, order: Ints) -> tuple[NDArray[np.bool_], Ints]:
     """The spanning forest of the arcs that, taken in the given order, close no loop (Kruskal 1956).
 
-    Returns, for each arc, whether it is kept and, for each body 0..n, one body that stands for its component.
+    Returns, for each arc, whether it is in the forest and, for each body 0..n, one body that stands for its component.
     """
     chief = list(range(n + 1))
 
     def find(body: int) -> int:
         while chief[body] != body:
-            chief[body] = chief[chief[body]]  # halve the way for those who come after
+            chief[body] = chief[chief[body]]  # halve the path for later searches
             body = chief[body]
         return body
 
-    kept = np.zeros(len(arcs), dtype=bool)
+    in_forest = np.zeros(len(arcs), dtype=bool)
     ends = arcs.tolist()
     for a in order.tolist():
         one, other = find(ends[a][0]), find(ends[a][1])
         if one != other:
             chief[other] = one
-            kept[a] = True
-    return kept, np.array([find(body) for body in range(n + 1)])
+            in_forest[a] = True
+    return in_forest, np.array([find(body) for body in range(n + 1)])
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ class Rooting:
         direction, depth = self.direction.tolist(), self.depth.tolist()
 
         def cycle(c: int) -> Cycle:
-            up: list[int] = []  # bodies passed on the way from i- towards 0
-            down: list[int] = []  # bodies passed on the way from i+ towards 0
+            up: list[int] = []  # bodies on the path from i- towards 0
+            down: list[int] = []  # bodies on the path from i+ towards 0
             low, high = ends[c - 1]
             while low != high:
                 if depth[high] >= depth[low]:

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NamedLoop:
-    """A loop by names: what closes it, the bodies around it, the joints with +1 along, -1 against the loop."""
+    """A loop by names: its closing joint or body, the bodies around it, the joints with +1 along, -1 against it."""
 
     closed_by: str
     kind: str
@@ -91,19 +91,19 @@ class Structure:
     def loops(self) -> tuple[NamedLoop, ...]:
         """The split bodies, then the cut joints, in the order of the rows of epsilon."""
         splits = len(self.graph.images)
-        found = []
+        named = []
         for i, loop in enumerate(self.mechanism.loops):
             rows = len(loop.joint_type.constraint_rows(loop.joint_type.reference()))
             if i < splits:
                 numbers, arcs = self._split_loop(*self.graph.images[i])
-                found.append(NamedLoop(f"body {loop.name}", "split", rows, self._named(numbers), arcs))
+                named.append(NamedLoop(f"body {loop.name}", "split", rows, self._named(numbers), arcs))
             else:
                 cycle = self.graph.cycles[i - splits]
                 arcs = tuple((self.joints[a - 1], s) for a, s in zip(cycle.arcs, cycle.signs, strict=True))
-                found.append(
+                named.append(
                     NamedLoop(f"joint {loop.name}", loop.joint_type.kind, rows, self._named(cycle.bodies), arcs)
                 )
-        return tuple(found)
+        return tuple(named)
 
     def _split_loop(self, image: int, pre_image: int) -> tuple[list[int], tuple[tuple[str, int], ...]]:
         """Around a split body: the cycle of an arc from the pre-image to the image, without that arc."""

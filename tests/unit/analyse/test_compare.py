@@ -25,7 +25,7 @@ def compared(linkage):
 def test_there_is_a_row_for_every_way(compared):
     ways = [(row.formulation, row.stabilization) for row in compared.rows]
     assert len(set(ways)) == len(ways)
-    assert set(ways) == {(name, each) for name, found in FORMULATIONS.items() for each in found.holds}
+    assert set(ways) == {(name, each) for name, found in FORMULATIONS.items() for each in found.stabilizations}
     assert ways[0] == ("hamiltonian", "project")
 
 

@@ -15,7 +15,14 @@ import momentree as mt
 from momentree.assembly.configuration_space import integrate
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
-from momentree.equations.contact import contact_forces, elastic_energy, elastic_force, meet, normal_force, press
+from momentree.equations.contact import (
+    contact_forces,
+    contact_geometry,
+    contact_state,
+    elastic_energy,
+    elastic_force,
+    normal_force,
+)
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 
@@ -77,12 +84,12 @@ def test_the_linear_law_in_numbers_of_a_walker():
     ]:
         moving = records(Evaluation(mechanism, [0.7, 1.5 - pen, angle]), [v_y, v_z, turning])
         N = max(0.0, 4e4 * pen - 1500 * v_z * min(1.0, pen / 1e-3)) if pen > 0 else 0.0
-        found = press(mechanism.contacts[0], moving)
-        assert found.meeting.depth == pytest.approx(pen, rel=1e-9)
+        found = contact_state(mechanism.contacts[0], moving)
+        assert found.geometry.depth == pytest.approx(pen, rel=1e-9)
         assert math.isclose(found.N, N, rel_tol=1e-9)
         at_the_ground = v_y + turning * (1.5 - pen)  # the point of the leg that is at (y, 0)
         assert found.friction.y == pytest.approx(-0.8 * N * math.tanh(at_the_ground / 0.01), rel=1e-9)
-        assert tuple(found.meeting.point) == pytest.approx((0, 0.7, 0), abs=1e-12)
+        assert tuple(found.geometry.point) == pytest.approx((0, 0.7, 0), abs=1e-12)
 
 
 def test_hunt_and_crossley_in_numbers():
@@ -120,7 +127,9 @@ def test_friction_opposes_the_sliding_and_is_smooth_at_rest(x, y):
     m.joint("block", mt.Free(), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
     m.contact("block", stiffness=100.0, friction=0.4, slip=0.02)
     mechanism = m.build().mechanism
-    found = press(mechanism.contacts[0], records(Evaluation(mechanism, [0, 0, -0.5, 0, 0, 0, 1]), [x, y, 0, 0, 0, 0]))
+    found = contact_state(
+        mechanism.contacts[0], records(Evaluation(mechanism, [0, 0, -0.5, 0, 0, 0, 1]), [x, y, 0, 0, 0, 0])
+    )
     speed = math.hypot(x, y)
     strength = 0.4 * 50.0 * math.tanh(speed / 0.02)
     expected = (-strength * (x / speed), -strength * (y / speed)) if speed > 1e-100 else (0, 0)
@@ -151,12 +160,12 @@ def test_depth_of_every_shape_against_distances():
                 points = centre + 0.5 * (np.outer(np.cos(angles), n1) + np.outer(np.sin(angles), np.cross(a, n1)))
             distances = points @ axes[2] if touch.ball is None else np.linalg.norm(points, axis=1) - touch.ball
             around = 0.0 if touch.disc is not None else touch.radius
-            meeting = meet(touch, placed)
-            assert meeting.depth == pytest.approx(around - distances.min(), abs=1e-7), name
+            geometry = contact_geometry(touch, placed)
+            assert geometry.depth == pytest.approx(around - distances.min(), abs=1e-7), name
             # the point where the force acts is on the plane, or parts the depth of two balls as their radii
             radius = touch.ball / (touch.ball + touch.radius) if touch.ball else 1
-            expected = 0 if touch.ball is None else touch.ball - meeting.depth * (1 - radius)
-            at = meeting.point.z if touch.ball is None else meeting.point.norm
+            expected = 0 if touch.ball is None else touch.ball - geometry.depth * (1 - radius)
+            at = geometry.point.z if touch.ball is None else geometry.point.norm
             assert at == pytest.approx(expected, abs=1e-12), name
 
 
@@ -167,10 +176,10 @@ def test_the_approach_is_the_rate_of_the_depth(shape):
     for seed in range(5):
         q, v = state(system, seed)
         ahead, behind = (
-            meet(m.contacts[0], records(Evaluation(m, integrate(m, q, h * v)))).depth for h in (1e-6, -1e-6)
+            contact_geometry(m.contacts[0], records(Evaluation(m, integrate(m, q, h * v)))).depth for h in (1e-6, -1e-6)
         )
         rate = (ahead - behind) / 2e-6
-        assert press(m.contacts[0], records(Evaluation(m, q), v)).approach == pytest.approx(rate, abs=1e-7)
+        assert contact_state(m.contacts[0], records(Evaluation(m, q), v)).approach == pytest.approx(rate, abs=1e-7)
 
 
 def test_what_has_no_direction_gives_numbers():
@@ -181,7 +190,7 @@ def test_what_has_no_direction_gives_numbers():
     m.contact("disc", radius=0.3, ball=0.2, stiffness=100.0, friction=0.5)
     mechanism = m.build().mechanism
     moving = records(Evaluation(mechanism, [0, 0, -0.1, 0, 0, 0, 1]), np.zeros(6))
-    assert math.isclose(press(mechanism.contacts[0], moving).N, 10.0)
+    assert math.isclose(contact_state(mechanism.contacts[0], moving).N, 10.0)
     moving = records(Evaluation(mechanism, [0, 0, 0, 0, 0, 0, 1]), np.zeros(6))
     for touch in mechanism.contacts:
         assert np.isfinite([*contact_forces(touch, moving)[0]]).all()

@@ -65,8 +65,8 @@ def evaluate_everything(system):
         if formulation.maximal:
             own = formulation.maximal.maximal_mechanism(mechanism)
             counted = formulation.maximal.counted_angles(mechanism, own)
-        for gains in formulation.holds.values():
-            right_hand_side_code(own, formulation, STRAIGHT, held=gains(1.0), counted=counted)
+        for gains in formulation.stabilizations.values():
+            right_hand_side_code(own, formulation, STRAIGHT, constraint_gains=gains(1.0), counted=counted)
         closed_code(own, formulation, STRAIGHT)
     if not loaded_loops(mechanism):
         physical_right_hand_side_code(mechanism, STRAIGHT)

@@ -10,7 +10,7 @@ import momentree as mt
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
+from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
 
 
 def account(system, q, v, t=0.0):
@@ -92,7 +92,7 @@ def test_a_prescribed_slider_and_a_ground_that_moves_lift_a_weight():
     m.joint("lift", mt.Prismatic("z", motion="t^2"), m.ground, mass)
     m.ground.moves((0, 0, "3*t"))
     mechanism = m.build().mechanism
-    assert movers(mechanism) == (("motion of lift", "motion"), ("motion of the ground", "ground"))
+    assert motion_terms(mechanism) == (("motion of lift", "motion"), ("motion of the ground", "ground"))
     # the force is m (g + 2), the joint moves with 2 t and the ground with 3
     assert motion_powers(Evaluation(mechanism, [], 1.5), [], []) == pytest.approx([24.0 * 3.0, 24.0 * 3.0])
     assert work_terms(mechanism) == ()

@@ -99,7 +99,7 @@ def test_no_step_is_longer_after_one_that_was_rejected(integrator):
     m.joint("A", mt.Revolute("y"), m.ground, upper)
     m.joint("B", mt.Revolute("y"), upper.at((0, 0, -1)), lower)
     system = m.build()
-    stepper = new_stepper(system.mechanism, FORMULATIONS["hamiltonian"], integrator, accounts=False)
+    stepper = new_stepper(system.mechanism, FORMULATIONS["hamiltonian"], integrator, with_work=False)
     integration = stepper.start(np.array([2.0, 1.0, 0.0, 0.0])[:, None], 0.0, 1e-3, 1e-8, None)
     rejections = 0
     while integration.t < 9.0:

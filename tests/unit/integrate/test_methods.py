@@ -50,7 +50,7 @@ def test_the_closed_form_solves_the_equations_of_the_pendulum():
 
 def fixed_steps(name, h, t, t_end, dense=False):
     """An integration of the pendulum by equal steps from the exact state at t, and its records."""
-    stepper = new_stepper(pendulum().mechanism, FORMULATIONS["hamiltonian"], name, accounts=False, dense=dense)
+    stepper = new_stepper(pendulum().mechanism, FORMULATIONS["hamiltonian"], name, with_work=False, dense=dense)
     # a tolerance that accepts every step, and leaves an iteration for the stages as exact as rtol says
     atol = 0.1 * h ** (METHODS[name].error_order + 1) if METHODS[name].adaptive else None
     integration = stepper.start(exact(t)[:, None], t, h, 1e-10, atol)
@@ -158,7 +158,7 @@ def test_many_calls_give_what_one_gives(name):
     system = four_bar().build()
     start = system.assemble({"A": 1.0}, velocities={"A": 0.5})
     p = system.mass_matrix(start.q) @ start.v
-    stepper = new_stepper(system.mechanism, FORMULATIONS["hamiltonian"], name, accounts=False, project=True)
+    stepper = new_stepper(system.mechanism, FORMULATIONS["hamiltonian"], name, with_work=False, project=True)
     whole, parts = (stepper.start(np.append(start.q, p)[:, None], 0.0, 1e-2, 1e-6, None) for _ in range(2))
     assert whole.advance(0.3, 10_000)[0] == Status.ARRIVED
     while (status := parts.advance(0.3, 3)[0]) == Status.FULL:

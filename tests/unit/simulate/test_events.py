@@ -166,11 +166,11 @@ def test_a_model_with_latches_loads_as_it_was_saved(tmp_path):
     ("change", "words"),
     [
         (lambda m: m.latch("C", at=1.0), "latch of 'C'.*joint 'C'"),
-        (lambda m: m.latch("B", at=2.0), "'B' has a latch already"),
+        (lambda m: m.latch("B", at=2.0), "'B' already has a latch"),
         (lambda m: m.latch("A", at="x"), "latch of 'A'.*'x'"),
         (
             lambda m: m.joint("S", mt.Spherical(), m.ground, m.body("c", mt.sphere(1.0, 0.1))) and m.latch("S", at=0.0),
-            "3 freedoms",
+            "3 degrees of freedom",
         ),
     ],
 )

@@ -403,3 +403,13 @@ def test_a_law_that_grows_without_bound_is_named_where_steps_become_too_short(in
     assert f"the torque on A, {law}, grows without bound" in run.end.message
     assert "Allow a larger rtol, or look at the forces of the model" in run.end.message
     assert np.isfinite(run.q).all()
+
+
+def test_many_fixed_steps_whose_sum_ends_a_round_off_early_give_each_sample_once():
+    m = mt.Model("pendulum")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("bob", mt.rod(mass=1.0, length=1.0)))
+    system = m.build()
+    run = system.simulate(system.assemble({"A": 1.0}), 1.5, integrator="rk4", step=1e-6, every=1e-4)
+    assert len(run.t) == 15001
+    assert run.t[-1] == 1.5
+    assert run.t == pytest.approx(1e-4 * np.arange(15001), abs=1e-12)

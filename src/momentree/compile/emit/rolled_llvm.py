@@ -33,7 +33,7 @@ class Rolled:
     """
 
     def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
-        program.run_waiting()
+        program.run_deferred()
         parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
         passed = arrays[:-1] if by_columns else arrays
         self.arrays = tuple((name, len(columns)) for name, columns in passed)
@@ -156,7 +156,7 @@ def _groups(passes: Sequence[Pass]) -> list[Group]:
 
 def _varying(group: Group) -> set[str]:
     """Keys of a group's body that are not constant."""
-    return {key for key, x in group.made().items() if isinstance(x, Variable)}
+    return {key for key, x in group.computed_numbers().items() if isinstance(x, Variable)}
 
 
 # --- what has to be stored ---
@@ -166,7 +166,7 @@ class Need:
     """What the loop of one group computes: outputs of its tape, by where they go."""
 
     def __init__(self, sweep: int, group: Group):
-        self.sweep, self.group, self.made = sweep, group, group.made()
+        self.sweep, self.group, self.made = sweep, group, group.computed_numbers()
         self.own: dict[str, Scalar] = {}
         self.parents: dict[str, Scalar] = {}
         self.reads: set[str] = set()

@@ -1,8 +1,8 @@
-"""The numbers in a record's field, and the form that they fill: what takes a field apart and puts it together again.
+"""Layout of a record's field: `flatten` gives its form and its numbers, `unflatten` builds it from them.
 
-A form is made of tuples, so that equal forms are equal: None stands for a number, ("is", thing) for a thing without
-numbers, (make, parts) for what `make` builds from its parts. Vectors that are ZERO, rotations that are IDENTITY and
-turns about an axis are forms of their own, for the sweeps take shorter ways through them; `general` forgets these.
+A form consists of tuples, so that forms compare by value: None stands for a number, ("is", thing) for a thing without
+numbers, (make, parts) for `make` called with its parts. Vectors that are ZERO, rotations that are IDENTITY and turns
+about a coordinate axis have special forms, since sweeps need fewer operations for them; `general` replaces these.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _ROTATION: Form = (Rotation, (_VECTOR,) * 3)
 _NOT_SWEPT = ("motion", "limits")  # fields of joints: motions enter as coordinates, limits as stops
 
 
-def taken_apart(thing: Any, generally: bool = False) -> tuple[Form, list[Scalar]]:
-    """The form of a field, its general one if asked, and its numbers, of any kind."""
+def flatten(thing: Any, generally: bool = False) -> tuple[Form, list[Scalar]]:
+    """The form of a field, or its general form, and its numbers, of any scalar type."""
     numbers: list[Scalar] = []
     return _form(thing, numbers, generally), numbers
 
 
-def put_together(form: Form, numbers: Iterable[Scalar]) -> Any:
-    """The field with this form and these numbers."""
-    return _made(form, iter(numbers))
+def unflatten(form: Form, numbers: Iterable[Scalar]) -> Any:
+    """The field of this form with these numbers."""
+    return _unflattened(form, iter(numbers))
 
 
 def general(form: Form) -> Form:
@@ -67,15 +67,15 @@ def general(form: Form) -> Form:
 
 
 @functools.lru_cache(maxsize=4096)
-def places(form: Form) -> tuple[str, ...]:
-    """Where each number stands, as ".0.2": the same in a special form and in the general one, but in a turn."""
+def number_paths(form: Form) -> tuple[str, ...]:
+    """The path to each number, as ".0.2": equal in special and general forms, except in a rotation about an axis."""
     if form is None:
         return ("",)
     make, parts = form
     if make == "is":
         return ()
     turn = "t" if isinstance(make, _TurnAbout) else ""
-    return tuple(f".{turn}{i}{place}" for i, part in enumerate(parts) for place in places(part))
+    return tuple(f".{turn}{i}{path}" for i, part in enumerate(parts) for path in number_paths(part))
 
 
 def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
@@ -98,15 +98,15 @@ def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
     return make, tuple([_form(part, numbers, generally) for part in parts])
 
 
-def _made(form: Form, numbers: Iterator[Scalar]) -> Any:
+def _unflattened(form: Form, numbers: Iterator[Scalar]) -> Any:
     if form is None:
         return next(numbers)
     make, parts = form
-    return parts if make == "is" else make(*(_made(part, numbers) for part in parts))
+    return parts if make == "is" else make(*(_unflattened(part, numbers) for part in parts))
 
 
 class _Tuple:
-    """Makes a tuple of its parts."""
+    """Builds a tuple of its parts."""
 
     def __call__(self, *parts: Any) -> tuple[Any, ...]:
         return parts
@@ -114,7 +114,7 @@ class _Tuple:
 
 @dataclasses.dataclass(frozen=True)
 class _JointLike:
-    """Makes a joint like the first of its kind, with other numbers."""
+    """Builds a joint type like the example, with other numbers."""
 
     kind: type[JointType]
     coordinates: tuple[str, ...]
@@ -137,7 +137,7 @@ _tuple = _Tuple()
 
 
 def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tuple[Any, ...] | None]:
-    """What makes such a thing, and from what; nothing for a number."""
+    """The callable that builds such a thing, and its arguments; None, None for a number."""
     kind = type(thing)
     if kind is Turn and not generally:
         return _TurnAbout(thing.axis), (thing.c, thing.s)
@@ -157,7 +157,7 @@ def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tupl
     return None, None
 
 
-# what each kind is made of, in the order in which it takes its parts
+# the fields of each type, in the order of its arguments
 _FIELDS: dict[type, tuple[str, ...]] = {
     Vector: ("x", "y", "z"),
     Motion: ("linear", "angular"),

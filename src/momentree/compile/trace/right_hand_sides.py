@@ -1,6 +1,6 @@
 """Right-hand sides of the equations of motion, and the other functions of integrators, as code for columns of lanes.
 
-The state y is the coordinates q, then the momenta or velocities of a formulation, then accounts of work, one column
+The state y is the coordinates q, then the momenta or velocities of a formulation, then work terms, one column
 each; other arguments are t and the free parameters. The mechanism is described in joint frames, on which the
 state does not depend.
 """
@@ -24,10 +24,11 @@ from momentree.equations.forces import generalized, names_of
 from momentree.equations.formulations import Formulation
 from momentree.equations.kinematics import coordinate_derivatives, move, moved_coordinates
 from momentree.equations.lie_group import forces_on_group, velocities_on_group
+from momentree.equations.loops.closing_step import closing_step, loop_closure_errors, loop_impulses, opening_step
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.equations.loops.wrenches import loop_wrenches
 from momentree.equations.sweeps import Records
-from momentree.equations.work_terms import motion_powers, movers, powers, work_terms
+from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.structure.maximal_coordinates import Angle
@@ -41,7 +42,7 @@ ROWS = 6  # of a loop, at most
 
 
 def traced_code(mechanism: Mechanism, formula: Formula, code: str | None = None) -> Traced:
-    """The code of a formula of a state, formula(at, p), without accounts of work."""
+    """The code of a formula of a state, formula(at, p), without work terms."""
     return _code(mechanism, formula, _state(mechanism), code)
 
 
@@ -83,9 +84,9 @@ def _configuration(mechanism: Mechanism) -> Signature:
     return Signature.of_state(mechanism, ("q", mechanism.nq))
 
 
-def _state(mechanism: Mechanism, accounts: int = 0) -> Signature:
-    """The state, followed by so many accounts of work; time, and free parameters."""
-    work = [("w", accounts)] if accounts else []
+def _state(mechanism: Mechanism, with_work: int = 0) -> Signature:
+    """The state, followed by so many work terms; time, and free parameters."""
+    work = [("w", with_work)] if with_work else []
     return Signature.of_state(mechanism, ("q", mechanism.nq), ("p", mechanism.nv), *work)
 
 
@@ -93,23 +94,23 @@ def _state(mechanism: Mechanism, accounts: int = 0) -> Signature:
 
 
 def right_hand_side_code(
-    mechanism: Mechanism, formulation: Formulation, code: str | None = None, accounts: bool = True,
-    differentiated: bool = False, held: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
+    mechanism: Mechanism, formulation: Formulation, code: str | None = None, with_work: bool = True,
+    differentiated: bool = False, constraint_gains: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
 ) -> Traced:  # fmt: skip
     """The code of the derivatives of a state; `code` is "straight-line" or "rolled"; None: chosen by size.
 
     Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
-    `held` are the formulation's own arguments of stabilization; `counted` angles follow the accounts.
+    `constraint_gains` (1/s) are those of the stabilization of loops; `counted` angles follow the work terms.
     """
-    count, held = len(accounts_of(mechanism)) if accounts else 0, held or {}
+    count, constraint_gains = len(work_terms_of(mechanism)) if with_work else 0, constraint_gains or {}
 
     def rhs(at: Evaluation, p: Coordinates, *_: Coordinates) -> list[Scalar]:
-        moving = formulation.bodies(at, p, **held)
+        moving = formulation.bodies(at, p, **constraint_gains)
         derivatives = [
             *coordinate_derivatives(at.mechanism, moving),
             *generalized(at.mechanism, moving, formulation.change),
         ]
-        derivatives += _powers(at, moving, held.get("alpha", 0)) if count else []
+        derivatives += _powers(at, moving, constraint_gains.get("alpha", 0)) if count else []
         if formulation.maximal and counted:
             derivatives += formulation.maximal.angle_derivatives(at.mechanism, moving, counted)
         return derivatives
@@ -118,9 +119,9 @@ def right_hand_side_code(
     return _code(mechanism, rhs, _state(mechanism, count + len(counted)), code, straight)
 
 
-def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> Traced:
-    """The code of the derivatives of q, of p itself (not of p*), by the reactions of loops, and of accounts."""
-    count = len(accounts_of(mechanism)) if accounts else 0
+def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None, with_work: bool = True) -> Traced:
+    """The code of the derivatives of q, of p itself (not of p*), by the reactions of loops, and of work terms."""
+    count = len(work_terms_of(mechanism)) if with_work else 0
 
     def rhs(at: Evaluation, p: Coordinates, *_: Coordinates) -> list[Scalar]:
         mechanism, tree = at.mechanism, _of_tree(at)
@@ -129,30 +130,30 @@ def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None,
         u = generalized(mechanism, moving, "u")
         if mechanism.loops:
             reacting = reacting_bodies(at._replace(run=Records), u, [0] * mechanism.nv)
-            reactions = hamiltonian.loop_impulses(mechanism, reacting)
+            reactions = loop_impulses(mechanism, reacting)
             dp = [change + force for change, force in zip(dp, reactions, strict=True)]
         return [*dq, *dp, *(_powers(at, moving, felt=tree.mechanism) if count else [])]
 
     return _code(mechanism, rhs, _state(mechanism, count), code)
 
 
-def accounts_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-    """Name and kind of everything whose work is accounted for.
+def work_terms_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
+    """Name and kind of each work term, of forces and of prescribed motions.
 
     What prescribed motions do takes the accelerations too, which are not traced for systems of many bodies.
     """
-    return (*work_terms(mechanism), *(movers(mechanism) if len(mechanism.bodies) <= MANY else ()))
+    return (*work_terms(mechanism), *(motion_terms(mechanism) if len(mechanism.bodies) <= MANY else ()))
 
 
 def _powers(at: Evaluation, moving: Records, alpha: float = 0, felt: Mechanism | None = None) -> list[Scalar]:
-    """The power of each account; loops are closed by the reactions to which alpha belongs (Baumgarte stabilization).
+    """The power of each work term; loops are closed by the reactions to which alpha belongs (Baumgarte stabilization).
 
     `felt` is the mechanism whose forces move the bodies, where that is without loops.
     """
     mechanism, at = at.mechanism, at._replace(run=Records)
     feels = at._replace(mechanism=felt or mechanism)
     results = powers(feels.mechanism, moving, names_of(feels, moving))
-    if len(results) < len(accounts_of(mechanism)):
+    if len(results) < len(work_terms_of(mechanism)):
         u = generalized(mechanism, moving, "u")
         reacting = reacting_bodies(at, u, [0] * mechanism.nv, alpha=alpha)
         du, reactions = generalized(mechanism, reacting, "du"), loop_wrenches(mechanism, reacting)
@@ -177,7 +178,7 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
     """Coordinates moved to where loops close, by one step of Newton's method; behind them, closure errors before it."""
 
     def positions(at: Evaluation, p: Coordinates) -> list[Scalar]:
-        moving = hamiltonian.closing_step(at)
+        moving = closing_step(at)
         errors = [error for loop in moving.loops[1:] for error in loop.closure_error]
         return [*moved_coordinates(at.mechanism, moving), *errors]
 
@@ -221,9 +222,9 @@ def kick(at: Evaluation, p: Coordinates) -> list[Scalar]:
     return _kick(at, p)[0]
 
 
-def split_code(mechanism: Mechanism, code: str | None = None, accounts: bool = True) -> tuple[Traced, Traced]:
-    """The codes of `kick`, powers of accounts behind it, and of `drift`."""
-    working = accounts and bool(accounts_of(mechanism))
+def split_code(mechanism: Mechanism, code: str | None = None, with_work: bool = True) -> tuple[Traced, Traced]:
+    """The codes of `kick`, powers of work terms behind it, and of `drift`."""
+    working = with_work and bool(work_terms_of(mechanism))
 
     def kicked(at: Evaluation, p: Coordinates) -> list[Scalar]:
         results, moving = _kick(at, p)
@@ -251,20 +252,20 @@ def _of_tree(at: Evaluation) -> Evaluation:
 
 def closure_errors(at: Evaluation) -> list[Scalar]:
     """The closure error of each row of all loops, and zeros up to ROWS of each."""
-    return _filled(at.mechanism, hamiltonian.closure_errors(at))
+    return _filled(at.mechanism, loop_closure_errors(at))
 
 
 def constraint_push(at: Evaluation, g: Sequence[Scalar]) -> list[Scalar]:
     """Velocities on the group by which loops open with -g; the impulses J' lam that cause them; the openings."""
-    moving = hamiltonian.opening_step(at, g)
+    moving = opening_step(at, g)
     velocities = _velocities_on_group(at.mechanism, moving)
     opened = _filled(at.mechanism, constraint_velocities(moving))
-    return [*velocities, *hamiltonian.loop_impulses(at.mechanism, moving), *opened]
+    return [*velocities, *loop_impulses(at.mechanism, moving), *opened]
 
 
 def velocity_projection(at: Evaluation, p: Coordinates) -> list[Scalar]:
     """The generalized impulses J' mu after which constraint velocities are zero."""
-    return list(hamiltonian.loop_impulses(at.mechanism, hamiltonian.moving_bodies(at, p)))
+    return list(loop_impulses(at.mechanism, hamiltonian.moving_bodies(at, p)))
 
 
 def _filled(mechanism: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:

@@ -107,8 +107,8 @@ def find_constraint_velocities(constraint: Record) -> Fields:
 
 def find_constraint_accelerations(constraint: Record) -> Fields:
     """The acceleration of each row: the sum over the ends of rows' dv, and its bias."""
-    known = zip(_over_ends(constraint, "dv"), constraint.bias, strict=True)
-    return {"constraint_acceleration": tuple(value + bias for value, bias in known)}
+    terms = zip(_over_ends(constraint, "dv"), constraint.bias, strict=True)
+    return {"constraint_acceleration": tuple(value + bias for value, bias in terms)}
 
 
 def _over_ends(constraint: Record, motion: str) -> tuple[Scalar, ...]:

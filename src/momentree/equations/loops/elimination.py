@@ -7,13 +7,13 @@ The open constraints of a body are collected together with M* and phi of the tre
     closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
               M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
 
-and with v found, on the way outward, phi* = phi - F eta. Phi is the Delassus matrix J M^-1 J' of the open rows. Phi_cc
-may be singular, or look regular where it is not: delta, relative to the scale of each row, says below which eigenvalue
-a direction counts as redundant.
+and on the outward pass, where v is computed, phi* = phi - F eta. Phi is the Delassus matrix J M^-1 J' of the open rows.
+Phi_cc may be singular, or look regular where it is not: delta, relative to the scale of each row, says below which
+eigenvalue a direction counts as redundant.
 
 The steps serve three problems: with momenta, velocities and phi they find eta, the constraint impulses; with forces,
 accelerations and bias forces, the Lagrange multipliers lambda; with closure errors alone, the shortest step (weighed by
-inertia) that closes them. A constraint may have any number of ends. Fields are listed in equations/loops/__init__.py.
+inertia) that closes them. A constraint may have any number of ends. Fields are declared in equations/fields.py.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def begin_constraints(body: Record) -> Fields:
             F[slot] = F[slot] + row if slot in F else row
         if end == 0:
             b[start : start + len(constraint.bias)] = constraint.bias
-    begun = [F.get(slot, zero) for slot, zero in enumerate(empty.F)]
-    return {"open": OpenConstraints(begun, b, empty.Phi, empty.scale)}
+    wrenches = [F.get(slot, zero) for slot, zero in enumerate(empty.F)]
+    return {"open": OpenConstraints(wrenches, b, empty.Phi, empty.scale)}
 
 
 def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:

@@ -37,19 +37,19 @@ def with_constraints_at(
     """The records of bodies and elimination nodes, and of constraints (`loops` of them), linked as the plan says."""
     nodes = [_node(number) for number in range(len(bodies), len(plan.nodes))]
     everything = [*bodies, *nodes]
-    for record, place in zip(everything[1:], plan.nodes[1:], strict=True):
-        record.parent, record.slots = place.parent, place.slots
+    for record, node in zip(everything[1:], plan.nodes[1:], strict=True):
+        record.parent, record.slots = node.parent, node.slots
     linked = run(everything, plan.order)
     linked.loops = run([Record(number=0), *constraints])
     for number, (record, ends) in enumerate(zip(linked.loops[1:], plan.constraints, strict=True), 1):
         record.number, record.parent, record.ends = number, 0, len(ends.bodies)
         for end, body in enumerate(ends.bodies):
             setattr(record, f"body{end}", linked[body])
-    for record, node in zip(linked.loops[1:], plan.node_of, strict=True):
-        record.node = linked[node]
-        linked[node].closing = record
-    for record, place in zip(linked[1:], plan.nodes[1:], strict=True):
-        for i, begun in enumerate(place.ends):
+    for record, number in zip(linked.loops[1:], plan.node_of, strict=True):
+        record.node = linked[number]
+        linked[number].closing = record
+    for record, node in zip(linked[1:], plan.nodes[1:], strict=True):
+        for i, begun in enumerate(node.ends):
             setattr(record, f"constraint{i}", linked.loops[begun.constraint + 1])
     return linked
 
@@ -108,7 +108,7 @@ def _anchors(mechanism: Mechanism) -> list[Vector]:
 def _node(number: int) -> Record:
     """A body without inertia, welded to another, where a constraint is closed."""
     nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
-    nothing |= {"along": (), "spring": None, "rest": None, "damping": None, "stops": None, "anchored": False}
+    nothing |= {"Q": (), "spring": None, "rest": None, "damping": None, "stops": None, "anchored": False}
     inertia = RigidInertia(0, ZERO, (0,) * 6)
     return Record(number=number, parent=-1, mount=Transform(), joint_type=Fixed(), inertia=inertia, **nothing)
 

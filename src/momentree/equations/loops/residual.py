@@ -2,11 +2,11 @@
 
 One residual serves all, and its rotation is measured in three ways:
 
-| measure         | used by                 | why                                                              |
-|-----------------|-------------------------|------------------------------------------------------------------|
-| small_angle     | Newton's method, Baumgarte stabilization | no root and no branch; equal to first order      |
-| rotation_vector | reports, assembly       | true up to half a turn                                           |
-| misalignment    | the misfit, every evaluation | needs no joint coordinates: an axis of the joint is compared |
+| measure         | used by                                  | why                                            |
+|-----------------|------------------------------------------|------------------------------------------------|
+| small_angle     | Newton's method, Baumgarte stabilization | no root and no branch; equal to first order    |
+| rotation_vector | reports, assembly                        | true up to half a turn                         |
+| misalignment    | the misfit, in every evaluation          | compares joint axes; needs no coordinates      |
 """
 
 from __future__ import annotations

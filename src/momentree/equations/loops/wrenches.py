@@ -49,13 +49,13 @@ def apply_impulse_changes(kappa: Scalar) -> Callable[[Record], Fields]:
 def apply_joint_forces(loop: Record) -> Fields:
     """The generalized forces of the closing joint, as wrenches on both bodies."""
     total = Force.zero()
-    for force, size in zip(loop.dual_subspace, loop.along, strict=True):
-        total = total - force * size
+    for force, Q in zip(loop.dual_subspace, loop.Q, strict=True):
+        total = total - force * Q
     return wrenches_of(loop, total)
 
 
 def add_constraint_wrenches(body: Record) -> Fields:
-    """The wrenches of constraints on a body are added to what else is applied to it."""
+    """The wrenches of constraints on a body are added to the applied one."""
     total = body.applied
     for i, (_, end) in enumerate(body.slots.ends):
         total = total + getattr(getattr(body, f"constraint{i}"), f"wrench_on{end}")

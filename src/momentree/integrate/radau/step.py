@@ -9,7 +9,7 @@ w = T^-1 z, which parts the 3n equations into n real and n complex ones, with on
 
 J is kept while the iteration converges quickly, the factors of the matrices as long as h stays the same too. J is the
 code of the tape's derivatives (compile/emit/jacobian_code.py). Where there is none, or where it is not finite, it comes
-from differences, several columns at a time in the lanes of a vector. What is not controlled, such as accounts of work,
+from differences, several columns at a time in the lanes of a vector. What is not controlled, such as work terms,
 does not act back on the rest: its columns are zero.
 
 The calling convention is that of methods.py. A record for dense output holds the slopes f(t + c_i h, y + z_i) of the
@@ -77,7 +77,7 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         self._test()
         self._write_retry()
         self.label("good")
-        if self.accounts:
+        if self.uncontrolled:
             self._settle(self._get(Memory.H))
         if self.projection:
             self._close()
@@ -190,7 +190,7 @@ entry:
         self.count("%counts", 0)
         self._set_next_step_size(h, is_last)
         self._record(t, h, is_last)
-        if self.accounts and not self.quaternions and not self.projection:
+        if self.uncontrolled and not self.quaternions and not self.projection:
             self._copy("%d2", "%slope")
         else:
             self._evaluate("%y", t, "%slope")
@@ -206,7 +206,7 @@ entry:
         self.do("ret void")
 
     def _settle(self, h: str) -> None:
-        """What is not controlled, such as accounts of work, from the others as they are now.
+        """What is not controlled, such as work terms, from the others as they are now.
 
         Newton's iteration did not wait for it: what it has is off by the square of the last change.
         """

@@ -26,7 +26,7 @@ class RadauStepCode(ExplicitStep):
         projection: Projection | None = None, norm: ErrorNorm | None = None, wide: int = 1,
     ):  # fmt: skip
         super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection, norm)
-        self.entries, self.accounts, self.wide = entries, layout.n - controlled, wide
+        self.entries, self.uncontrolled, self.wide = entries, layout.n - controlled, wide
 
     def _at_label(self, name: str) -> None:
         self.goto(name)

@@ -43,8 +43,8 @@ class VerletLayout:
 
     memory = 2  # numbers of control beyond those of all integrators
 
-    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int = 0):
-        self.nq, self.nv, self.kicks, self.n = nq, nv, nv + accounts, nq + nv + accounts
+    def __init__(self, nq: int, nv: int, work_terms: int, width: int, substeps: int, dense: bool, rows: int = 0):
+        self.nq, self.nv, self.kicks, self.n = nq, nv, nv + work_terms, nq + nv + work_terms
         self.guessed = (nv, nv, rows)  # columns that are extrapolated
         self.table = sum(self.guessed) * ORDER  # columns of the differences of a substep
         self.size = (2 * self.n + substeps * self.table + 1) * width  # and room for loops over no column
@@ -71,7 +71,7 @@ class RattleLayout(VerletLayout):
     | former | the velocities of the last correction                                       |
     """
 
-    def __init__(self, nq: int, nv: int, accounts: int, width: int, substeps: int, dense: bool, rows: int):
-        super().__init__(nq, nv, accounts, width, substeps, dense, rows)
+    def __init__(self, nq: int, nv: int, work_terms: int, width: int, substeps: int, dense: bool, rows: int):
+        super().__init__(nq, nv, work_terms, width, substeps, dense, rows)
         self.rows = rows
         self.add({"wanted": nq + rows, "push": 2 * nv + rows, "lam": nv, "opened": rows, "former": nv})

@@ -16,7 +16,7 @@ def _method(composition: Composition, description: str, use: str) -> Method:
     def new_stepper(problem: Problem) -> Stepper:
         from momentree.integrate.verlet.stepper import VerletStepper
 
-        shape = problem.width, problem.code, problem.accounts, problem.dense
+        shape = problem.width, problem.code, problem.with_work, problem.dense
         return VerletStepper(problem.mechanism, composition, *shape)
 
     return Method(

@@ -11,10 +11,10 @@ from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.right_hand_sides import (
     ROWS,
     Traced,
-    accounts_of,
     loop_codes,
     physical_right_hand_side_code,
     split_code,
+    work_terms_of,
 )
 from momentree.equations.forces import loaded_loops
 from momentree.errors import MomentreeError
@@ -53,29 +53,29 @@ def verlet_text(
 class VerletStepper(Stepper):
     """Takes steps of a structure-preserving method, towards later times or earlier ones.
 
-    | argument    | meaning                                                                                      |
-    |-------------|----------------------------------------------------------------------------------------------|
-    | mechanism   | its free parameters as they are; loops are closed at the end of every step                    |
-    | composition | the substeps of a step                                                                       |
-    | code        | "straight-line" or "rolled"; None: what suits                                                |
-    | accounts    | whether accounts of work stand in y behind q and p (compile/trace/right_hand_sides.py)        |
-    | dense       | whether records hold the stages that dense output needs                                       |
+    | argument    | meaning                                                                          |
+    |-------------|----------------------------------------------------------------------------------|
+    | mechanism   | its free parameters as they are; loops are closed at the end of every step       |
+    | composition | the substeps of a step                                                           |
+    | code        | "straight-line" or "rolled"; None: what suits                                    |
+    | with_work   | whether work terms stand in y behind q and p (compile/trace/right_hand_sides.py) |
+    | dense       | whether records hold the stages that dense output needs                          |
     """
 
     def __init__(
         self, mechanism: Mechanism, composition: Composition = VERLET, width: int = 1, code: str | None = None,
-        accounts: bool = True, dense: bool = False, target: Target | None = None,
+        with_work: bool = True, dense: bool = False, target: Target | None = None,
     ):  # fmt: skip
         _check(mechanism, composition.name)
-        weights, count = composition.weights, len(accounts_of(mechanism)) if accounts else 0
+        weights, count = composition.weights, len(work_terms_of(mechanism)) if with_work else 0
         shape = mechanism.nq, mechanism.nv, count, width, len(weights), dense
-        codes = dict(zip(("kick", "drift"), split_code(mechanism, code, accounts), strict=True))
+        codes = dict(zip(("kick", "drift"), split_code(mechanism, code, with_work), strict=True))
         layout = VerletLayout(*shape)
         if mechanism.loops:
             layout = RattleLayout(*shape, ROWS * len(mechanism.loops))
             codes |= loop_codes(mechanism, code)
         if dense:
-            codes["rhs"] = physical_right_hand_side_code(mechanism, code, accounts)
+            codes["rhs"] = physical_right_hand_side_code(mechanism, code, with_work)
         text = verlet_text(codes, Parts.of(mechanism), layout, weights, width, bool(mechanism.free))
         scratch = [each.scratch(width) for each in codes.values()]
         how = HERMITE if dense else None, False, False  # a fixed step size; loops close within a step, not after it

@@ -8,7 +8,7 @@ import pytest
 import momentree as mt
 from mechanisms import bennett, four_bar, four_bars_in_a_row
 from momentree.assembly.configuration import Configuration
-from momentree.compile.trace.right_hand_sides import accounts_of
+from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.errors import MomentreeError
@@ -87,7 +87,7 @@ def state_of(system, start):
 
 def moved(system, y, h, t_end, integrator="verlet", t=0.0):
     """Where a motion is at t_end."""
-    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], t, h)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False).start(y[:, None], t, h)
     assert integration.advance(t_end, 10, 10**9)[0] == Status.ARRIVED
     return integration.y[: len(y)].copy()
 
@@ -117,7 +117,9 @@ def test_machine_code_takes_the_steps_of_the_formulas(name):
 @pytest.mark.parametrize("name", LOOPS)
 def test_every_step_ends_closed_and_does_not_open(name, integrator):
     system, _, y = started(name)
-    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], 0.0, 0.01)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False).start(
+        y[:, None], 0.0, 0.01
+    )
     status, records = integration.advance(2.0, 200)
     assert status == Status.ARRIVED
     t, _, ys, _ = integration.unpacked(records)
@@ -191,7 +193,9 @@ def test_a_loop_that_floats_keeps_its_momentum():
 def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
     system = four_bars_in_a_row(2).build()
     y = state_of(system, system.assemble({"G0": 0.5}, velocities={"G0": 2.0}))
-    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False).start(y[:, None], 0.0, 0.01)
+    integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False).start(
+        y[:, None], 0.0, 0.01
+    )
     status, records = integration.advance(2.0, 200)
     assert status == Status.ARRIVED
     t, _, ys, _ = integration.unpacked(records)
@@ -207,7 +211,7 @@ def test_lanes_do_what_each_does_alone(name):
     system, _, y = started(name)
     starts = np.repeat(y[:, None], 4, axis=1)
     starts[system.nq :] *= [1.0, 1e-3, 0.5, -2.0]
-    integration = VerletStepper(system.mechanism, VERLET4, 4, accounts=False).start(starts, 0.0, 0.01)
+    integration = VerletStepper(system.mechanism, VERLET4, 4, with_work=False).start(starts, 0.0, 0.01)
     status, records = integration.advance(0.2, 20)
     assert status == Status.ARRIVED
     together = integration.unpacked(records)[2][-1]
@@ -219,7 +223,7 @@ def test_lanes_do_what_each_does_alone(name):
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     system, _, y = started("driven")
-    y = np.append(y, np.zeros(len(accounts_of(system.mechanism))))
+    y = np.append(y, np.zeros(len(work_terms_of(system.mechanism))))
     stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator])
     whole, parts, restored = (stepper.start(y[:, None], 0.0, 0.01) for _ in range(3))
     _, records = whole.advance(0.5, 100, 5)
@@ -236,14 +240,14 @@ def test_a_linkage_at_rest_stays_there():
     m.gravity = (0, -9.81, 0)
     system = m.build()
     start = system.assemble({"G0": np.pi})
-    integration = VerletStepper(system.mechanism, accounts=False).start(state_of(system, start)[:, None], 0.0, 0.01)
+    integration = VerletStepper(system.mechanism, with_work=False).start(state_of(system, start)[:, None], 0.0, 0.01)
     assert integration.advance(100.0, 1, 10**9)[0] == Status.ARRIVED
     assert integration.y[: system.nq] == pytest.approx(start.q, abs=1e-12)
 
 
 def test_a_step_that_is_too_long_says_so_and_is_not_taken():
     system, _, y = started("four-bar")
-    integration = VerletStepper(system.mechanism, accounts=False).start(y[:, None], 0.0, 5.0)
+    integration = VerletStepper(system.mechanism, with_work=False).start(y[:, None], 0.0, 5.0)
     status, records = integration.advance(10.0, 10)
     assert (status, len(records), integration.t) == (Status.TOO_SHORT, 0, 0.0)
     assert np.array_equal(integration.y[: len(y)], y)

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.assembly.configuration_space import integrate
-from momentree.compile.trace.right_hand_sides import accounts_of, velocity_kernel
+from momentree.compile.trace.right_hand_sides import velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta, right_hand_side
 from momentree.errors import MomentreeError
@@ -53,7 +53,7 @@ def driven():
 
 def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
     """Where a motion is at t_end."""
-    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False, **more)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False, **more)
     integration = stepper.start(y[:, None], t, h)
     status, _ = integration.advance(t_end, 10, 10**9)
     assert status == Status.ARRIVED
@@ -140,7 +140,7 @@ def difference(mechanism, q, later):
 def test_a_step_keeps_the_two_form(kinds, integrator):
     system, y = tree(kinds)
     m, nq, nv, d, h = system._numeric, system.nq, system.nv, 1e-5, 0.05
-    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False)
 
     def step(y):
         integration = stepper.start(y[:, None], 0.0, h)
@@ -169,7 +169,7 @@ def test_a_step_keeps_the_two_form(kinds, integrator):
 
 def test_steps_do_not_depend_on_how_the_last_ones_went():
     system, y = tree(("Free", "Revolute", "Spherical"))
-    stepper = VerletStepper(system.mechanism, VERLET4, accounts=False)
+    stepper = VerletStepper(system.mechanism, VERLET4, with_work=False)
     known = stepper.start(y[:, None], 0.0, 0.01)
     known.advance(0.5, 1, 10**9)
     fresh = stepper.start(y[:, None], 0.5, 0.01)
@@ -184,7 +184,7 @@ def test_steps_do_not_depend_on_how_the_last_ones_went():
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     system = driven()
-    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
+    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(work_terms_of(system.mechanism))))
     stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator])
     whole, parts, restored = (stepper.start(y[:, None], 0.0, 0.01) for _ in range(3))
     _, records = whole.advance(0.5, 100, 5)
@@ -205,7 +205,7 @@ def test_lanes_do_what_each_does_alone(integrator, code):
     starts = np.array([state(system, np.random.default_rng(seed)) * (1.0 if seed else 1e-3) for seed in range(4)]).T
     starts[:, 0] = starts[:, 1]
     starts[system.nq :, 0] *= 1e-3  # one that is done sooner than the others
-    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], 4, code, accounts=False)
+    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], 4, code, with_work=False)
     integration = stepper.start(starts, 0.0, 0.01)
     status, records = integration.advance(0.2, 20)
     assert status == Status.ARRIVED
@@ -220,7 +220,7 @@ def test_free_parameters_are_those_of_each_lane():
     m.parameter("L", 1.0)
     m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length="L")))
     system = m.build(free=["L"])
-    stepper = VerletStepper(system.mechanism, VERLET4, 2, accounts=False)
+    stepper = VerletStepper(system.mechanism, VERLET4, 2, with_work=False)
     integration = stepper.start(np.array([[0.4, 0.4], [0.0, 0.0]]), 0.0, 0.01, parameters=np.array([[1.0, 2.5]]))
     integration.advance(1.0, 1, 10**9)
     for lane, length in enumerate((1.0, 2.5)):
@@ -233,7 +233,7 @@ def test_free_parameters_are_those_of_each_lane():
 
 
 @pytest.mark.parametrize(("integrator", "off"), [("verlet", 2e-3), ("verlet4", 2e-7)])
-def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
+def test_work_terms_make_up_for_the_change_of_energy(integrator, off):
     m = mt.Model("driven pendulum")
     a, b = (m.body(name, mt.box(mass=1.0, size=(0.3, 0.4, 1.0))) for name in "ab")
     m.joint("A", mt.Revolute("y", damping=0.3), m.ground, a)
@@ -241,17 +241,17 @@ def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
     m.torque("A", "3*cos(4*t)")
     system = m.build()
     y = state(system, np.random.default_rng(2))
-    accounts = len(accounts_of(system.mechanism))
-    assert accounts == 3
+    terms = len(work_terms_of(system.mechanism))
+    assert terms == 3
     integration = VerletStepper(system.mechanism, COMPOSITIONS[integrator]).start(
-        np.append(y, [0.0] * accounts)[:, None], 0.0, 0.01
+        np.append(y, [0.0] * terms)[:, None], 0.0, 0.01
     )
     integration.advance(2.0, 1, 10**9)
     find_velocities = velocity_kernel(system.mechanism)
     energy = []
     for state_, t in ((y, 0.0), (integration.y[: len(y)].copy(), 2.0)):
         energy.append(system.energy(state_[: system.nq], find_velocities([state_, np.array([t])]), t).total)
-    work = integration.y[len(y) : len(y) + accounts].sum()
+    work = integration.y[len(y) : len(y) + terms].sum()
     assert abs(work) > 0.1
     assert energy[1] - energy[0] == pytest.approx(work, abs=off)
 
@@ -259,7 +259,7 @@ def test_accounts_of_work_make_up_for_the_change_of_energy(integrator, off):
 def test_a_step_that_is_too_long_says_so_and_is_not_taken():
     system, y = tree(("Revolute", "Spherical", "Universal"))
     for integrator in COMPOSITIONS:
-        stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], accounts=False)
+        stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], with_work=False)
         integration = stepper.start(y[:, None], 0.0, 2.0)
         status, records = integration.advance(10.0, 10)
         assert status == Status.TOO_SHORT
@@ -277,7 +277,7 @@ def test_forces_that_are_not_finite_are_told_from_steps_that_are_too_long():
     m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
     m.torque("A", "sqrt(1 - t)")
     system = m.build()
-    integration = VerletStepper(system.mechanism, accounts=False).start(np.array([[0.1], [0.2]]), 0.0, 0.03)
+    integration = VerletStepper(system.mechanism, with_work=False).start(np.array([[0.1], [0.2]]), 0.0, 0.03)
     status, records = integration.advance(2.0, 100)
     assert status == Status.NOT_FINITE
     assert integration.t == pytest.approx(0.99)
@@ -287,7 +287,7 @@ def test_forces_that_are_not_finite_are_told_from_steps_that_are_too_long():
 
 def test_the_last_step_ends_at_stop():
     system, y = tree(("Revolute", "Universal"))
-    stepper = VerletStepper(system.mechanism, accounts=False)
+    stepper = VerletStepper(system.mechanism, with_work=False)
     integration = stepper.start(y[:, None], 0.0, 0.03)
     t, h, _, _ = integration.unpacked(integration.advance(0.1, 10)[1])
     assert t.tolist() == pytest.approx([0.03, 0.06, 0.09, 0.1])
@@ -300,7 +300,7 @@ def test_the_last_step_ends_at_stop():
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 def test_dense_output_joins_the_steps(code):
     system = driven()
-    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(accounts_of(system.mechanism))))
+    y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(work_terms_of(system.mechanism))))
     stepper = VerletStepper(system.mechanism, VERLET4, code=code, dense=True)
     integration = stepper.start(y[:, None], 0.0, 0.02)
     _, records = integration.advance(0.2, 10)
@@ -322,7 +322,7 @@ def test_a_system_with_nothing_left_to_move_only_grows_older():
     m = mt.Model("clockwork")
     m.joint("A", mt.Revolute("y", motion="2*t"), m.ground, m.body("a", mt.rod(mass=1.0, length=1.0)))
     system = m.build()
-    count = len(accounts_of(system.mechanism))
+    count = len(work_terms_of(system.mechanism))
     integration = VerletStepper(system.mechanism, VERLET4).start(np.zeros((count, 1)), 0.0, 0.01)
     assert integration.advance(1.0, 1, 10**9)[0] == Status.ARRIVED
     assert integration.t == 1.0

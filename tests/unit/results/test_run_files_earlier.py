@@ -62,7 +62,7 @@ def test_a_finished_run_loads_with_all_its_measures(finished):
         "D'",
     }
     assert finished.warnings == ()
-    assert "largest closure error" in str(finished)
+    assert "closure error" in str(finished)
 
 
 def test_a_finished_run_is_what_is_computed_today(finished):

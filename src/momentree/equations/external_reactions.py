@@ -1,7 +1,7 @@
-"""External reactions: what holds a frame of the tree along given axes, and the forces that this takes.
+"""External reactions: forward dynamics with a frame of the tree held along some axes, and the forces that this takes.
 
 Belkov and Konoplev 1997, section 3, corrected: the second aggregative form needs no change, the reactions R enter on
-the right as S_R R, with S_R the axes seen by the velocities (docs/theory/aggregative.md, eq. (9)).
+the right as S_R R, with S_R' the constraint Jacobian (docs/theory/aggregative.md, eq. (9)).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from momentree.structure.mechanism import Attached
 
 
 @dataclass(frozen=True)
-class Held:
-    """The velocities' derivatives with the frame held, and the reaction along each axis (N, N m)."""
+class HeldFrame:
+    """Accelerations du with the frame held, and the reaction R along each axis (N, N m)."""
 
     du: list[Scalar]
     R: list[Scalar]
@@ -35,7 +35,7 @@ def held_frame(
     frame: Attached,
     axes: Sequence[Force],
     accelerations: Sequence[Scalar] | None = None,
-) -> Held:
+) -> HeldFrame:
     """Forward dynamics with a frame held along axes fixed in inertial space.
 
     S_R' u' + gamma = a with S_R' = axes by the frame's Jacobian, gamma the axes' part of the frame's acceleration at
@@ -50,13 +50,13 @@ def held_frame(
     A = factors(at)
     free = A.solve([a - b for a, b in zip(tau, d, strict=True)])
     responses = [A.solve(column) for column in S_R]
-    wanted = accelerations or [0] * len(axes)
-    rest = [a - g - _dot(column, free) for a, g, column in zip(wanted, gamma, S_R, strict=True)]
+    prescribed = accelerations or [0] * len(axes)
+    rest = [a - g - _dot(column, free) for a, g, column in zip(prescribed, gamma, S_R, strict=True)]
     R = solve([[_dot(one, other) for other in responses] for one in S_R], rest)
     du = list(free)
     for force, response in zip(R, responses, strict=True):
         du = [a + force * b for a, b in zip(du, response, strict=True)]
-    return Held(du, R)
+    return HeldFrame(du, R)
 
 
 def _acceleration(moving: Sequence[Record], frame: Attached) -> Motion:

@@ -1,7 +1,7 @@
 """The recipes of docs/EXTENDING.md, carried out in a copy of the source: the files they touch, and their commands.
 
 A section of the page is a recipe. Its fenced blocks are
-- `python file=PATH`: a new file with this text;
+- `python file=PATH`: a new file with this text, of the source or a new test;
 - `diff file=PATH`: an edit; the lines that begin with a space or a minus stand in the file once, and become those that
   begin with a space or a plus;
 - `console`: commands after `$ `, run at the root of the repository with the copy in front of the installed package.
@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "EXTENDING.md"
 
 
@@ -33,20 +33,22 @@ class Recipe:
 
     @property
     def touched(self) -> list[str]:
-        """The files that the recipe makes or changes."""
-        return list(dict.fromkeys([*self.files, *(path for path, _ in self.edits)]))
+        """The files of the source that the recipe makes or changes."""
+        paths = dict.fromkeys([*self.files, *(path for path, _ in self.edits)])
+        return [path for path in paths if path.startswith("src/")]
 
     @property
     def lines(self) -> int:
-        """How many lines it adds."""
+        """How many lines of source it adds."""
         added = sum(line.startswith("+") for _, hunk in self.edits for line in hunk.splitlines())
-        return added + sum(len(text.splitlines()) for text in self.files.values())
+        return added + sum(len(text.splitlines()) for path, text in self.files.items() if path.startswith("src/"))
 
     def carry_out(self, folder: Path) -> None:
         """Make a copy of the source in an empty folder, with the recipe carried out."""
         shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
         for path, text in self.files.items():
             assert not (folder / path).exists(), f"{path} is there already"
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8")
         for path, hunk in self.edits:
             edited = apply((folder / path).read_text(encoding="utf-8"), hunk, path)
@@ -58,6 +60,7 @@ class Recipe:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(ROOT / "tests")])}
         for command in self.commands:
             words = shlex.split(command)
+            words = [str(folder / word) if word in self.files else word for word in words]
             words = [sys.executable if word == "python" else word for word in words]
             done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
             assert done.returncode == 0, f"$ {command}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
@@ -93,7 +96,7 @@ def apply(text: str, hunk: str, path: str) -> str:
 
 
 def main() -> None:
-    """Carry out every recipe and print what it touches: python tests/contract/extending.py."""
+    """Carry out every recipe and print what it touches: python tests/recipes.py."""
     import tempfile
 
     for recipe in recipes():
