@@ -267,7 +267,7 @@ def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -
         result.plot(plot)
         print(f"picture written to {plot}", file=sys.stderr)
     if result.end.reason == "interrupted":
-        way_out = f"continue with {how_to_continue(out)}" if out else "nothing was kept: give --out to continue later"
+        way_out = f"continue with {how_to_continue(out)}" if out else "nothing was saved: give --out to continue later"
         print(f"interrupted at t = {result.end.t:g} s; {way_out}", file=sys.stderr)
         raise typer.Exit(130)
     if out is not None:
@@ -278,7 +278,7 @@ def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -
 
 
 def _is_small(run: Run) -> bool:
-    """Whether singular configurations of its loops are found in no time."""
+    """Whether the search for singular configurations of its loops is quick."""
     return bool(run.mechanism.loops) and run.mechanism.nv <= 20 and len(run.t) <= 50_000
 
 
@@ -347,8 +347,8 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
     try:
         _ = system.mobility_report
     except AssemblyError as error:
-        place = model.place_of(*error.culprit) if error.culprit else ""
-        raise MomentreeError(f"{place or file}: {error}") from None
+        origin = model.place_of(*error.culprit) if error.culprit else ""
+        raise MomentreeError(f"{origin or file}: {error}") from None
     return system
 
 

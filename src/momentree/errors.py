@@ -1,4 +1,4 @@
-"""The errors: each names the culprit and the way out; misspelt and old names are answered with the right ones."""
+"""Errors: each names the culprit and the way out; misspelt and old names are answered with the right ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-MOST_NAMES = 1000  # among which the one that was meant is looked for
+MOST_NAMES = 1000  # that are searched for the one that was meant
 MOST_HINTS = 100  # misspelt names of one model for which that is done
 MOST_CHOICES = 8  # that are listed
 
@@ -66,7 +66,7 @@ class ModelError(MomentreeError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be computed but not built: some body has an inertia that is physically impossible."""
+    """A model that can be simulated but not exist: some body has an inertia that is physically impossible."""
 
 
 class ExpressionError(MomentreeError):
@@ -93,7 +93,7 @@ class GraphError(MomentreeError):
 class AssemblyError(MomentreeError):
     """No configuration was found that closes every loop; the message has the remaining closure error.
 
-    `culprit` is the joint or constraint that stays open, ("joint", "C"), where there is one.
+    `culprit` is the joint or constraint that stays open, ("joint", "C"), or None.
     """
 
     def __init__(self, message: str, culprit: tuple[str, str] | None = None):
@@ -109,6 +109,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     if near:
         return f" Did you mean '{folded[near[0]]}'?"
     return f" Choose {choices(known)}." if known else " None is defined yet."
+
+
+def all_choices(name: str, known: Sequence[str]) -> str:
+    """All choices, and the nearest one if there is one: " Choose 'A', 'B' or 'C'. Did you mean 'B'?"."""
+    listed, hint = f" Choose {choices(known)}.", suggestion(name, known)
+    return listed if hint == listed else f"{listed}{hint}"
 
 
 def choices(known: Sequence[Any]) -> str:

@@ -177,7 +177,7 @@ class System:
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:
-        """The initial state of the model, with every loop closed; what is given here replaces what the model says.
+        """The initial state of the model, with every loop closed; arguments replace the values of the model.
 
         A model without a start begins where `assemble` puts it.
         """

@@ -8,7 +8,7 @@ Everything that Momentree writes for a user goes through here: models, runs, pic
 | it is write-protected                 | an error, although its folder may be written                               |
 | it is a symbolic link                 | what it points to is written, the link stays                               |
 | it is a pipe, a socket or a device    | an error: these cannot be replaced                                         |
-| writing fails or is interrupted       | nothing is left beside it; only a killed process leaves .momentree-*.part  |
+| writing fails or is interrupted       | no other file remains;    only a killed process leaves .momentree-*.part  |
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def reason_and_way_out(path: Where, error: OSError) -> str:
     if error.errno == errno.EISDIR:
         return "cannot be written: it is a folder. Name a file in it."
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.isdir(parent := Path(path).parent):
-        missing = f"there is no folder {printable(parent)}. Make it, or choose another."
+        missing = f"there is no folder {printable(parent)}. Create it, or choose another."
         return f"cannot be written: {reason_of(error)}: {missing}"
     way_out = _WAYS_OUT.get(error.errno or 0, "Choose another file or folder.")
     return f"cannot be written: {reason_of(error)}. {way_out}"
@@ -137,23 +137,23 @@ def _target(path: Where) -> Path:
     """The regular file that is to be written, or where it will be; OSError if something else is there."""
     target = real_path(path)
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         return target
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is a pipe, a socket or a device")
-    if any(_is_open_as(handle, found) for handle in (1, 2)):
-        raise OSError(errno.EINVAL, "it is what this process prints to")
+    if any(_is_open_as(handle, status) for handle in (1, 2)):
+        raise OSError(errno.EINVAL, "it is the output of this process")
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target
 
 
-def _is_open_as(handle: int, found: os.stat_result) -> bool:
+def _is_open_as(handle: int, status: os.stat_result) -> bool:
     with contextlib.suppress(OSError):
-        return os.path.samestat(os.fstat(handle), found)
+        return os.path.samestat(os.fstat(handle), status)
     return False
 
 

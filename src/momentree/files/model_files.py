@@ -70,7 +70,7 @@ def dumps(model: Model) -> str:
 
 
 def to_document(model: Model) -> dict[str, Any]:
-    """The plain dict that a file holds; defaults are left out."""
+    """The plain dict that a file holds; defaults are omitted."""
     document: dict[str, Any] = {"momentree": FORMAT, "name": model.name, "gravity": _out(model.gravity)}
     if model.tolerance is not None:
         document["tolerance"] = model.tolerance
@@ -90,8 +90,8 @@ def to_document(model: Model) -> dict[str, Any]:
         document["start"] = {key: value for key, value in said.items() if value != {}}
     document["body"] = [_body_out(body) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
-    for kind, (place, _) in ELEMENTS.items():
-        document[kind] = [_fields_out(element, kind) for element in getattr(model, place)]
+    for kind, (attribute, _) in ELEMENTS.items():
+        document[kind] = [_fields_out(element, kind) for element in getattr(model, attribute)]
     return {key: value for key, value in document.items() if value != []}
 
 
@@ -143,11 +143,11 @@ def _checked(document: Document, name: str) -> Model:
     reader = _Reader(document.data)
     model = reader.model()
 
-    def place(path: tuple[str | int, ...]) -> str:
+    def line_of(path: tuple[str | int, ...]) -> str:
         line = document.line(path)
         return f"{name}:{line}" if line else name
 
-    model.source = place
+    model.source = line_of
     problems = [model.placed(problem) for problem in reader.problems]
     problems += [model.placed(problem) for problem in problems_of(model) if not reader.follows(problem)]
     if problems:
@@ -199,8 +199,8 @@ class _Reader:
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
-        for kind, (place, cls) in ELEMENTS.items():
-            setattr(model, place, self.each(kind, self.element(kind, cls)))
+        for kind, (attribute, cls) in ELEMENTS.items():
+            setattr(model, attribute, self.each(kind, self.element(kind, cls)))
         self.openings(model)
         model.start = self.start()
         return model

@@ -133,20 +133,20 @@ def _near(folder: Path, name: str) -> str:
     """The way out of a misspelt file name: the model files of the folder, the nearest if there is one."""
     try:
         with os.scandir(folder) as entries:
-            known = sorted(_printable(entry.name) for entry in islice(entries, 1000) if entry.name.endswith(".toml"))
+            files = sorted(_printable(entry.name) for entry in islice(entries, 1000) if entry.name.endswith(".toml"))
     except FileNotFoundError:
         return f" Nor does the folder '{_printable(str(folder))}'."
     except OSError:
         return ""
-    return suggestion(name, known) if known else " There is no .toml file in that folder."
+    return suggestion(name, files) if files else " There is no .toml file in that folder."
 
 
 # what is wrong ----------------------------------------------------------------------------------------------------
 
 
 def _error(name: str, message: str, line: int | None = None) -> ModelError:
-    place = name or "<text>"
-    return ModelError([Problem("", message, place=place if line is None else f"{place}:{line}")])
+    origin = name or "<text>"
+    return ModelError([Problem("", message, place=origin if line is None else f"{origin}:{line}")])
 
 
 def _syntax_error(error: ValueError, text: str, name: str) -> ModelError:
@@ -154,8 +154,8 @@ def _syntax_error(error: ValueError, text: str, name: str) -> ModelError:
     reason, _, where = str(error).partition(" (at ")
     line: int | None = getattr(error, "lineno", None)  # since Python 3.14
     column: int | None = getattr(error, "colno", None)
-    if found := re.match(r"line (\d+), column (\d+)", where):
-        line, column = int(found[1]), int(found[2])
+    if match := re.match(r"line (\d+), column (\d+)", where):
+        line, column = int(match[1]), int(match[2])
     elif where.startswith("end of document"):
         line, column = text.rstrip().count("\n") + 1, None
     quote = "" if line is None else _quote(text.split("\n")[line - 1], column)
@@ -174,8 +174,8 @@ def _quote(line: str, column: int | None) -> str:
 
 def _other_format(text: str) -> str:
     """A kind word for a text that was never meant to be TOML; judged by its first line that says something."""
-    found = re.search(r"^[ \t]*([^#\s][^\n]{,200})", text, re.MULTILINE)
-    head = found[1].strip() if found else ""
+    first = re.search(r"^[ \t]*([^#\s][^\n]{,200})", text, re.MULTILINE)
+    head = first[1].strip() if first else ""
     if head.startswith("<"):
         kinds = {"<robot": "URDF (XML)", "<mujoco": "MJCF (XML)", "<sdf": "SDF (XML)"}
         kind = next((kinds[tag] for tag in kinds if tag in text), "XML")
@@ -208,7 +208,7 @@ _STRING_STOPS = {
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every newline, sign of punctuation, string and bare word; comments are left out."""
+    """Line and text of every newline, sign of punctuation, string and bare word; comments are omitted."""
     line, position = 1, 0
     while match := _TOKEN.search(text, position):
         token, position = match[0], match.end()
@@ -292,7 +292,7 @@ def _open_table(header: list[str], line: int, lines: dict[TomlPath, int], counts
         lines.setdefault(path, line)
         if header[0] == "[" and depth == len(names):
             counts[path] = counts.get(path, 0) + 1
-        # a name on the way that is an array of tables means its last item
+        # a name within the path that is an array of tables means its last item
         if path in counts:
             path = (*path, counts[path] - 1)
     lines[path] = line  # [a] is where a stands, also when [a.b] came before

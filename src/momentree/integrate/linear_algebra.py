@@ -1,11 +1,11 @@
-"""Linear systems of full matrices in machine code, of real or of complex numbers, in loops that keep the text short.
+"""LU factorization of dense matrices in machine code, real or complex, and the solution of linear systems.
 
     void factor_P(double *matrix, int64_t *pivots)                       P A = L U, in place of A
     void solve_P(const double *matrix, const int64_t *pivots, double *b)    the solution, in place of b
 
-P is 1 for real numbers, 2 for complex ones. A number of the latter is two, `stride` apart: a column is `stride` real
-parts, then `stride` imaginary ones; a matrix is its columns, one after the other. Elimination by columns with pivots
-from the rows below (Golub and Van Loan 2013, algorithm 3.4.1); the diagonal keeps the reciprocals of its entries.
+P is 1 for real numbers, 2 for complex ones. A column of complex numbers is `stride` real parts, then `stride`
+imaginary ones; a matrix is its columns, one after the other. Gaussian elimination by columns with pivots from the rows
+below (Golub and Van Loan 2013, algorithm 3.4.1); the diagonal keeps the reciprocals of its entries.
 """
 
 from __future__ import annotations
@@ -92,28 +92,28 @@ class _Algebra(Routine):
         self._put(one, column, k)
 
     def _subtract(self, y: str, x: str, factor: Number, begin: str | int, end: str | int) -> None:
-        """y - x times factor in place of y, from begin to end; nothing to do for a factor 0."""
+        """y - x times factor in place of y, from begin to end; a factor 0 is skipped."""
         some = self.let(f"fcmp une double {factor[0]}, {self.lines.number(0.0)}")
         for part in factor[1:]:
             some = self.let(f"or i1 {some}, {self.let(f'fcmp une double {part}, {self.lines.number(0.0)}')}")
         with self.when(some):
             count = self.let(f"sub i64 {end}, {begin}")
-            given = ", ".join(f"double {part}" for part in factor)
+            numbers = ", ".join(f"double {part}" for part in factor)
             y, x = self.offset(y, begin), self.offset(x, begin)
-            self.do(f"call fastcc void @subtract_{self.parts}(ptr {y}, ptr {x}, {given}, i64 {count})")
+            self.do(f"call fastcc void @subtract_{self.parts}(ptr {y}, ptr {x}, {numbers}, i64 {count})")
 
     # --- numbers ---
 
-    def _places(self, column: str, i: str) -> list[str]:
+    def _addresses(self, column: str, i: str) -> list[str]:
         at = self.offset(column, i)
         return [at, *(self.offset(at, self.stride) for _ in range(self.parts - 1))]
 
     def _at(self, column: str, i: str) -> Number:
-        return tuple(self.let(f"load double, ptr {place}") for place in self._places(column, i))
+        return tuple(self.let(f"load double, ptr {address}") for address in self._addresses(column, i))
 
     def _put(self, x: Number, column: str, i: str) -> None:
-        for part, place in zip(x, self._places(column, i), strict=True):
-            self.do(f"store double {part}, ptr {place}")
+        for part, address in zip(x, self._addresses(column, i), strict=True):
+            self.do(f"store double {part}, ptr {address}")
 
     def _product(self, a: Number, b: Number) -> Number:
         if self.parts == 1:
@@ -133,7 +133,7 @@ class _Algebra(Routine):
 
 
 def _subtract_text(stride: int, lanes: int, parts: int) -> str:
-    """The function that subtracts a multiple of one column from another: whole vectors first, then what is left."""
+    """The function that subtracts a multiple of one column from another: whole vectors first, then single numbers."""
     factor = tuple(f"%f{k}" for k in range(parts))
     routine = Routine(1)
     whole = routine.let(f"sdiv i64 %count, {lanes}")
@@ -144,26 +144,26 @@ def _subtract_text(stride: int, lanes: int, parts: int) -> str:
         _subtract_one(routine, Lines(lanes, "v"), routine.let(f"mul i64 {i}, {lanes}"), spread, stride)
     with routine.span(routine.let(f"mul i64 {whole}, {lanes}"), "%count") as i:
         _subtract_one(routine, Lines(1, "s"), i, factor, stride)
-    given = ", ".join(f"double {part}" for part in factor)
-    head = f"define internal fastcc void @subtract_{parts}(ptr noalias %y, ptr noalias %x, {given}, i64 %count)"
+    numbers = ", ".join(f"double {part}" for part in factor)
+    head = f"define internal fastcc void @subtract_{parts}(ptr noalias %y, ptr noalias %x, {numbers}, i64 %count)"
     return f"{head} nounwind {{\nentry:\n{routine.lines}\n  ret void\n}}"
 
 
 def _subtract_one(routine: Routine, lines: Lines, i: str, factor: Number, stride: int) -> None:
     """y_i - x_i times factor, of as many numbers as the lines have lanes."""
 
-    def places(array: str) -> list[str]:
+    def addresses(array: str) -> list[str]:
         first = lines.let(f"getelementptr double, ptr {array}, i64 {i}")
         return [first, *(lines.let(f"getelementptr double, ptr {first}, i64 {stride}") for _ in factor[1:])]
 
-    to = places("%y")
-    x, y = ([lines.let(f"load {lines.type}, ptr {at}, align 8") for at in ats] for ats in (places("%x"), to))
+    to = addresses("%y")
+    x, y = ([lines.let(f"load {lines.type}, ptr {at}, align 8") for at in ats] for ats in (addresses("%x"), to))
     less = [lines.negative(part) for part in factor]
     if len(factor) == 1:
-        found = [lines.fused(x[0], less[0], y[0])]
+        difference = [lines.fused(x[0], less[0], y[0])]
     else:
         real = lines.fused(x[0], less[0], lines.fused(x[1], factor[1], y[0]))
-        found = [real, lines.fused(x[0], less[1], lines.fused(x[1], less[0], y[1]))]
-    for at, part in zip(to, found, strict=True):
+        difference = [real, lines.fused(x[0], less[1], lines.fused(x[1], less[0], y[1]))]
+    for at, part in zip(to, difference, strict=True):
         lines.do(f"store {lines.type} {part}, ptr {at}, align 8")
     routine.do(str(lines).strip())

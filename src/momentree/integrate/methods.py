@@ -47,7 +47,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, all_choices
 from momentree.integrate import tableaux
 from momentree.integrate.method_record import Method
 from momentree.integrate.radau.method import METHOD as RADAU_METHOD
@@ -68,8 +68,7 @@ def register(method: Method) -> Method:
 def named_method(name: object) -> Method:
     """The integrator of that name."""
     if not isinstance(name, str) or name not in METHODS:
-        hint = suggestion(str(name), METHODS)
-        raise MomentreeError(f"integrator '{name}' is not known: choose {', '.join(METHODS)}.{hint}")
+        raise MomentreeError(f"integrator '{name}' is not known.{all_choices(str(name), list(METHODS))}")
     return METHODS[name]
 
 

@@ -43,10 +43,10 @@ def elementary_weights(a: Array, order: int) -> list[ElementaryWeights]:
 
 def trees(order: int) -> list[Tree]:
     """The trees of one order, as `elementary_weights` has them."""
-    found: list[list[Tree]] = [[()]]
+    by_order: list[list[Tree]] = [[()]]
     for n in range(2, order + 1):
-        found.append([(*u, v) for i in range(1, n) for u in found[i - 1] for v in found[n - i - 1]])
-    return found[order - 1]
+        by_order.append([(*u, v) for i in range(1, n) for u in by_order[i - 1] for v in by_order[n - i - 1]])
+    return by_order[order - 1]
 
 
 def condition(tree: Tree, weight: str = "b") -> str:
@@ -54,13 +54,13 @@ def condition(tree: Tree, weight: str = "b") -> str:
     letters = iter("jklmnopqrstuvw")
 
     def factors(branches: Tree, at: str) -> list[str]:
-        found = []
+        names = []
         for branch in sorted(branches, key=len):
             if not branch:
-                found.append(f"c_{at}")
+                names.append(f"c_{at}")
                 continue
             to = next(letters)
-            found += [f"a_{at}{to}", *factors(branch, to)]
-        return found
+            names += [f"a_{at}{to}", *factors(branch, to)]
+        return names
 
     return " ".join(["sum", f"{weight}_i", *factors(tree, "i")])

@@ -1,4 +1,4 @@
-"""Projection: what closes loops after a step, positions first and then momenta or velocities."""
+"""Projection after a step onto the constraints of loops: positions first, then momenta or velocities."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from momentree.equations.formulations import Formulation
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism
 
-NEWTON, NEAR = 4, 1e-7  # steps of Newton's method that close loops, at most; the last is one that moved q by less
+NEWTON, NEAR = 4, 1e-7  # steps of Newton's method, at most; the last is one that changed q by less
 OPEN = 2e-6  # closure error, by the size of the mechanism, up to which loops count as closed after twice as many steps
-CLOSED = 1e-9  # the same of linkages that close but for round-off
+CLOSED = 1e-9  # the same for linkages that close but for round-off
 ROUND_OFF = 1e-13  # of coordinates, which Newton's method does not go below
 
 
 class Projection(NamedTuple):
-    """What closes loops after a step.
+    """Closes loops after a step.
 
     | field     | meaning                                                                                      |
     |-----------|----------------------------------------------------------------------------------------------|
     | positions | code of q moved towards where loops close; behind it the closure errors before               |
-    | momenta   | code of what stands behind q then; None: impulses stay in the momenta, and must leak away    |
-    | nq, nv    | how many coordinates there are, and momenta                                                  |
-    | sizes     | of each closure error, what it is divided by                                                 |
-    | near      | the move of q after which no further one is needed                                           |
+    | momenta   | code of the momenta or velocities then; None: impulses stay in them, and must leak away      |
+    | nq, nv    | numbers of coordinates and of momenta or velocities                                          |
+    | sizes     | the length by which each closure error is divided                                            |
+    | near      | the change of q below which no further Newton step is needed                                 |
     """
 
     positions: LanesCode
@@ -39,7 +39,7 @@ class Projection(NamedTuple):
 def projection_of(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, leaking: bool = False
 ) -> Projection:
-    """What closes loops after a step of an integrator; of one that lets impulses leak away, positions alone."""
+    """The projection for an integrator; positions alone where impulses leak away."""
     closed = None if leaking else closed_code(mechanism, formulation, code)
     loops = zip(mechanism.loop_constraints, mechanism.loop_sizes, strict=True)
     rows = [(row, size) for constraints, size in loops for row in constraints]

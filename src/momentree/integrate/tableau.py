@@ -154,8 +154,8 @@ def _check_order(
             row, tree = (int(k) for k in np.argwhere(wrong)[0])
             formula = condition(trees(n)[tree], names[row])
             value = f"1/{gamma[tree]:.0f}" if expected[row, n - 1] else "0"
-            found = f"it is {sums[row, tree]:.12g}"
-            _refuse(tableau, f"order condition of order {n}: {formula} = {value} does not hold: {found}")
+            actual = f"it is {sums[row, tree]:.12g}"
+            _refuse(tableau, f"order condition of order {n}: {formula} = {value} does not hold: {actual}")
 
 
 def _check_dense(tableau: Tableau, dense: Interpolant, weights: Sequence[ElementaryWeights]) -> None:

@@ -116,7 +116,7 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     shortest_first = sorted(chords, key=lambda chord: abs(x[chord.first] - x[chord.second]))
     for chord in shortest_first:
         _draw_chord(sheet, chord._replace(label=""))
-    # again, now that all lines are known and some leave no room for a label
+    # again, now that all lines are drawn and some leave no room for a label
     for chord in shortest_first if style is NAMED else []:
         del sheet.lines[graph.n]
         _draw_chord(sheet, chord)
@@ -149,7 +149,7 @@ def _across(graph: Graph, style: Style, reach: list[tuple[float, float]], chords
 
 
 def _orders(children: list[int]) -> list[list[int]]:
-    """All orders of a few children; of many, those where two neighbours change places."""
+    """All orders of a few children; of many, those where two neighbours are exchanged."""
     if len(children) <= 4:
         return [list(order) for order in itertools.permutations(children)]
     return [[*children[:i], *children[i : i + 2][::-1], *children[i + 2 :]] for i in range(len(children) - 1)]
@@ -222,7 +222,7 @@ def _draw_chord(sheet: Sheet, chord: Chord) -> None:
     curves = np.array([_bezier(a, a + f * leaving, d + g * entering, d) for f, g in reaches])
     cost = _costs(sheet, chord, curves)
     dash, candidates = SPLIT if chord.split else CUT, []
-    # the best curve of each pair of ports; of these, the one with the best place for the label
+    # the best curve of each pair of ports; of these, the one with the best position of the label
     for k in cost.min(axis=0).argsort()[: 8 if chord.label else 1]:
         line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=not chord.split, width=1.5)
         price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
@@ -281,7 +281,7 @@ def _inside(points: Floats, boxes: Floats) -> NDArray[np.bool_]:
 
 
 def _beside(sheet: Sheet, line: Line, label: str) -> tuple[float, Words]:
-    """The label of a chord and the cost of its place: beside the line, clear of words and, if possible, of lines."""
+    """The label of a chord and the cost of its position: beside the line, clear of words and, if possible, of lines."""
     around = np.array([[*line.points.min(axis=0) - 150, *line.points.max(axis=0) + 150]])
     boxes, lines = sheet.boxes, _ink([line, *sheet.lines])
     lines = lines[_inside(lines, around)[:, 0]]

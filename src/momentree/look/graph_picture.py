@@ -43,7 +43,7 @@ PAPER = "#eef2f6"
 def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None = None) -> Figure:
     """The graph as a figure, saved if a path is given (.svg, .png or .pdf). The same graph gives the same bytes.
 
-    Arrows run from i_plus to i_minus, as the joints were given. Cut joints are dashed, split bodies are joined with
+    Arrows run from i_plus to i_minus, as the joints were defined. Cut joints are dashed, split bodies are joined with
     their images by dots; labels count the constraints that close each loop. Above 150 bodies only numbers are written,
     above 2000 the picture is refused.
     """
@@ -91,7 +91,7 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
 
 
 def short(name: str, longest: int = LONGEST_NAME) -> str:
-    """The name as far as the font has its letters, an ellipsis for what is left out."""
+    """The name as far as the font has its letters, an ellipsis for what is omitted."""
     from matplotlib.font_manager import findfont, get_font
 
     font = get_font(findfont(FONT[0]))
@@ -140,19 +140,19 @@ def _painted(sheet: Sheet) -> Figure:
     width, height = (upper - lower) / 72
     figure = Figure(figsize=(width, height), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
-    place = Affine2D().translate(*-lower).scale(1 / 72) + figure.dpi_scale_trans
+    to_figure = Affine2D().translate(*-lower).scale(1 / 72) + figure.dpi_scale_trans
     for line in sheet.lines:
-        _paint_line(figure, place, line, 0.75 * sheet.style.radius)
+        _paint_line(figure, to_figure, line, 0.75 * sheet.style.radius)
     for number, body in enumerate(sheet.bodies, 1):
-        _paint_body(figure, place, body, number, sheet.style.letters)
+        _paint_body(figure, to_figure, body, number, sheet.style.letters)
     for words in sheet.words:
         halo = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.5}
         align = "left" if words.left else "center"
-        _write(figure, place, (words.x, words.y), words.text, words.size, color=words.colour, ha=align, bbox=halo)
+        _write(figure, to_figure, (words.x, words.y), words.text, words.size, color=words.colour, ha=align, bbox=halo)
     return figure
 
 
-def _write(figure: Figure, place: Transform, at: tuple[float, float], text: str, size: float, **how: Any) -> None:
+def _write(figure: Figure, to_figure: Transform, at: tuple[float, float], text: str, size: float, **how: Any) -> None:
     """Text as it is: no dollar starts a formula."""
     plain: dict[str, Any] = {
         "parse_math": False,
@@ -162,10 +162,10 @@ def _write(figure: Figure, place: Transform, at: tuple[float, float], text: str,
         "linespacing": 1.1,
     }
     x, y = at
-    figure.text(x, y, text, fontsize=size, transform=place, zorder=5, **plain, **how)
+    figure.text(x, y, text, fontsize=size, transform=to_figure, zorder=5, **plain, **how)
 
 
-def _paint_line(figure: Figure, place: Transform, line: Line, head: float) -> None:
+def _paint_line(figure: Figure, to_figure: Transform, line: Line, head: float) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Polygon
 
@@ -176,14 +176,14 @@ def _paint_line(figure: Figure, place: Transform, line: Line, head: float) -> No
         back = (points[-1] - tip) * head / np.linalg.norm(points[-1] - tip)
         side = 0.36 * np.array([-back[1], back[0]])
         corners = np.array([tip, tip + back + side, tip + back - side])
-        figure.add_artist(Polygon(corners, facecolor=line.colour, linewidth=0, transform=place, zorder=3))
+        figure.add_artist(Polygon(corners, facecolor=line.colour, linewidth=0, transform=to_figure, zorder=3))
         points = np.concatenate([points, [tip + 0.7 * back]])
     dashes: Any = (0, line.dash) if line.dash else "-"
     how = {"color": line.colour, "linewidth": line.width, "linestyle": dashes, "dash_capstyle": "butt"}
-    figure.add_artist(Line2D(points[:, 0], points[:, 1], transform=place, zorder=2, **how))
+    figure.add_artist(Line2D(points[:, 0], points[:, 1], transform=to_figure, zorder=2, **how))
 
 
-def _paint_body(figure: Figure, place: Transform, body: Body, number: int, letters: float) -> None:
+def _paint_body(figure: Figure, to_figure: Transform, body: Body, number: int, letters: float) -> None:
     """A pill with the number in a disc at its left end, then the name; dashed for an image."""
     from matplotlib.patches import Circle, Polygon
 
@@ -194,12 +194,14 @@ def _paint_body(figure: Figure, place: Transform, body: Body, number: int, lette
     outline = np.concatenate([np.add((left + radius, y), around), np.subtract((right - radius, y), around)])
     fill, dashes = ("white", (0, (3, 1.5))) if body.image else (PAPER, "-")
     how: dict[str, Any] = {"facecolor": fill, "edgecolor": body.colour, "linewidth": 1.1, "linestyle": dashes}
-    figure.add_artist(Polygon(outline, transform=place, zorder=4, **how))
-    disc = Circle((left + radius, y), 0.84 * radius, facecolor=body.colour, linewidth=0, transform=place, zorder=4.5)
+    figure.add_artist(Polygon(outline, transform=to_figure, zorder=4, **how))
+    disc = Circle(
+        (left + radius, y), 0.84 * radius, facecolor=body.colour, linewidth=0, transform=to_figure, zorder=4.5
+    )
     figure.add_artist(disc)
-    _write(figure, place, (left + radius, y), str(number), letters - 1.5, color="white", ha="center")
+    _write(figure, to_figure, (left + radius, y), str(number), letters - 1.5, color="white", ha="center")
     if body.name:
-        _write(figure, place, (left + 2 * radius + 3, y), body.name, letters, color=body.colour, ha="left")
+        _write(figure, to_figure, (left + 2 * radius + 3, y), body.name, letters, color=body.colour, ha="left")
 
 
 def _resolution(figure: Figure) -> float:

@@ -50,8 +50,8 @@ def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Seque
 
 
 def _moving(run: Run) -> list[str]:
-    places = run.mechanism.by_joint.items()
-    return [name for name, place in places if place.joint is not None and place.joint.type.coordinates]
+    joints = run.mechanism.by_joint.items()
+    return [name for name, element in joints if element.joint is not None and element.joint.type.coordinates]
 
 
 def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
@@ -108,5 +108,5 @@ def thinned(t: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[NDArra
     kept = {0, len(t) - 1}
     for part in np.array_split(np.arange(len(t)), FINEST):
         kept |= {int(part[values[part].argmin()]), int(part[values[part].argmax()])}
-    places = np.array(sorted(kept))
-    return t[places], values[places]
+    indices = np.array(sorted(kept))
+    return t[indices], values[indices]

@@ -177,9 +177,9 @@ def _headline(structure: Structure) -> str:
     lines = [f"{mechanism.name}: {counts(structure)}; nq = {mechanism.nq}, nv = {mechanism.nv}"]
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
-    lines += [f"Body '{name}' has no joint and floats: it was given a Free joint." for name in mechanism.added]
+    lines += [f"Body '{name}' floats without a joint: a Free joint was added." for name in mechanism.added]
     if mechanism.ground is not None:
-        lines.append("The ground moves as prescribed.")
+        lines.append("The ground has a prescribed motion.")
     return "\n".join(lines)
 
 

@@ -179,7 +179,7 @@ class Body:
     def rigid_inertia(self, values: Values, inertia_check: str = "error") -> RigidInertia:
         """Mass, first moment and inertia at the body's frame, checked to be those of a body that can exist.
 
-        With `inertia_check` "warn", the body's own or else as given, an impossible inertia is taken as it is.
+        With `inertia_check` "warn", the body's own or else this one, an impossible inertia is accepted.
         """
         self.check_sources()
         if (self.inertia_check or inertia_check) == "error" and (mistake := self.impossible(values)):
@@ -192,7 +192,7 @@ class Body:
         """The inertia must be given once: by a shape, by numbers, or by massless."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
         if self.shape is not None and self.about != "com":
-            raise Mistake(f"about is {self.about!r}, but a shape knows its inertia. Remove about.", "about")
+            raise Mistake(f"about is {self.about!r}, but a shape determines its inertia. Remove about.", "about")
         if self.inertia_check is not None:
             check_choice(self.inertia_check)
         if self.about not in ("com", "origin"):
@@ -247,26 +247,26 @@ def _check_finite(J: tuple[Scalar, ...], note: str = "") -> None:
         raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
 
 
-def _refuse_impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str) -> None:
-    mistake = _impossible(J, given, note)
+def _refuse_impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note: str) -> None:
+    mistake = _impossible(J, original, note)
     if mistake:
         raise mistake
 
 
-def _impossible(J: tuple[Scalar, ...], given: tuple[Scalar, ...], note: str = "") -> Impossible | None:
+def _impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note: str = "") -> Impossible | None:
     """Principal moments of a body are not negative, and none exceeds the sum of the two others.
 
-    Round-off is measured by the numbers as they were given, before they were moved.
+    Round-off is relative to the `original` numbers, before they were moved.
     """
-    if any(isinstance(entry, Expression) for entry in (*J, *given)):
-        check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *given)
+    if any(isinstance(entry, Expression) for entry in (*J, *original)):
+        check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *original)
         return None
     xx, yy, zz, xy, xz, yz = J
     if xy == xz == yz == 0:
         a, b, c = sorted((xx, yy, zz))
     else:
         a, b, c = np.linalg.eigvalsh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    slack = INERTIA_TOLERANCE * max(abs(entry) for entry in given)
+    slack = INERTIA_TOLERANCE * max(abs(entry) for entry in original)
     if a < -slack:
         return Impossible(f"inertia is not positive{note}: its smallest principal moment is {a:.4g} kg m2.", True)
     if a + b < c - slack:

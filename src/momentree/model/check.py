@@ -48,11 +48,11 @@ class _Enough(Exception):
 
 def known_references(joints: Iterable[Joint]) -> dict[Reference, str]:
     """The names that expressions may use: each joint's coordinates and velocities."""
-    known: dict[Reference, str] = {}
+    kinds: dict[Reference, str] = {}
     for joint in joints:
-        known.update(dict.fromkeys(joint.coordinates, "coordinate"))
-        known.update(dict.fromkeys(joint.velocities, "velocity"))
-    return known
+        kinds.update(dict.fromkeys(joint.coordinates, "coordinate"))
+        kinds.update(dict.fromkeys(joint.velocities, "velocity"))
+    return kinds
 
 
 class _Check:

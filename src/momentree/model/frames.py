@@ -54,7 +54,7 @@ class Frame:
         object.__setattr__(self, "rotation", plain(self.rotation))
 
     def placement(self, values: Values) -> Transform:
-        """X_BF: where the frame stands in its body."""
+        """X_BF: placement of the frame in its body."""
         position = values.vector(self.position, "position")
         return Transform(rotation_of(self.rotation, values), ZERO if position == ZERO else position)
 

@@ -23,7 +23,7 @@ from momentree.spatial import REST, ZERO, Force, Motion, MotionSubspace, Scalar,
 from momentree.spatial.rotation import (
     cardan_acceleration,
     cardan_quaternion,
-    cardan_rate,
+    cardan_velocity,
     normalised,
     quaternion_product,
     quaternion_rotation,
@@ -249,7 +249,10 @@ class Spherical(JointType):
 
     def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
         _, b, c = laws
-        w, dw = cardan_rate(b, c, tuple(velocities)), cardan_acceleration(b, c, tuple(velocities), tuple(accelerations))
+        w, dw = (
+            cardan_velocity(b, c, tuple(velocities)),
+            cardan_acceleration(b, c, tuple(velocities), tuple(accelerations)),
+        )
         return Prescribed(cardan_quaternion(*laws), tuple(w), tuple(dw))
 
 

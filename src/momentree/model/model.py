@@ -103,7 +103,7 @@ class Model:
     def joint(self, name: str, type: JointType, first: Any, second: Any) -> Joint:
         """Connect a frame of one body with a frame of another; a body stands for its own frame.
 
-        The joint's coordinates move the second frame as seen from the first. Joints that close loops are found.
+        The joint's coordinates move the second frame as seen from the first. Joints that close loops are recognized.
         """
         self.joints.append(Joint(name, type, as_frame(first), as_frame(second)))
         return self.joints[-1]
@@ -186,7 +186,7 @@ class Model:
         return replace(problem, place=self.source(problem.path)) if self.source else problem
 
     def place_of(self, kind: str, name: str) -> str:
-        """Where a body, joint or constraint stands in the file that the model came from: "x.toml:12", or ""."""
+        """The line of a body, joint or constraint in the file that the model came from: "x.toml:12", or ""."""
         things: dict[str, Sequence[Any]] = {"body": self.bodies, "joint": self.joints, "constraint": self.constraints}
         names = [thing.name for thing in things[kind]]
         return self.source((kind, names.index(name))) if self.source and name in names else ""

@@ -16,7 +16,7 @@ ENTRIES = ("coordinates", "velocities", "guess")
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a model's motion; what is not given follows from the loops, or is zero.
+    """The start of a model's motion; the rest follows from the loops, or is zero.
 
     Keys are joints, "hull", or one coordinate or velocity of theirs, "hull.z".
 
@@ -26,7 +26,7 @@ class Start:
     | velocities  | m/s, rad/s, likewise                                                |
     | guess       | coordinates near which to close the loops: they choose the branch   |
     | t           | s, the time of the start                                            |
-    | t_end       | s, the end of the simulation; None: `simulate` is given it          |
+    | t_end       | s, the end of the simulation; None: `simulate` gets it              |
     | stiff       | whether the equations of motion are stiff                           |
     """
 
@@ -83,9 +83,9 @@ def check_entry(key: str, raw: Raw, what: str, joint: Joint, component: str, val
             f'is a table; write one number or a list. The key of a component is in quotes: "{key}.{names[0]}".'
         )
     wanted = [component] if component else names
-    given = raw if isinstance(raw, tuple) else (raw,)
-    if len(given) != len(wanted):
-        counted = f"{len(given)} number{'s' * (len(given) != 1)}"
+    numbers = raw if isinstance(raw, tuple) else (raw,)
+    if len(numbers) != len(wanted):
+        counted = f"{len(numbers)} number{'s' * (len(numbers) != 1)}"
         raise Mistake(f"has {counted}; it takes {len(wanted)}: {', '.join(wanted) or 'the joint does not move'}.")
     _floats(raw, values, key)
 

@@ -1,6 +1,6 @@
 """Values: numbers, expressions and parameters as the user writes them, and how they become scalars.
 
-A model keeps numbers and strings as they were written; `Values` makes scalars of them once the parameters are known.
+A model keeps numbers and strings as they were written; `Values` makes scalars of them once the parameters have values.
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ _pending: ContextVar[list[Pending] | None] = ContextVar("pending", default=None)
 @contextmanager
 def pending_checks() -> Iterator[list[Pending]]:
     """Collect the checks that resolvers leave out, within, because a number depends on free parameters."""
-    found: list[Pending] = []
-    token = _pending.set(found)
+    checks: list[Pending] = []
+    token = _pending.set(checks)
     try:
-        yield found
+        yield checks
     finally:
         _pending.reset(token)
 
 
 def check_later(check: Callable[..., object], *numbers: Scalar) -> None:
     """Postpone a check of numbers that depend on free parameters, inside `pending_checks`."""
-    found = _pending.get()
-    if found is not None:
-        found.append(Pending(check, numbers))
+    checks = _pending.get()
+    if checks is not None:
+        checks.append(Pending(check, numbers))
 
 
 class Values:
@@ -177,10 +177,10 @@ class Values:
         unknown = [r for r in used if r not in self._parameters and r not in others]
         for reference in sorted(unknown, key=lambda r: text.find(r.name)):
             if reference == TIME:
-                reason = f"'t' stands in {what}, which must be constant."
+                reason = f"'t' appears in {what}, which must be constant."
             else:
                 near = self._near(reference, others)
-                reason = f"unknown name '{reference}' in {what} (only {kinds} may stand here).{near}"
+                reason = f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
             pointed = str(ExpressionError(reason, text, max(text.find(reference.name), 0)))
             raise Mistake(pointed, what, ("name", reference.name))
         try:
@@ -272,15 +272,15 @@ def _of_parameters(law: Expression, changing: Collection[Reference]) -> list[Exp
     """The largest parts of a law that depend on free parameters alone: they have one value in a motion."""
     if _pending.get() is None:
         return []
-    found, stack = [], [law]
+    parts, stack = [], [law]
     while stack:
         part = stack.pop()
         names = part.references()
         if names and not any(name in changing for name in names):
-            found.append(part)
+            parts.append(part)
         elif names:
             stack.extend(entry for entry in part.args if isinstance(entry, Expression))
-    return found
+    return parts
 
 
 def _finite(value: float, what: str) -> float:

@@ -112,7 +112,7 @@ class Parts:
 
     @classmethod
     def begin(cls, path: Path, manifest: Manifest) -> Parts:
-        """A folder for a new run; what is left of an unfinished one is refused, not overwritten."""
+        """A folder for a new run; an unfinished one is refused, not overwritten."""
         lock = _entered(path)
         try:
             reached = _leftover(path)
@@ -140,20 +140,20 @@ class Parts:
         lock = _entered(path)
         try:
             manifest, chunks, sums, damaged = _read(path)
-            found = cls(path, manifest, lock, chunks, sums)
+            parts = cls(path, manifest, lock, chunks, sums)
             for file in damaged:
                 file.unlink()
-                found.dropped.append(file.name)
+                parts.dropped.append(file.name)
         except BaseException as error:
             lock.release()
             if isinstance(error, OSError):
                 raise _unwritable(path, error) from None
             raise
-        return found
+        return parts
 
     @classmethod
     def discard(cls, path: Path) -> None:
-        """Delete what is left of a folder whose run is finished."""
+        """Delete the rest of a folder whose run is finished."""
         if os.path.isdir(folder_of(path)):
             with contextlib.suppress(MomentreeError):  # another process does so, or the disk is read-only
                 _delete(folder_of(path), _entered(path))
@@ -189,7 +189,7 @@ class Parts:
         self._lock.release()
 
     def delete(self) -> None:
-        """Everything, the manifest first: what is left if this is cut short counts as nothing."""
+        """Delete everything, the manifest first: if this is cut short, the remaining files count as nothing."""
         _delete(self.folder, self._lock)
 
 
@@ -199,7 +199,7 @@ def folder_of(path: Path) -> Path:
 
 
 def read_parts(path: Path) -> tuple[Manifest, list[Chunk], list[str]]:
-    """What an unfinished run has left so far, also while another process writes it, and chunks that are damaged."""
+    """The chunks of an unfinished run so far, also while another process writes it, and those that are damaged."""
     manifest, chunks, _, damaged = _read(path)
     return manifest, chunks, [file.name for file in damaged]
 
@@ -250,11 +250,11 @@ def _read(path: Path) -> tuple[Manifest, list[Chunk], list[bytes], list[Path]]:
         files, chunks, sums = _chunk_files(folder_of(path)), list[Chunk](), [hashlib.sha256(text).digest()]
         while len(chunks) < len(files):
             file = files[len(chunks)]
-            found = _chunk(file, sums[-1], len(chunks) + 1)
-            if found is None:
+            read = _chunk(file, sums[-1], len(chunks) + 1)
+            if read is None:
                 break
-            chunks.append(found[0])
-            sums.append(found[1])
+            chunks.append(read[0])
+            sums.append(read[1])
         return manifest, chunks, sums, files[len(chunks) :]
     except FileNotFoundError:
         raise MomentreeError(f"{path}: there is nothing to continue: {file} is not there.") from None
@@ -262,7 +262,8 @@ def _read(path: Path) -> tuple[Manifest, list[Chunk], list[bytes], list[Path]]:
         raise MomentreeError(f"{file}: cannot be read: {reason_of(error)}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise MomentreeError(
-            f"{file}: is damaged, or of another Momentree: the run cannot be continued. Delete the folder."
+            f"{file}: is damaged, or was written by another version of Momentree: the run cannot be continued. "
+            "Delete the folder."
         ) from None
 
 
@@ -276,8 +277,8 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
             if archive.testzip() is not None:
                 return None
         content.seek(0)
-        with np.load(content, allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
+        with np.load(content, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
         about = json.loads(arrays["told"].tobytes())
         total = arrays.pop("sum").tobytes()
         if total != _sum(before, arrays):

@@ -35,11 +35,11 @@ def has_checksum(file: BinaryIO) -> bool:
     if not line.startswith(MARK):
         return False
     file.seek(0)
-    total, left = hashlib.sha256(), size - LENGTH
-    while left and (piece := file.read(min(_PIECE, left))):
+    total, remaining = hashlib.sha256(), size - LENGTH
+    while remaining and (piece := file.read(min(_PIECE, remaining))):
         total.update(piece)
-        left -= len(piece)
-    if left or line != MARK + total.hexdigest().encode() + b"\n":
+        remaining -= len(piece)
+    if remaining or line != MARK + total.hexdigest().encode() + b"\n":
         raise Damaged("is damaged: its checksum (SHA-256) does not fit.")
     file.seek(0)
     return True

@@ -28,10 +28,10 @@ RTOL = 1e-8  # of a simulation that has none
 
 
 def warnings_of(run: Run) -> Iterator[str]:
-    """Each with its time, its culprit and the way out."""
+    """Warnings, each with its time, its culprit and the way out."""
     end = run.end
     if end.reason == "failed":
-        yield f"the simulation failed at t = {end.t:.9g} s: {end.message or 'no reason is known.'}"
+        yield f"the simulation failed at t = {end.t:.9g} s: {end.message or 'the reason is unknown.'}"
     if end.reason == "interrupted":
         until = run.settings.get("t_end")
         yield f"the simulation was interrupted at t = {end.t:g} s{f' of {until:g} s' if until is not None else ''}."

@@ -55,7 +55,7 @@ class Lock:
                 os.close(handle)
 
     def release(self, delete: bool = False) -> None:
-        """Let go; with its file, if nothing is left that it would protect."""
+        """Release the lock; with its file, if nothing remains to protect."""
         if self._handle < 0:
             return
         if delete and sys.platform != "win32":  # while it is held: nobody else can have it

@@ -132,7 +132,7 @@ def _made_again(parts: Parts, make: Callable[..., RecordableSimulation]) -> Reco
 
 
 class _Recording:
-    """One simulation on its way to the end.
+    """One simulation in progress.
 
     | field   | meaning                                                     |
     |---------|-------------------------------------------------------------|

@@ -132,7 +132,7 @@ class Run:
     def system(self) -> System:
         """The system that moved, built again from the model's text where the run came from a file."""
         if not self.model:
-            raise MomentreeError("the run has no model: what its model holds cannot be written as text.")
+            raise MomentreeError("the run has no model: its model could not be written as text.")
         return loads(self.model, "the model of the run").build(free=self.free)
 
     @cached_property
@@ -169,7 +169,7 @@ class Run:
     def state(self, index: int = -1) -> State:
         """The state at one sample, the last by default: the start of another run."""
         if not -len(self.t) <= index < len(self.t):
-            raise MomentreeError(f"the run has {len(self.t)} samples; there is none with the index {index}.")
+            raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
         return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
     def reactions(self, joint: str) -> Array:
@@ -291,7 +291,7 @@ class Run:
     ) -> Array:
         """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
 
-        Joints that are `held` do not count as free: their coordinates and velocities are left out.
+        Joints that are `held` do not count as free: their coordinates and velocities are omitted.
         """
         mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
         parts = in_batches(len(t)) or [slice(0, 0)]
@@ -305,7 +305,7 @@ class Run:
 
     @cached_property
     def _all(self) -> Samples:
-        """All samples, of a run that is not long: what was found of them for one measure serves the next."""
+        """All samples, for a run that is not long: results for one measure serve the next."""
         return Samples(self.mechanism, self.q, self.v, self.t)
 
     def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:

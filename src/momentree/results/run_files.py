@@ -32,7 +32,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 WHERE = "SHA-256, in the last line of the file"  # as the file itself says
 RESTORE = "Restore it from a copy, or compute it again."
 CUT_SHORT = "is damaged: its checksum (SHA-256) is not there. It was cut short, or changed by another program."
-UNNOTICED = "has no checksum, as files of earlier versions: damage would not be noticed. Save it again."
+UNNOTICED = "has no checksum, like files of earlier versions: damage would not be noticed. Save it again."
 MEASURED = {"kinetic": "J", "potential": "J", "balance": "J"}
 MEASURED |= {"closure_error": "m or rad", "closure_velocity": "m/s or rad/s"}
 # what earlier versions called them
@@ -120,7 +120,7 @@ def load(path: Path) -> Run:
 
 
 def _loaded(file: BinaryIO, name: str) -> Run:
-    """The run in an open file; where it has a checksum, that is found right before HDF5 sees the file."""
+    """The run in an open file; a checksum, if there is one, is verified before HDF5 reads the file."""
     try:
         checked = has_checksum(file)
         data = _opened(file if checked else io.BytesIO(_fresh(file)))
@@ -134,7 +134,7 @@ def _loaded(file: BinaryIO, name: str) -> Run:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        raise MomentreeError(f"{name}: is damaged, or no run of Momentree.") from None
+        raise MomentreeError(f"{name}: is damaged, or not a run of Momentree.") from None
     if not checked:
         warnings.warn(RunWarning(f"{name}: {UNNOTICED}"), stacklevel=4)
     return run
@@ -143,8 +143,8 @@ def _loaded(file: BinaryIO, name: str) -> Run:
 def _opened(file: BinaryIO) -> xarray.Dataset:
     import xarray
 
-    with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as found:
-        return found.load()
+    with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as dataset:
+        return dataset.load()
 
 
 def _fresh(file: BinaryIO) -> bytes:

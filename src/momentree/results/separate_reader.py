@@ -22,7 +22,7 @@ def fresh_copy(file: BinaryIO) -> bytes | None:
     """The same NetCDF file written again; None if it cannot be read. OSError if no process can be started."""
     file.seek(0)
     size = os.fstat(file.fileno()).st_size
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(place for place in sys.path if place)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable or "python3", "-P", "-W", "ignore", "-c", _CHILD]
     try:
         child = subprocess.run(
@@ -40,8 +40,8 @@ def main() -> None:
 
     file = sys.stdin.buffer
     _limit(os.fstat(file.fileno()).st_size)
-    with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as found:
-        copy = found.load().to_netcdf(engine="h5netcdf")
+    with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as dataset:
+        copy = dataset.load().to_netcdf(engine="h5netcdf")
     sys.stdout.buffer.write(copy)
 
 

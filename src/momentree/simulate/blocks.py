@@ -80,7 +80,7 @@ class End:
     | reason  | "arrived", "event", "interrupted" or "failed"                 |
     | t       | when (s)                                                      |
     | message | why and where, if it failed                                   |
-    | events  | what happened on the way, and when: (("touchdown", 0.31), ...) |
+    | events  | events of this block and their times: (("touchdown", 0.31), ...) |
     """
 
     reason: str
@@ -111,7 +111,7 @@ class RecordableSimulation(Protocol):
     why. The first sample of all is the start.
 
     `checkpoint` holds all that is needed to go on, `statistics` included: after `restore` of it, in another simulation
-    of the same system, start and settings, `advance` gives bit for bit what it would have given. `settings` are
+    of the same system, start and settings, `advance` gives the same results bit for bit. `settings` are
     the keyword arguments that it was made with, numbers and texts.
     """
 

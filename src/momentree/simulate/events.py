@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from momentree.assembly.configuration import Array
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, all_choices
 from momentree.model.check import known_references
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import TIME, Mistake
 from momentree.structure.mechanism import Mechanism
 
-WITHIN = 4  # parts of a step in which a passage is looked for
+WITHIN = 4  # parts of a step that are searched for a zero crossing
 _DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
 
 
 @dataclass(frozen=True)
 class Event:
-    """What to look for: `Event("A - 1", stop=True, direction="rising")`.
+    """An event to detect: `Event("A - 1", stop=True, direction="rising")`.
 
     | field     | meaning                                                                    |
     |-----------|----------------------------------------------------------------------------|
@@ -37,7 +37,7 @@ class Event:
 
 
 class Watched(NamedTuple):
-    """An event of one mechanism: its expression, the sign of its passage (0: either), and what then happens."""
+    """An event of one mechanism: its expression, the sign of its crossing (0: either), and its effect."""
 
     name: str
     expression: Expression
@@ -67,8 +67,8 @@ def events_by_name(events: Mapping[str, Any]) -> dict[str, Event]:
         if not isinstance(event, Event):
             raise MomentreeError(f"event '{name}': give an expression, or Event(when, stop, direction), not {event!r}.")
         if event.direction not in _DIRECTIONS:
-            choices = f"choose {', '.join(_DIRECTIONS)}.{suggestion(str(event.direction), _DIRECTIONS)}"
-            raise MomentreeError(f"event '{name}': direction is {event.direction!r}; {choices}")
+            listed = all_choices(str(event.direction), list(_DIRECTIONS))
+            raise MomentreeError(f"event '{name}': direction {event.direction!r} is not known.{listed}")
         named[name] = event
     return named
 
@@ -84,7 +84,7 @@ def latch_events(mechanism: Mechanism) -> list[Watched]:
 
 
 def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
-    """The events that a user asks for, in numbers; everything that is wrong with them is one error."""
+    """The events that a user asks for, in numbers; one error reports everything that is wrong with them."""
     references = known_references([body.joint for body in mechanism.bodies])
     resolved, problems = [], []
     for name, event in events.items():
@@ -100,7 +100,7 @@ def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
 
 
 def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Reference, Any]:
-    """What expressions may call, for many samples: arrays along the first axis."""
+    """Values of the names in expressions, for many samples: arrays along the first axis."""
     names: dict[Reference, Any] = {TIME: t}
     names.update({name: q[:, i] for i, name in enumerate(mechanism.coordinates)})
     names.update({name: v[:, i] for i, name in enumerate(mechanism.velocities)})

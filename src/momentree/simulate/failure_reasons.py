@@ -20,7 +20,7 @@ SLOW = (
 def reason_of_failure(
     mechanism: Mechanism, status: Status, integration: Integration, q: Array, v: Array, duration: float
 ) -> str:
-    """What went wrong at the coordinates and velocities that an integration came to, and the way out."""
+    """What went wrong at the coordinates and velocities that an integration reached, and the way out."""
     t, tiny = integration.t, np.finfo(float).eps * max(abs(integration.t), 1.0)
     adaptive, h = integration.adaptive, abs(float(integration.control[1]))
     reach = beyond_reach(mechanism, q, t, duration, () if adaptive else (h / 2, h, 2 * h))
@@ -47,7 +47,7 @@ def reason_of_failure(
 
 
 def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, duration: float) -> str:
-    """What makes step sizes so small, and what to use instead; "" where no cause is found."""
+    """What makes step sizes so small, and what to use instead; "" where no cause is recognized."""
     reach = beyond_reach(mechanism, q, t, duration)
     if reach:
         return reach

@@ -1,16 +1,15 @@
-"""Settings of a simulation: what can be chosen, its defaults, and what is wrong with a choice."""
+"""Settings of a simulation: formulation, integrator, stabilization, tolerances, step size; defaults and checks."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, all_choices, choices, suggestion
 from momentree.integrate.method_record import LoopTreatment, Method
 from momentree.integrate.methods import DEFAULT, METHODS, named_method
 
@@ -31,7 +30,7 @@ class Settings:
     | stabilization | what keeps loops closed: "project", "leak", "baumgarte", "none"; trees need nothing         |
     | gain          | 1/s: how quickly "baumgarte" reduces closure errors, and "leak" constraint impulses         |
     | integrator    | one of integrate.methods.METHODS                                                            |
-    | rtol, atol    | tolerances of adaptive integrators; without atol, sizes of the mechanism count              |
+    | rtol, atol    | tolerances of adaptive integrators; None: atol follows from the size of the mechanism       |
     | step          | s: the step size where it is fixed; the largest one where it is adaptive                    |
     | every         | s between samples; None: a sample at every step                                             |
     | verify        | whether the error is estimated, by a second and more accurate simulation                    |
@@ -54,7 +53,7 @@ class Settings:
         return named_method(self.integrator)
 
     def check(self, t_start: float) -> None:
-        """One error with everything that is wrong."""
+        """Raise one error with everything that is wrong."""
         problems = [*self._unknown(), *self._bad_numbers(t_start)]
         if not problems:
             problems += [
@@ -66,11 +65,10 @@ class Settings:
             raise MomentreeError("\n".join(problems))
 
     def _unknown(self) -> list[str]:
-        choices = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": METHODS}
+        known = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": METHODS}
         return [
-            f"{name} '{getattr(self, name)}' is not known: choose {', '.join(names)}."
-            + _meant(getattr(self, name), names)
-            for name, names in choices.items()
+            f"{name} '{getattr(self, name)}' is not known.{all_choices(str(getattr(self, name)), list(names))}"
+            for name, names in known.items()
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in names
         ]
 
@@ -81,7 +79,9 @@ class Settings:
         if not is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
             problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
         if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
-            problems.append(f"atol is {self.atol}; give a positive number, or None: then sizes of the mechanism count.")
+            problems.append(
+                f"atol is {self.atol}; give a positive number, or None: it then follows from the size of the mechanism."
+            )
         if not is_number(self.gain) or self.gain <= 0:
             problems.append(f"gain is {self.gain}; give a positive number, in 1/s.")
         for name in ("step", "every"):
@@ -93,13 +93,13 @@ class Settings:
         return problems
 
     def _bad_combination(self) -> list[str]:
-        """What does not go together."""
+        """Choices that exclude each other."""
         stabilizations = FORMULATIONS[self.formulation].stabilizations
         if self.method.hamiltonian and self.formulation != "hamiltonian":
             return [f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'."]
         if self.stabilization not in stabilizations:
-            message = f"stabilization '{self.stabilization}' does not fit formulation '{self.formulation}'"
-            return [f"{message}: choose {', '.join(stabilizations)}."]
+            message = f"stabilization '{self.stabilization}' is not available in formulation '{self.formulation}'"
+            return [f"{message}. Choose {choices(list(stabilizations))}."]
         if self.method.loops is LoopTreatment.WITHIN and self.stabilization != "project":
             return [f"{self.integrator} closes loops within its steps. Leave stabilization='project'."]
         return []
@@ -111,11 +111,13 @@ class Settings:
             return [f"{self.integrator} has a fixed step size. Give step=, in seconds."]
         steps = 1.0 if self.every is None else self.every / self.step
         if round(steps) < 1 or abs(steps - round(steps)) > 1e-6:
-            return [f"every is {self.every:g}, which is no multiple of the step of {self.integrator}, {self.step:g}."]
+            return [
+                f"every is {self.every:g}, which is not a multiple of the step of {self.integrator}, {self.step:g}."
+            ]
         return []
 
     def _too_many(self, duration: float) -> list[str]:
-        """What would take forever, or more memory than there is."""
+        """Too many samples or steps for the memory or the time of any computer."""
         if self.every is not None and duration / self.every > MOST_SAMPLES:
             samples = f"{duration / self.every:.2g} samples, of at most {MOST_SAMPLES:,}"
             advice = f"Give every of at least {duration / MOST_SAMPLES:.2g} s, or an earlier t_end."
@@ -156,17 +158,11 @@ def settings_of(**settings: Any) -> Settings:
             raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
     if settings.get("rtol") is None:
         integrator = settings.get("integrator", DEFAULT)
-        known = isinstance(integrator, str) and integrator in METHODS  # `check` refuses all others
-        settings["rtol"] = METHODS[integrator if known else DEFAULT].rtol
+        exists = isinstance(integrator, str) and integrator in METHODS  # `check` rejects all others
+        settings["rtol"] = METHODS[integrator if exists else DEFAULT].rtol
     return Settings(**settings)
 
 
 def is_number(x: Any) -> bool:
     """A finite real number."""
     return isinstance(x, (int, float, np.number)) and not isinstance(x, bool) and math.isfinite(x)
-
-
-def _meant(name: Any, names: Iterable[str]) -> str:
-    """The choice that comes near, if one does: all are listed already."""
-    hint = suggestion(str(name), names)
-    return hint if "Did you mean" in hint else ""

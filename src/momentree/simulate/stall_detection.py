@@ -1,6 +1,6 @@
 """Stall detection: whether a simulation with adaptive step size comes to its end, or steps shrink for ever.
 
-By counts of tried steps, not by the clock, so that the same run always ends in the same way.
+By counts of tried steps, not by the clock, so that the same run always ends at the same step.
 
 | in the last   | it is given up where, at that pace, so many tries remain                             |
 |---------------|--------------------------------------------------------------------------------------|
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # tries, tries that remain, part of them that was rejected
-SUSPECT = (20_000, 1e8, 0.0)  # where a cause must be found too
+SUSPECT = (20_000, 1e8, 0.0)  # where a cause must be recognized too
 WINDOWS = (SUSPECT, (20_000, 1e8, 0.1), (20_000, 1e11, 0.0), (200_000, 1e10, 0.0))
 
 

@@ -21,9 +21,9 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints, and closed."""
     refuse_constraints(mechanism)
     if not isinstance(start, State):
-        raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Make it by system.assemble(...).")
+        raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Create it with system.assemble(...).")
     if start.mechanism.coordinates != mechanism.coordinates:
-        raise MomentreeError("simulate: the start is one of another system. Make it by assemble(...) of this one.")
+        raise MomentreeError("simulate: the start belongs to another system. Create it with assemble(...) of this one.")
     check_states(mechanism, start.q, start.v)
     if np.ndim(start.q) != 1 or np.ndim(start.v) != 1:
         raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")
@@ -56,7 +56,7 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
         name = constraint_names(mechanism)[worst.constraint]
         message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
         raise MomentreeError(
-            f"simulate: {message}. Make it by system.assemble(...), which finds coordinates and velocities that close."
+            f"simulate: {message}. Create it with system.assemble(...), which closes coordinates and velocities."
         )
     for loop in mechanism.loops:
         if loop.joint is not None and loop.joint_type.limits:

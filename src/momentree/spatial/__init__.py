@@ -1,4 +1,4 @@
-"""The small algebra: vectors, rotations, 6-vectors (linear part first), inertias, transforms, on any scalar."""
+"""Spatial algebra on any scalar: vectors, rotations, motion and force vectors, inertias, transforms."""
 
 from momentree.spatial.inertia import RigidInertia
 from momentree.spatial.motion import REST, Force, Motion, MotionSubspace

@@ -1,4 +1,4 @@
-"""The inertia of an articulated body: 21 numbers, a symmetric 6x6 matrix by its blocks."""
+"""Articulated-body inertia (ABA): 21 numbers, a symmetric 6x6 matrix by its blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inertia of a rigid body at a frame: ten numbers."""
+"""Spatial inertia of a rigid body, ten numbers: mass, first moment, inertia matrix about the origin of a frame."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RigidInertia:
 
     @classmethod
     def about_centre(cls, mass: Scalar, centre: Vector, J: Symmetric) -> RigidInertia:
-        """From the inertia about the centre of mass, which stands at `centre` in the frame."""
+        """From the inertia about the centre of mass, which is at `centre` in the frame."""
         return cls(mass, Vector(0, 0, 0), J).shifted(centre)
 
     def __add__(self, other: RigidInertia) -> RigidInertia:
@@ -33,7 +33,7 @@ class RigidInertia:
         return RigidInertia(self.mass + other.mass, self.h + other.h, J)
 
     def __mul__(self, share: Scalar) -> RigidInertia:
-        """The same body made of `share` times as much of everything."""
+        """The body with all its masses times `share`."""
         return RigidInertia(self.mass * share, self.h * share, tuple(a * share for a in self.J))
 
     def __matmul__(self, v: Motion) -> Force:
@@ -55,7 +55,7 @@ class RigidInertia:
         return self if R is IDENTITY else RigidInertia(self.mass, R @ self.h, turned_symmetric(R, self.J))
 
     def shifted(self, p: Vector) -> RigidInertia:
-        """At an origin from which the old one stands at p: J + (2 h.p + m p.p) E - h p' - p h' - m p p'."""
+        """At an origin from which the old one is at p: J + (2 h.p + m p.p) E - h p' - p h' - m p p'."""
         moved, change = shifted_moments(self.mass, self.h, p)
         xx, yy, zz, xy, xz, yz = self.J
         x, y, z = next(change), next(change), next(change)
@@ -77,12 +77,12 @@ _PLANES = (((1, 2, 5), (3, 4)), ((2, 0, 4), (5, 3)), ((0, 1, 3), (4, 5)))
 
 
 def shifted_moments(m: Scalar, h: Vector, p: Vector) -> tuple[Vector, Iterator[Scalar]]:
-    """At an origin from which the old one stands at p: h + m p, and what is added to K, h p' + p h' + m p p'."""
+    """At an origin from which the old one is at p: h + m p, and the change of K, h p' + p h' + m p p'."""
     moved = h + p * m
 
     def entries() -> Iterator[Scalar]:
         for h_i, p_i in zip(h, p, strict=True):
-            yield h_i * (p_i + p_i) + m * (p_i * p_i)  # what is constant in it stands together
+            yield h_i * (p_i + p_i) + m * (p_i * p_i)  # the constants in it are together
         yield h.x * p.y + moved.y * p.x
         yield h.x * p.z + moved.z * p.x
         yield h.y * p.z + moved.z * p.y

@@ -10,7 +10,7 @@ from momentree.spatial.vector import ZERO, Vector
 
 
 class _Six:
-    """What motions and forces have in common; the type checker keeps them apart."""
+    """What spatial motion and force vectors have in common; the type checker keeps them apart."""
 
     __slots__ = ("angular", "linear")
     __array_ufunc__ = None
@@ -66,12 +66,12 @@ class Motion(_Six):
         return self.linear @ f.linear + self.angular @ f.angular
 
     def cross(self, m: Motion) -> Motion:
-        """Derivative of a motion m that is fixed in a frame moving with this motion."""
+        """Derivative of a spatial motion vector m that is fixed in a frame moving with this twist."""
         w, v = self.angular, self.linear
         return Motion(w.cross(m.linear) + v.cross(m.angular), w.cross(m.angular))
 
     def cross_force(self, f: Force) -> Force:
-        """Omega f (NOTATION.md): derivative of a force f that is fixed in a frame moving with this motion."""
+        """Omega f (NOTATION.md): derivative of a wrench or momentum f fixed in a frame moving with this twist."""
         w, v = self.angular, self.linear
         return Force(w.cross(f.linear), v.cross(f.linear) + w.cross(f.angular))
 
@@ -88,10 +88,10 @@ class MotionSubspace:
         self.columns = tuple(columns)
 
     def __matmul__(self, u: Sequence[Scalar]) -> Motion:
-        moved = REST
+        twist = REST
         for column, velocity in zip(self.columns, u, strict=True):
-            moved = moved + column * velocity
-        return moved
+            twist = twist + column * velocity
+        return twist
 
     def along(self, f: Force) -> tuple[Scalar, ...]:
         return tuple(column @ f for column in self.columns)

@@ -98,8 +98,8 @@ def cardan(a: Scalar, b: Scalar, c: Scalar) -> Rotation:
     return turn(X, a) @ turn(Y, b) @ turn(Z, c)
 
 
-def cardan_rate(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar]) -> Vector:
-    """Angular velocity, in the turned frame, of `cardan` angles that change at `velocities`."""
+def cardan_velocity(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar]) -> Vector:
+    """Angular velocity, in the turned frame, from the time derivatives of the `cardan` angles."""
     da, db, dc = velocities
     after_y = turn(Y, b).T @ X * da + Y * db
     w: Vector = turn(Z, c).T @ after_y + Z * dc
@@ -109,13 +109,13 @@ def cardan_rate(b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar])
 def cardan_acceleration(
     b: Scalar, c: Scalar, velocities: tuple[Scalar, Scalar, Scalar], accelerations: tuple[Scalar, Scalar, Scalar]
 ) -> Vector:
-    """Time derivative of `cardan_rate`, component by component in the turned frame."""
+    """Time derivative of `cardan_velocity`, component by component in the turned frame."""
     (da, db, dc), (dda, ddb, ddc) = velocities, accelerations
     x_turned = turn(Y, b).T @ X
     after_y = x_turned * da + Y * db
-    after_y_rate = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb
+    after_y_derivative = x_turned * dda - Y.cross(x_turned) * (da * db) + Y * ddb
     R = turn(Z, c).T
-    dw: Vector = R @ after_y_rate - Z.cross(R @ after_y) * dc + Z * ddc
+    dw: Vector = R @ after_y_derivative - Z.cross(R @ after_y) * dc + Z * ddc
     return dw
 
 

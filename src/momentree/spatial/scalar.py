@@ -1,6 +1,6 @@
 """Functions of one scalar of any kind: float, NumPy array (a batch), SymPy expression, model expression, tape variable.
 
-A kind that is not known here joins by having methods of these names (`x.sin()`, `y.atan2(x)`, `a.select(b, c)`).
+Any other kind takes part by having methods of these names (`x.sin()`, `y.atan2(x)`, `a.select(b, c)`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ def _on_any(name: str, on_float: Callable[..., Scalar], numpy_name: str, sympy_n
     def function(*arguments: Scalar) -> Scalar:
         if all(isinstance(x, (float, int)) for x in arguments):
             return on_float(*arguments)
-        for place, x in enumerate(arguments):
+        for index, x in enumerate(arguments):
             method = getattr(type(x), name, None)
-            if method is not None and place == 0:
+            if method is not None and index == 0:
                 return method(*arguments)
             if method is not None:  # a plain number stands before it: lift that number to the same kind
                 return method(arguments[0] + 0 * x, *arguments[1:])

@@ -1,4 +1,4 @@
-"""Where a frame stands in another, and what that does to motions, forces and inertias."""
+"""Placement of one frame in another, and the transformation of twists, wrenches and inertias between them."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ class Transform:
         return Transform(R, ZERO if self.offset is ZERO else -(R @ self.offset))
 
     def point(self, r: Vector) -> Vector:
-        """A point given in B, in A."""
+        """Coordinates in A of a point with coordinates r in B."""
         if r is ZERO:
             return self.offset
         return self.rotation @ r if self.offset is ZERO else self.offset + self.rotation @ r
 
     def motion(self, v: Motion) -> Motion:
-        """A motion of A (origin and axes of A) as seen at B: (R'(v + w x p); R' w)."""
+        """A twist at A, transformed to B: (R'(v + w x p); R' w)."""
         R, p = self.rotation.T, self.offset
         linear = v.linear if p is ZERO else v.linear + v.angular.cross(p)
         return Motion(R @ linear, R @ v.angular)
 
     def motion_to_parent(self, v: Motion) -> Motion:
-        """A motion of B as seen at A: (R v + p x R w; R w)."""
+        """A twist at B, transformed to A: (R v + p x R w; R w)."""
         w = self.rotation @ v.angular
         return Motion(self.rotation @ v.linear + self.offset.cross(w), w)
 
     def force_to_parent(self, f: Force) -> Force:
-        """A force at B as it acts at A: (R f; R m + p x R f)."""
+        """A wrench at B, transformed to A: (R f; R m + p x R f)."""
         F, M = self.rotation @ f.linear, self.rotation @ f.angular
         return Force(F, M if self.offset is ZERO else M + self.offset.cross(F))
 
     def force(self, f: Force) -> Force:
-        """A force at A as it acts at B: (R' f; R'(m - p x f))."""
+        """A wrench at A, transformed to B: (R' f; R'(m - p x f))."""
         R = self.rotation.T
         return Force(R @ f.linear, R @ (f.angular - self.offset.cross(f.linear)))
 
     def inertia_to_parent(self, M: RigidInertia) -> RigidInertia:
-        """The inertia of a body given at B, at A: its momentum is C' M C v."""
+        """An inertia at B, transformed to A: the momentum is C' M C v."""
         turned = M.turned(self.rotation)
         return turned if self.offset is ZERO else turned.shifted(self.offset)
 
@@ -69,10 +69,10 @@ class Transform:
 
 
 class ChainTransform:
-    """Two placements passed one after the other, X_AB then X_BC: what crosses them is not mixed into one matrix.
+    """Two placements applied one after the other, X_AB then X_BC, without their product.
 
-    A body stands on its parent by a mount that never changes and by its joint, which often only turns about one axis.
-    Passing both in turn costs less than their product.
+    A body is placed on its parent by a constant mount and by its joint, which often only turns about one axis.
+    Applying both in turn costs less than applying their product.
     """
 
     __slots__ = ("joint", "mount")
@@ -81,15 +81,15 @@ class ChainTransform:
         self.mount, self.joint = mount, joint
 
     def motion(self, v: Motion) -> Motion:
-        """A motion of A as seen at C."""
+        """A twist at A, transformed to C."""
         return self.joint.motion(self.mount.motion(v))
 
     def force_to_parent(self, f: Force) -> Force:
-        """A force at C as it acts at A."""
+        """A wrench at C, transformed to A."""
         return self.mount.force_to_parent(self.joint.force_to_parent(f))
 
     def inertia_to_parent(self, M: RigidInertia) -> RigidInertia:
-        """The inertia of a body given at C, at A."""
+        """An inertia at C, transformed to A."""
         return self.mount.inertia_to_parent(self.joint.inertia_to_parent(M))
 
     @property

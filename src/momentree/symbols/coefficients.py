@@ -3,7 +3,7 @@
 The inertial terms of each equation are gathered by products of velocities. If one of their coefficients is long,
 all of them that are more than a product of two letters are named; otherwise all are written out. Entries of the mass
 matrix are named where they are long. Coefficients that differ by a number share a name.
-Letters are given out as the inward sweep meets the equations, from the last to the first: alpha belongs to the
+Letters are assigned as the inward sweep meets the equations, from the last to the first: alpha belongs to the
 outermost body. The sign is such that the first mention, read from the top, is positive. So the pendulum on a slider of
 Belkov and Konoplev 1997 gets the alpha and beta of the paper.
 """
@@ -41,25 +41,25 @@ def unused_letters(used: Iterable[sp.Symbol]) -> Iterator[sp.Symbol]:
 
 @dataclass
 class Coefficient:
-    """Polynomials that are multiples of one: where they stand, (row, column), and by which number."""
+    """Multiples of one primitive polynomial: the factor of each by its position (row, column)."""
 
     primitive: PolyElement
-    places: dict[tuple[int, int], Any] = field(default_factory=dict)
+    multiples: dict[tuple[int, int], Any] = field(default_factory=dict)
     name: sp.Symbol = field(init=False)
     unit: Any = field(init=False)  # what the name means is the unit times the primitive
 
     def take(self, name: sp.Symbol) -> None:
         """Take a name, and the unit that makes all multiples whole, the first one, read from the top, positive."""
         self.name = name
-        numbers = [self.places[place] for place in sorted(self.places)]
+        numbers = [self.multiples[position] for position in sorted(self.multiples)]
         unit = numbers[0]
         for number in numbers[1:]:
             unit = sp.QQ.gcd(unit, number)
         self.unit = abs(unit) if numbers[0] > 0 else -abs(unit)
 
-    def at(self, place: tuple[int, int]) -> sp.Expr:
-        """What stands at a place: a number times the name."""
-        return sp.S(self.places[place] / self.unit) * self.name
+    def at(self, position: tuple[int, int]) -> sp.Expr:
+        """The entry at a position: a number times the name."""
+        return sp.S(self.multiples[position] / self.unit) * self.name
 
 
 @dataclass(frozen=True)
@@ -82,20 +82,20 @@ def named(
     n = len(b)
     present = [velocity for velocity in velocities if velocity in shortest.trigonometry.letters]
     rows = [gathered(p, present) if p else [] for p in b]
-    # a place is (row, column): columns of A, then the terms of b
+    # positions (row, column): columns of A, then the terms of b
     entries = {
         (i, j): A[i][j] for i in range(n) for j in range(n) if ink(shortest(A[i][j])) > (LONG if i == j else LONG_TWICE)
     }
     terms = {(i, n + k): part for i, row in enumerate(rows) for k, (_, part) in enumerate(row)}
     naming = any(ink(shortest(part)) > LONG for part in terms.values())
-    terms = {place: part for place, part in terms.items() if naming and ink(shortest(part)) > ATOMIC}
+    terms = {position: part for position, part in terms.items() if naming and ink(shortest(part)) > ATOMIC}
     coefficients = _shared(terms, entries)
     for coefficient in coefficients:
         coefficient.take(next(letters))
-    by_place = {place: coefficient for coefficient in coefficients for place in coefficient.places}
+    by_position = {position: coefficient for coefficient in coefficients for position in coefficient.multiples}
 
-    def written(place: tuple[int, int], p: PolyElement) -> sp.Expr:
-        return by_place[place].at(place) if place in by_place else shortest(p)
+    def written(position: tuple[int, int], p: PolyElement) -> sp.Expr:
+        return by_position[position].at(position) if position in by_position else shortest(p)
 
     in_names = [
         sp.Add(*(written((i, n + k), part) * monomial for k, (monomial, part) in enumerate(row)))
@@ -117,10 +117,10 @@ def _in_factors(x: sp.Expr, names: Sequence[sp.Symbol]) -> sp.Expr:
 
 def _shared(*groups: dict[tuple[int, int], PolyElement]) -> list[Coefficient]:
     """The different ones among all polynomials, those of each group from the last row to the first."""
-    known: dict[PolyElement, Coefficient] = {}
+    by_primitive: dict[PolyElement, Coefficient] = {}
     for group in groups:
-        for place in sorted(group, key=lambda place: (-place[0], place[1])):
-            content = content_of(group[place])
-            primitive = group[place].quo_ground(content)
-            known.setdefault(primitive, Coefficient(primitive)).places[place] = content
-    return list(known.values())
+        for position in sorted(group, key=lambda position: (-position[0], position[1])):
+            content = content_of(group[position])
+            primitive = group[position].quo_ground(content)
+            by_primitive.setdefault(primitive, Coefficient(primitive)).multiples[position] = content
+    return list(by_primitive.values())

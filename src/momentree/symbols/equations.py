@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import ModelError, MomentreeError, suggestion
+from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.files.atomic_write import write_file
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
@@ -152,7 +152,7 @@ def freed(model: Model) -> Mechanism:
 def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
     """The equations of a mechanism in its free parameters; `velocities` renames velocities, as {"theta5": "w5"}."""
     if by not in FORMALISMS:
-        raise MomentreeError(f"equations: there is no formalism '{by}'.{suggestion(str(by), FORMALISMS)}")
+        raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
     s, n = symbolic(mechanism, velocities), mechanism.nv
@@ -163,11 +163,11 @@ def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, st
     letters = unused_letters([*s.parameters, *s.q, *s.u])
     long = _long_letters(trigonometry)
     shortest = Shortest(trigonometry, s.inertial)
-    found = named(p[:n], p[n], s.u, shortest, letters)
+    in_names = named(p[:n], p[n], s.u, shortest, letters)
     forces = [_force(force, s.u, shortest) for force in p[n + 1]]
     final = {placeholder: next(letters) for placeholder in long}
-    definitions = [*found.definitions, *((final[x], meaning) for x, meaning in long.items())]
-    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (found.A, found.b, forces))
+    definitions = [*in_names.definitions, *((final[x], meaning) for x, meaning in long.items())]
+    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (in_names.A, in_names.b, forces))
     return Equations(
         name=mechanism.name,
         by=by,
@@ -208,17 +208,17 @@ FORMALISMS: dict[str, Callable[[Symbolic], list[Sequence[Any]]]] = {
 
 
 def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
-    """Roots and functions that are more than a few letters: placeholder, which stands for it from now on -> meaning."""
+    """Roots and functions that are more than a few letters: placeholder -> meaning."""
     letters = trigonometry.letters
     long = [x for x in letters.values() if not x.is_Symbol and ink(x) > FUNCTION_LONG and not (x.is_Pow and x.exp < 0)]
-    found: dict[sp.Symbol, sp.Expr] = {}
+    meanings: dict[sp.Symbol, sp.Expr] = {}
     short: dict[sp.Expr, sp.Expr] = {}
     for meaning in sorted(long, key=ink):  # what is inside another comes first
         name = sp.Dummy("long")
-        found[name] = meaning.xreplace(short)
+        meanings[name] = meaning.xreplace(short)
         short |= {meaning: name, 1 / meaning: 1 / name}
     letters.update({letter: short.get(meaning, meaning) for letter, meaning in letters.items()})
-    return found
+    return meanings
 
 
 def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Expr:
@@ -232,15 +232,15 @@ def _force(p: Any, velocities: Sequence[sp.Symbol], shortest: Shortest) -> sp.Ex
 
 def _kinematics(s: Symbolic) -> Definitions:
     """Derivatives of the coordinates of balls and free bodies."""
-    found: list[tuple[sp.Symbol, sp.Expr]] = []
+    derivatives: list[tuple[sp.Symbol, sp.Expr]] = []
     for body in s.mechanism.bodies:
         q, u, joint = s.q[body.q], s.u[body.v], body.joint.type
         if body.laws is None and len(q) != len(u):
             changes = joint.coordinate_derivatives(q, u)
-            found += [
+            derivatives += [
                 (sp.Symbol(f"{x}'", real=True), simplified(sp.S(change))) for x, change in zip(q, changes, strict=True)
             ]
-    return tuple(found)
+    return tuple(derivatives)
 
 
 def _notes(mechanism: Mechanism) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     if mechanism.loops or mechanism.constraints:
         closed = [*(loop.name for loop in mechanism.loops), *(constraint.name for constraint in mechanism.constraints)]
         names = ", ".join(f"'{name}'" for name in closed)
-        notes.append(f"These are the equations of the opened tree: the forces that close {names} are not in them.")
+        notes.append(f"These are the equations of the spanning tree: the forces that close {names} are not in them.")
     fixed = [name for name in mechanism.values.names if name not in mechanism.free]
     if fixed:
         notes.append(f"{', '.join(fixed)}: kept as numbers, because directions depend on them.")
@@ -256,7 +256,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def _ranks(s: Symbolic) -> dict[sp.Symbol, Rank]:
-    """Where symbols stand in a product."""
+    """The order of symbols in a product."""
     ranks: dict[sp.Symbol, Rank] = {}
     for i, symbol in enumerate(s.parameters):
         ranks[symbol] = (INERTIAL if symbol in s.inertial else GRAVITY if symbol in s.gravity else OTHER, i)

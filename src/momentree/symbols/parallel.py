@@ -21,9 +21,9 @@ Direction = NDArray[np.float64]
 def carriers(mechanism: Mechanism, s: Symbolic) -> dict[sp.Symbol, Turn]:
     """Angle -> the angle that carries it about a parallel axis, so that their sum is an absolute angle.
 
-    Two axes are taken for parallel if they are so in two configurations chosen at random.
+    Two axes count as parallel if they are in two configurations chosen at random.
     """
-    found: dict[sp.Symbol, Turn] = {}
+    carrier: dict[sp.Symbol, Turn] = {}
     path: dict[int, list[tuple[sp.Symbol, Direction]]] = {0: []}  # body -> angles from the ground to it, axes in both
     for body, directions in _axes(mechanism.at_defaults()):
         path[body.number] = list(path[body.parent])
@@ -31,11 +31,11 @@ def carriers(mechanism: Mechanism, s: Symbolic) -> dict[sp.Symbol, Turn]:
             for other, there in reversed(path[body.number]):
                 along = np.sum(here * there, axis=1)
                 if np.allclose(np.abs(along), 1) and along[0] * along[1] > 0:
-                    found[angle] = (other, 1 if along[0] > 0 else -1)
+                    carrier[angle] = (other, 1 if along[0] > 0 else -1)
                     break
             if here.any():
                 path[body.number].append((angle, here))
-    return found
+    return carrier
 
 
 def _axes(mechanism: Mechanism) -> Iterator[tuple[TreeBody, list[Direction]]]:
@@ -45,7 +45,7 @@ def _axes(mechanism: Mechanism) -> Iterator[tuple[TreeBody, list[Direction]]]:
     for body in mechanism.bodies:
         joint = body.joint.type
         if body.laws or len(joint.coordinates) != len(joint.velocities):
-            yield body, []  # prescribed, or a ball, whose coordinates are no angles
+            yield body, []  # prescribed, or a ball, whose coordinates are not angles
             continue
         both = [
             [_unit(one[body.number].X_0.rotation @ column.angular) for column in one[body.number].A.columns]
@@ -55,6 +55,6 @@ def _axes(mechanism: Mechanism) -> Iterator[tuple[TreeBody, list[Direction]]]:
 
 
 def _unit(v: Vector) -> Direction:
-    """A direction; a ball that is turned by no unit quaternion stretches what it carries."""
+    """A direction; normalized, since a quaternion chosen at random is not of unit length."""
     n = np.array([float(component) for component in v])
     return n / np.linalg.norm(n) if n.any() else n

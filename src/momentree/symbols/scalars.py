@@ -169,18 +169,18 @@ def _unused(name: str, taken: set[str]) -> str:
 def _velocity_names(
     mechanism: Mechanism, coordinates: Sequence[str], velocities: Mapping[str, str], taken: set[str]
 ) -> list[str]:
-    """The coordinate's name and a prime, or what the caller says; a ball's velocities have names of their own."""
-    known = {f"{r.name}.{r.component}".rstrip("."): r for r in mechanism.velocities}
+    """The coordinate's name and a prime, or the caller's name; a ball's velocities have their own names."""
+    by_key = {f"{r.name}.{r.component}".rstrip("."): r for r in mechanism.velocities}
     wanted = {key.rstrip("'").replace("`", ""): name for key, name in velocities.items()}
     for key, name in wanted.items():
-        if key not in known:
-            raise MomentreeError(f"velocities: there is no velocity '{key}'.{suggestion(key, known)}")
+        if key not in by_key:
+            raise MomentreeError(f"velocities: there is no velocity '{key}'.{suggestion(key, by_key)}")
         if not isinstance(name, str) or not name.isidentifier() or name in taken:
-            raise MomentreeError(f"velocities: '{key}' cannot be called {name!r}: that is no name, or it is in use.")
+            raise MomentreeError(f"velocities: '{key}' cannot be called {name!r}: that is not a name, or it is in use.")
         taken.add(name)
     primed = {
         dataclasses.replace(r, velocity=True): f"{name}'"
         for r, name in zip(mechanism.coordinates, coordinates, strict=True)
     }
-    own = {key: primed[r] if r.velocity else _unused(_spelt(r), taken) for key, r in known.items()}
+    own = {key: primed[r] if r.velocity else _unused(_spelt(r), taken) for key, r in by_key.items()}
     return list({**own, **wanted}.values())

@@ -1,8 +1,8 @@
-"""The shortest way to write a polynomial that a search of the usual ways finds.
+"""The shortest form of a polynomial, found by a search of the usual forms.
 
-Tried are: squares of sines or of cosines left out; sines and cosines of sums of angles; absolute angles of parallel
-axes; factors; terms gathered by inertias, by sines and cosines, or by whatever many of them share. What costs least ink
-wins.
+Tried are: squares of sines or of cosines eliminated; sines and cosines of sums of angles; absolute angles of parallel
+axes; factors; terms gathered by inertias, by sines and cosines, or by whatever many of them share. The form that costs
+least ink wins.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from sympy.polys.rings import PolyElement, PolyRing, ring
 from momentree.symbols.names import number_text
 from momentree.symbols.trigonometry import Trigonometry, Turn
 
-FEW_TERMS = 8  # up to which more ways are tried
-MANY_TERMS = 24  # above which only quick ways are tried
+FEW_TERMS = 8  # up to which more forms are tried
+MANY_TERMS = 24  # above which only quick ones are tried
 FAR_TOO_MANY_TERMS = 100  # above which terms are only gathered
 BRACKETS = 0.75  # ink
 Letters = Mapping[sp.Symbol, sp.Expr]
@@ -44,28 +44,28 @@ def ink(x: sp.Expr) -> float:
 
 
 class Shortest:
-    """Ways to write polynomials of one `Trigonometry`; `inertial` are masses and moments of inertia."""
+    """The shortest forms of polynomials of one `Trigonometry`; `inertial` are masses and moments of inertia."""
 
     def __init__(self, trigonometry: Trigonometry, inertial: Collection[sp.Symbol] = ()):
         self.trigonometry = trigonometry
         self.inertial = [symbol for symbol in trigonometry.ring.symbols if symbol in set(inertial)]
-        self._found: dict[PolyElement, sp.Expr] = {}
+        self._forms: dict[PolyElement, sp.Expr] = {}
 
     def __call__(self, p: PolyElement) -> sp.Expr:
-        if p not in self._found:
-            # by inertias first: of two ways that are equally short, this one shows the bodies
+        if p not in self._forms:
+            # by inertias first: of two forms that are equally short, this one shows the bodies
             parts = gathered(p, self.inertial)
-            paths = [sp.Add(*(self.as_a_whole(part, monomial) for monomial, part in parts)), self.as_a_whole(p)]
-            self._found[p] = min(paths, key=ink)
-        return self._found[p]
+            forms = [sp.Add(*(self.as_a_whole(part, monomial) for monomial, part in parts)), self.as_a_whole(p)]
+            self._forms[p] = min(forms, key=ink)
+        return self._forms[p]
 
     def as_a_whole(self, p: PolyElement, factor: sp.Expr = sp.S.One) -> sp.Expr:
-        """The shortest of the ways to write the trigonometry of p, times a factor."""
+        """The shortest form of the trigonometry of p, times a factor."""
         if not p:
             return sp.Integer(0)
-        return min((factor * way for way in self._ways(p, factor != 1)), key=ink)
+        return min((factor * form for form in self._candidates(p, factor != 1)), key=ink)
 
-    def _ways(self, p: PolyElement, as_factor: bool) -> Iterator[sp.Expr]:
+    def _candidates(self, p: PolyElement, as_factor: bool) -> Iterator[sp.Expr]:
         trigonometry = self.trigonometry
         for form in self._without_squares(p):
             yield self._relative.write(form, as_factor)
@@ -96,7 +96,7 @@ class Shortest:
         return Arrangement(letters, functions, self.inertial)
 
     def _without_squares(self, p: PolyElement) -> list[PolyElement]:
-        """p with squares of sines or of cosines left out, one angle after another: the two forms with fewest terms."""
+        """p with squares of sines or of cosines eliminated, angle by angle: the two forms with fewest terms."""
         forms = [p]
         for angle, (_, cosine) in self.trigonometry.angles.items():
             if used(p, [cosine]):
@@ -111,20 +111,20 @@ class Arrangement:
     def __init__(self, letters: Letters, functions: Collection[sp.Symbol], inertial: Collection[sp.Symbol]):
         self.letters = letters
         self.sets = [group for group in (functions, inertial) if group]
-        self._found: dict[tuple[PolyElement, bool], sp.Expr] = {}
+        self._forms: dict[tuple[PolyElement, bool], sp.Expr] = {}
 
     def write(self, p: PolyElement, as_factor: bool = False) -> sp.Expr:
         """The shortest arrangement, in what the letters stand for; a sum that is a factor needs brackets."""
         return self._shortest(p, as_factor).xreplace(self.letters)
 
     def _shortest(self, p: PolyElement, as_factor: bool = True) -> sp.Expr:
-        if (p, as_factor) not in self._found:
-            self._found[p, as_factor] = min(
-                self._ways(p), key=lambda x: ink(x.xreplace(self.letters)) + BRACKETS * (as_factor and x.is_Add)
+        if (p, as_factor) not in self._forms:
+            self._forms[p, as_factor] = min(
+                self._candidates(p), key=lambda x: ink(x.xreplace(self.letters)) + BRACKETS * (as_factor and x.is_Add)
             )
-        return self._found[p, as_factor]
+        return self._forms[p, as_factor]
 
-    def _ways(self, p: PolyElement) -> Iterator[sp.Expr]:
+    def _candidates(self, p: PolyElement) -> Iterator[sp.Expr]:
         yield p.as_expr()
         if len(p) < 2:
             return
@@ -160,8 +160,8 @@ class Arrangement:
 
 def used(p: PolyElement, symbols: Iterable[sp.Symbol]) -> bool:
     """Whether a polynomial depends on one of the symbols."""
-    places = [_places(p.ring)[symbol] for symbol in symbols]
-    return any(monomial[i] for monomial in p for i in places)
+    indices = [_indices(p.ring)[symbol] for symbol in symbols]
+    return any(monomial[i] for monomial in p for i in indices)
 
 
 def common_factor(p: PolyElement) -> tuple[Any, sp.Expr, PolyElement]:
@@ -204,21 +204,21 @@ def content_of(p: PolyElement) -> Any:
 
 
 @lru_cache(100)
-def _places(letters: PolyRing) -> dict[sp.Symbol, int]:
+def _indices(letters: PolyRing) -> dict[sp.Symbol, int]:
     return {symbol: i for i, symbol in enumerate(letters.symbols)}
 
 
 def gathered(p: PolyElement, symbols: Iterable[sp.Symbol]) -> list[tuple[sp.Expr, PolyElement]]:
     """p as a sum of monomials in some letters, each with its factor in the others."""
-    places = [_places(p.ring)[symbol] for symbol in symbols]
-    found: defaultdict[tuple[int, ...], dict[Any, Any]] = defaultdict(dict)
+    indices = [_indices(p.ring)[symbol] for symbol in symbols]
+    factors: defaultdict[tuple[int, ...], dict[Any, Any]] = defaultdict(dict)
     for monomial, coefficient in p.terms():
         own, rest = [0] * p.ring.ngens, list(monomial)
-        for i in places:
+        for i in indices:
             own[i], rest[i] = monomial[i], 0
-        found[tuple(own)][tuple(rest)] = coefficient
+        factors[tuple(own)][tuple(rest)] = coefficient
     make: Callable[[Any], PolyElement] = p.ring.from_dict
-    return [(make({own: sp.QQ(1)}).as_expr(), make(part)) for own, part in found.items()]
+    return [(make({own: sp.QQ(1)}).as_expr(), make(part)) for own, part in factors.items()]
 
 
 def simplified(x: sp.Expr, carried: Mapping[sp.Symbol, Turn] | None = None) -> sp.Expr:

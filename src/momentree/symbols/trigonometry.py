@@ -54,7 +54,7 @@ class Trigonometry:
         self.letters = dict(sorted(self.letters.items(), key=lambda pair: (not pair[1].is_Symbol, str(pair[1]))))
         self.angles = dict(sorted(self.angles.items(), key=lambda pair: str(pair[0])))
         self.ring = ring([*self.letters] or [sp.Dummy("x")], sp.QQ)[0]
-        self._place = {symbol: i for i, symbol in enumerate(self.ring.symbols)}
+        self._index = {symbol: i for i, symbol in enumerate(self.ring.symbols)}
         self._done: dict[sp.Expr, PolyElement] = {}
         self.polynomials = [self._tidied(self._polynomial(expression)) for expression in plain]
 
@@ -114,11 +114,11 @@ class Trigonometry:
             letter = written if written.is_Symbol else self._letter(self.inside(x.base), "base")
         if power > 0:
             return letter**power
-        known = dict(self._inverses)
-        if letter not in known:
-            known[letter] = self._letter(1 / self.letters[letter], "reciprocal")
-            self._inverses.append((letter, known[letter]))
-        return known[letter] ** -power
+        inverses = dict(self._inverses)
+        if letter not in inverses:
+            inverses[letter] = self._letter(1 / self.letters[letter], "reciprocal")
+            self._inverses.append((letter, inverses[letter]))
+        return inverses[letter] ** -power
 
     def _sine_and_cosine(self, angle: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Of a sum of multiples of angles, by those of the angles; 37 t is an angle by itself."""
@@ -151,7 +151,7 @@ class Trigonometry:
             elif x.is_Pow:
                 self._done[x] = self.normal(self._polynomial(x.base) ** int(x.exp))
             else:
-                self._done[x] = self.ring.gens[self._place[x]] if x.is_Symbol else self.ring(x)
+                self._done[x] = self.ring.gens[self._index[x]] if x.is_Symbol else self.ring(x)
         return self._done[x]
 
     def _tidied(self, p: PolyElement) -> PolyElement:
@@ -170,9 +170,9 @@ class Trigonometry:
         pairs = []
         for angle, (s, c) in self.angles.items():
             gone, kept = (c, s) if without.get(angle) == "cos" else (s, c)
-            pairs.append((self._place[gone], 1 - self.ring.gens[self._place[kept]] ** 2))
-        roots = [(self._place[letter], square) for letter, square in self._roots.items()]
-        inverses = [(self._place[a], self._place[b]) for a, b in self._inverses]
+            pairs.append((self._index[gone], 1 - self.ring.gens[self._index[kept]] ** 2))
+        roots = [(self._index[letter], square) for letter, square in self._roots.items()]
+        inverses = [(self._index[a], self._index[b]) for a, b in self._inverses]
         plain: defaultdict[Any, Any] = defaultdict(lambda: sp.QQ(0))
         rest = self.ring.zero
         for monomial, coefficient in p.terms():
@@ -193,16 +193,16 @@ class Trigonometry:
                 rest += other.mul_term((tuple(powers), coefficient))
         return self._collected((m, c) for m, c in plain.items() if c) + rest
 
-    # --- other ways to write a polynomial --------------------------------------------------------------------------
+    # --- other forms of a polynomial -------------------------------------------------------------------------------
 
     def absolute(self, p: PolyElement) -> PolyElement:
         """p where the letters of a carried angle stand for the sum of it and of those that carry it."""
-        found = []
+        replaced = []
         for angle, (base, sense) in self.carried.items():
             if angle in self.angles and base in self.angles:
-                s, c, S, C = (self.ring.gens[self._place[x]] for x in (*self.angles[angle], *self.angles[base]))
-                found += [(s, s * C - sense * c * S), (c, c * C + sense * s * S)]
-        return self.normal(p.compose(found)) if found else p
+                s, c, S, C = (self.ring.gens[self._index[x]] for x in (*self.angles[angle], *self.angles[base]))
+                replaced += [(s, s * C - sense * c * S), (c, c * C + sense * s * S)]
+        return self.normal(p.compose(replaced)) if replaced else p
 
     def absolute_letters(self) -> dict[sp.Symbol, sp.Expr]:
         """What the letters stand for in `absolute`."""
@@ -219,31 +219,31 @@ class Trigonometry:
     def harmonics(self, p: PolyElement) -> dict[sp.Expr, PolyElement]:
         """p as a sum of sines and cosines of sums of angles: function -> its factor, which has no trigonometry."""
         angles = list(self.angles)
-        places = [(self._place[s], self._place[c]) for s, c in self.angles.values()]
-        found: defaultdict[sp.Expr, PolyElement] = defaultdict(lambda: self.ring.zero)
+        indices = [(self._index[s], self._index[c]) for s, c in self.angles.values()]
+        factors: defaultdict[sp.Expr, PolyElement] = defaultdict(lambda: self.ring.zero)
         for monomial, coefficient in p.terms():
             powers = list(monomial)
-            trigonometric = tuple((powers[s], powers[c]) for s, c in places)
-            for s, c in places:
+            trigonometric = tuple((powers[s], powers[c]) for s, c in indices)
+            for s, c in indices:
                 powers[s] = powers[c] = 0
             factor = self.ring.from_dict({tuple(powers): coefficient})
             for sine, k, share in _harmonics(trigonometric):
                 angle = sp.Add(*(n * a for n, a in zip(k, angles, strict=True)))
-                found[sp.sin(angle) if sine else sp.cos(angle)] += factor * share
-        return {function: factor for function, factor in found.items() if factor}
+                factors[sp.sin(angle) if sine else sp.cos(angle)] += factor * share
+        return {function: factor for function, factor in factors.items() if factor}
 
 
 def _under_roots(expressions: Iterable[sp.Expr]) -> set[sp.Expr]:
-    """What stands under square roots."""
-    found, seen, stack = set(), set(), list(expressions)
+    """The radicands of square roots."""
+    radicands, seen, stack = set(), set(), list(expressions)
     while stack:
         x = stack.pop()
         if x not in seen:
             seen.add(x)
             stack.extend(x.args)
             if x.is_Pow and x.exp.is_Rational and x.exp.q == 2:
-                found.add(x.base)
-    return found
+                radicands.add(x.base)
+    return radicands
 
 
 @cache
@@ -255,7 +255,7 @@ def _harmonics(powers: tuple[tuple[int, int], ...]) -> tuple[tuple[bool, tuple[i
     series = [_exponentials(a, b) for a, b in powers]
     sines = sum(a for a, _ in powers)
     sign = -1 if sines // 2 % 2 else 1
-    found: defaultdict[tuple[int, ...], Any] = defaultdict(lambda: sp.QQ(0))
+    shares: defaultdict[tuple[int, ...], Any] = defaultdict(lambda: sp.QQ(0))
     for terms in itertools.product(*series):
         k = tuple(n for n, _ in terms)
         share = sp.QQ(sign)
@@ -264,14 +264,14 @@ def _harmonics(powers: tuple[tuple[int, int], ...]) -> tuple[tuple[bool, tuple[i
         turned = next((n for n in k if n), 0) < 0
         if sines % 2 and not any(k):
             continue
-        found[tuple(-n for n in k) if turned else k] += -share if turned and sines % 2 else share
-    return tuple((bool(sines % 2), k, share) for k, share in found.items() if share)
+        shares[tuple(-n for n in k) if turned else k] += -share if turned and sines % 2 else share
+    return tuple((bool(sines % 2), k, share) for k, share in shares.items() if share)
 
 
 def _exponentials(a: int, b: int) -> Sequence[tuple[int, Any]]:
     """(z - 1/z)^a (z + 1/z)^b / 2^(a+b), as pairs of power and factor."""
-    found: defaultdict[int, Any] = defaultdict(lambda: sp.QQ(0))
+    shares: defaultdict[int, Any] = defaultdict(lambda: sp.QQ(0))
     for i in range(a + 1):
         for j in range(b + 1):
-            found[a + b - 2 * (i + j)] += sp.QQ((-1) ** i * comb(a, i) * comb(b, j), 2 ** (a + b))
-    return [(n, share) for n, share in found.items() if share]
+            shares[a + b - 2 * (i + j)] += sp.QQ((-1) ** i * comb(a, i) * comb(b, j), 2 ** (a + b))
+    return [(n, share) for n, share in shares.items() if share]

@@ -113,7 +113,7 @@ class Writer:
         factors = sorted(self._rank(factor) for factor in sp.Mul.make_args(x) if not factor.is_Number)
         return x.has(sp.Function), min(len(factors), 2), factors, str(x)
 
-    # --- what text and LaTeX do in their own ways --------------------------------------------------------------------
+    # --- where text and LaTeX differ ----------------------------------------------------------------------------------
 
     BRACKETS, BOTTOM, ABSOLUTE, ROOT, EXP = "({})", "({})", "|{}|", "√({})", "exp({})"
     RELATIONS: ClassVar[Mapping[str, str]] = {}

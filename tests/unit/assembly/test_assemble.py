@@ -253,7 +253,7 @@ def test_branches_need_all_freedoms_given():
         ({"given": {"A": float("nan")}}, "'A' is nan"),
         ({"given": {"A": (1.0, 2.0)}}, "expected 1 finite"),
         ({"given": {"A": "30 deg"}}, "given: 'A': an operator is missing"),
-        ({"given": {"A": "30*dge"}}, "unknown name 'dge' in 'A' (only parameters may stand here)"),
+        ({"given": {"A": "30*dge"}}, "unknown name 'dge' in 'A' (only parameters are allowed here)"),
         ({"given": {"A": "t"}}, "'t' stands in 'A', which must be constant"),
         ({"given": {"A.x": 1.0}}, "the joint has no 'x'. Choose 'angle'"),
         ({"velocities": {"A": None}}, "velocities: 'A' is None"),

@@ -325,7 +325,7 @@ MISTAKES = {
     "mass of a list": (Body("b", mass=(1, 2)), r"mass is \(1, 2\)"),
     "mass a text of nothing": (Body("b", mass=""), "empty|expected"),
     "unknown parameter": (Body("b", mass="2*masss"), "unknown name 'masss' in mass"),
-    "mass of time": (Body("b", mass="1 + t"), "'t' stands in mass"),
+    "mass of time": (Body("b", mass="1 + t"), "'t' appears in mass"),
     "no mass": (Body("b"), "has no mass. Give mass="),
     "an inertia without a mass": (Body("b", inertia=UNIT), "has no mass"),
     "massless with a mass": (Body("b", mass=1, massless=True), "is massless and has a mass"),

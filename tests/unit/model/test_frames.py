@@ -185,7 +185,7 @@ MISTAKES = {
     "turn not a number": (turn("z", NAN), "angle of the turn is nan"),
     "turn not finite": (turn("z", INF), "angle of the turn is inf"),
     "turn by an unknown name": (turn("z", "alpha"), "unknown name 'alpha' in angle of the turn"),
-    "turn in time": (turn("z", "2*t"), "'t' stands in angle of the turn"),
+    "turn in time": (turn("z", "2*t"), "'t' appears in angle of the turn"),
     "second turn wrong": ((turn("z", 1), turn("q", 1)), "axis of the turn is 'q'"),
     "axis and angle exchanged": (turn(0.5, "z"), "axis of the turn is 0.5; 3 numbers"),
 }

@@ -269,7 +269,7 @@ def test_a_file_that_is_no_run_is_told(tmp_path):
     import xarray
 
     xarray.Dataset({"x": ("y", [1.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
-    expected = {"text": "is damaged, or no run of Momentree", "other": "is damaged, or no run of Momentree"}
+    expected = {"text": "is damaged, or not a run of Momentree", "other": "is damaged, or not a run of Momentree"}
     for name, told in {**expected, "cut": r"is damaged: its checksum \(SHA-256\) is not there"}.items():
         with pytest.raises(MomentreeError, match=f"{name}.nc: {told}"):
             mt.load_run(tmp_path / f"{name}.nc")

@@ -88,7 +88,7 @@ def test_a_block_of_zeros_in_a_file_without_a_checksum_is_an_error_and_no_hang(t
     path.write_bytes(content)
     code = "import sys, momentree\ntry: momentree.load_run(sys.argv[1])\nexcept momentree.MomentreeError as e: print(e)"
     told = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=120)
-    assert told.stdout == f"{path}: is damaged, or no run of Momentree.\n"
+    assert told.stdout == f"{path}: is damaged, or not a run of Momentree.\n"
 
 
 def test_a_damaged_chunk_is_told_and_what_is_before_it_is_there(tmp_path):

@@ -75,7 +75,7 @@ def test_an_event_can_end_the_motion_and_the_last_sample_stands_there(every):
         ({"x": "A +"}, "event 'x'"),
         ({"x": 3.0}, "event 'x': give an expression"),
         ({"x": {"when": "A", "halt": True}}, "event 'x': give an expression"),
-        ({"x": Event("A", direction="risng")}, "event 'x': direction is 'risng'.*Did you mean 'rising'"),
+        ({"x": Event("A", direction="risng")}, "event 'x': direction 'risng' is not known.*Did you mean 'rising'"),
     ],
 )
 def test_events_that_cannot_be_meant_are_refused(events, words):
@@ -208,7 +208,7 @@ def test_a_start_of_another_system_is_refused():
     system, _ = started(pendulum(), A=0.0)
     other = mt.Model("other")
     other.joint("B", mt.Revolute("z"), other.ground, other.body("bob", mass=1.0, com=(-1, 0, 0)))
-    with pytest.raises(MomentreeError, match="the start is one of another system"):
+    with pytest.raises(MomentreeError, match="the start belongs to another system"):
         system.simulate(other.build().assemble({"B": 0.0}), 1.0)
 
 

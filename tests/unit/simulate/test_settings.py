@@ -22,5 +22,7 @@ def test_an_old_name_is_answered_with_the_new_one():
 
 
 def test_a_stabilization_must_fit_the_formulation():
-    with pytest.raises(MomentreeError, match="stabilization 'leak' does not fit formulation 'lagrange': choose "):
+    with pytest.raises(
+        MomentreeError, match=r"stabilization 'leak' is not available in formulation 'lagrange'\. Choose "
+    ):
         settings_of(t_end=1.0, formulation="lagrange", stabilization="leak").check(0.0)

@@ -14,7 +14,7 @@ from momentree.spatial import IDENTITY, ZERO, Rotation, Vector, X, Y, Z, turn
 from momentree.spatial.rotation import (
     cardan,
     cardan_quaternion,
-    cardan_rate,
+    cardan_velocity,
     normalised,
     quaternion_product,
     quaternion_rotation,
@@ -183,7 +183,7 @@ def test_the_rate_of_cardan_angles_is_the_angular_velocity_in_turned_axes(a, b, 
     h = 1e-5
     later, before = (dense(cardan(*(np.array([a, b, c]) + s * h * np.array(velocities)))) for s in (1, -1))
     w_cross = dense(cardan(a, b, c)).T @ (later - before) / (2 * h)
-    near(cross_matrix(cardan_rate(b, c, velocities)), w_cross, 5e-8)
+    near(cross_matrix(cardan_velocity(b, c, velocities)), w_cross, 5e-8)
 
 
 # ---- quaternions
@@ -341,7 +341,7 @@ FORMULAS = {
     "product": lambda s: entries(turn(X, s[0]) @ turn(Z, s[1]).T),
     "turned": lambda s: [*(turn(Y, s[0]) @ Vector(*s[1:4]))],
     "cardan": lambda s: entries(cardan(*s[:3])),
-    "cardan velocity": lambda s: [*cardan_rate(s[0], s[1], tuple(s[2:5]))],
+    "cardan velocity": lambda s: [*cardan_velocity(s[0], s[1], tuple(s[2:5]))],
     "quaternion": lambda s: entries(quaternion_rotation(tuple(s[:4]))),
     "quaternion product": lambda s: quaternion_product(tuple(s[:4]), tuple(s[3:7])),
     "cardan quaternion": lambda s: cardan_quaternion(*s[:3]),
@@ -399,11 +399,11 @@ def test_turns_about_one_axis_add_up(axis):
     assert sympy.simplify(matrix(turn(axis, a) @ turn(axis, a).T)) == sympy.eye(3)
 
 
-def test_cardan_rates_are_exact():
+def test_cardan_velocities_are_exact():
     angles = [sympy.Function(name)(t) for name in "abc"]
     velocities = [angle.diff(t) for angle in angles]
     R = matrix(cardan(*angles))
-    w = cardan_rate(angles[1], angles[2], tuple(velocities))
+    w = cardan_velocity(angles[1], angles[2], tuple(velocities))
     w_cross = R.T * R.diff(t)
     found = [w_cross[2, 1], w_cross[0, 2], w_cross[1, 0]]
     assert all(vanishes(left - right) for left, right in zip(w, found, strict=True))

@@ -414,13 +414,13 @@ def test_latex_escapes_what_users_call_things(tmp_path):
 
 def test_loops_are_opened_and_the_reader_is_told():
     text = str(four_bar().build().equations())
-    assert "equations of the opened tree: the forces that close 'C' are not in them" in text
-    assert "opened tree" in four_bar().build().equations().latex()
+    assert "equations of the spanning tree: the forces that close 'C' are not in them" in text
+    assert "spanning tree" in four_bar().build().equations().latex()
 
 
 @pytest.mark.parametrize("by", ["hamiltonian", "enrgy", None])
 def test_unknown_formalisms_are_refused_with_what_there_is(by):
-    with pytest.raises(mt.MomentreeError, match=r"Choose 'energy' or 'aggregative'|Did you mean 'energy'"):
+    with pytest.raises(mt.MomentreeError, match="Choose 'energy' or 'aggregative'"):
         pendulum().build().equations(by)
 
 

@@ -31,13 +31,13 @@ def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iter
     """Write `path`, which ends in .c, and the header beside it; both or none of them are written."""
     target = Path(path)
     if target.suffix != ".c":
-        raise MomentreeError(f"'{target}': a file of C ends in .c. Try '{target.with_suffix('.c')}'.")
+        raise MomentreeError(f"'{target}': the name of a C file must end in .c. Try '{target.with_suffix('.c')}'.")
     if not target.parent.is_dir():
         raise MomentreeError(f"'{target}': there is no folder '{target.parent}'. Create it first.")
     prefix = identifier(target.stem, "file")
     wanted = list(dict.fromkeys([what] if isinstance(what, str) else what))
     if not wanted:
-        raise MomentreeError(f"'{target}': what is empty. Name at least one of {', '.join(_MEANINGS)}.")
+        raise MomentreeError(f"'{target}': `what` is empty. Name at least one of {', '.join(_MEANINGS)}.")
     traced = {quantity: trace(mechanism, quantity) for quantity in wanted}
     texts = {target.with_suffix(".h"): header(mechanism, prefix, traced), target: source(prefix, traced)}
     write_files({file: (text,) for file, text in texts.items()})

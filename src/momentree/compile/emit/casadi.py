@@ -48,11 +48,11 @@ def to_casadi(tape: Tape, arrays: Arrays | None = None) -> Any:
 
     def objection(argument: str, kinds: set[str]) -> str | None:
         usable = casadi.Function.check_name(argument) and argument != RESULT
-        return None if usable else ": CasADi takes no such name. Use letters, digits and single _."
+        return None if usable else ": CasADi does not accept this name. Use letters, digits and single _."
 
-    places = check_arguments(nodes, tape.live(), arrays, objection)
+    positions = check_arguments(nodes, tape.live(), arrays, objection)
     columns = [casadi.SX.sym(name, len(inputs)) for name, inputs in arrays]
-    values = {name: columns[k][row] for name, (k, row) in places.items()}
+    values = {name: columns[k][row] for name, (k, row) in positions.items()}
     results = [casadi.SX(result) for result in _replayed(casadi, tape, values)]
     return casadi.Function("tape", columns, [casadi.vertcat(*results)], [name for name, _ in arrays], [RESULT])
 
@@ -61,7 +61,7 @@ def _casadi() -> Any:
     try:
         import casadi
     except ImportError:
-        raise MomentreeError("CasADi is not installed. Get it by: pip install momentree[casadi]") from None
+        raise MomentreeError("CasADi is not installed. Install it with: pip install momentree[casadi]") from None
     return casadi
 
 

@@ -17,11 +17,11 @@ class Differentiated(StraightLine):
     | attribute | meaning                                                                             |
     |-----------|-------------------------------------------------------------------------------------|
     | jacobian  | the code of the derivatives that are not 0 everywhere; None where that were too long |
-    | places    | row and column of each of them                                                      |
+    | pattern    | row and column of each of them                                                      |
     """
 
     jacobian: StraightLine | None = None
-    places: tuple[tuple[int, int], ...] = ()
+    pattern: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, tape: Tape, arrays: Arrays, target: Target) -> Differentiated:
@@ -34,6 +34,6 @@ class Differentiated(StraightLine):
             derivatives = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
             tape.outputs(derivatives.values)
             made.jacobian = StraightLine.of(tape, arrays, target)
-            made.places = tuple(zip(derivatives.rows, derivatives.columns, strict=True))
+            made.pattern = tuple(zip(derivatives.rows, derivatives.columns, strict=True))
             tape.outputs(outputs)
         return made

@@ -1,4 +1,4 @@
-"""What the texts of straight-line and of rolled code share: the function over rows, and the operations of a tape."""
+"""Functions over rows and over columns of lanes, and the operations of a tape, for straight-line and rolled code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LanesCode(Protocol):
         ...
 
     def scratch(self, width: int) -> int:
-        """How many numbers it needs to write."""
+        """How many numbers of working memory it needs."""
         ...
 
 
@@ -111,9 +111,9 @@ def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Itera
 
 
 class _Function:
-    """A function that is being written: `once` is done at first, `body` for each W rows.
+    """A function that is being written: `once` runs at first, `body` for each W rows.
 
-    `unit` is the number of an argument, if there is one, that is not given: its row r is 1 in column r, else 0.
+    `unit` is the index of an argument that is not passed, if there is one: its row r is 1 in column r, else 0.
     """
 
     def __init__(self, width: int, outputs: int, name: str, unit: int | None = None):
@@ -122,7 +122,7 @@ class _Function:
         self.block = "body"  # the label of what is being written
 
     def new_block(self, label: str) -> None:
-        """Go on under a label of its own; LLVM takes long for long blocks. The branch is always taken."""
+        """Continue under a new label, since LLVM is slow for long blocks. The branch is always taken."""
         self.body.do(f"br i1 %more, label %{label}, label %rest")
         self.body.label(label)
         self.block = label
@@ -137,12 +137,12 @@ class Rows(_Function):
             if k != unit:
                 self._find_rows(k)
         self.body.do(f"%results = mul i64 %row, {outputs}")
-        self.body.do("%kept = getelementptr double, ptr %out, i64 %results")
+        self.body.do("%row.results = getelementptr double, ptr %out, i64 %results")
 
     def _find_rows(self, k: int) -> None:
         """Where the rows of argument k start, one for each lane."""
-        self.once.do(f"%place{k} = getelementptr ptr, ptr %arguments, i64 {k}")
-        self.once.do(f"%argument{k} = load ptr, ptr %place{k}")
+        self.once.do(f"%pointer{k} = getelementptr ptr, ptr %arguments, i64 {k}")
+        self.once.do(f"%argument{k} = load ptr, ptr %pointer{k}")
         self.once.do(f"%at{k} = getelementptr i64, ptr %strides, i64 {k}")
         self.once.do(f"%stride{k} = load i64, ptr %at{k}")
         self.body.do(f"%offset{k} = mul i64 %row, %stride{k}")
@@ -155,8 +155,8 @@ class Rows(_Function):
         if k == self.unit:
             return self._unit(lines, column)
         starts = [f"%argument{k}"] if lines is self.once else [f"%start{k}_{lane}" for lane in range(self.width)]
-        places = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
-        return lines.of_lanes([lines.let(f"load double, ptr {place}, align 8") for place in places])
+        addresses = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
+        return lines.of_lanes([lines.let(f"load double, ptr {address}, align 8") for address in addresses])
 
     def _unit(self, lines: Lines, column: str | int) -> str:
         entries = []
@@ -165,9 +165,9 @@ class Rows(_Function):
             entries.append(lines.let(f"uitofp i1 {lines.let(f'icmp eq i64 {row}, {column}')} to double"))
         return lines.of_lanes(entries)
 
-    def store(self, lines: Lines, value: str, place: str | int) -> None:
+    def store(self, lines: Lines, value: str, column: str | int) -> None:
         """A result of each lane's row."""
-        at = lines.let(f"getelementptr double, ptr %kept, i64 {place}")
+        at = lines.let(f"getelementptr double, ptr %row.results, i64 {column}")
         for lane in range(self.width):
             to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
             # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
@@ -175,7 +175,7 @@ class Rows(_Function):
 
     def text(self, linkage: str = "") -> str:
         """The function."""
-        W, given = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
+        W, arguments = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
         return f"""define {linkage}void @{self.name}_{W}{ROWS_ARGUMENTS} nounwind {{
 entry:
 {self.once}
@@ -190,7 +190,7 @@ body:
   %next = add i64 %row, {W}
   br label %head
 rest:
-  {"" if W == 1 else f"call void @{self.name}_1{given}"}
+  {"" if W == 1 else f"call void @{self.name}_1{arguments}"}
   ret void
 }}"""
 
@@ -211,15 +211,15 @@ class Lanes(_Function):
         at = lines.let(f"getelementptr {lines.type}, ptr %argument{k}, i64 {column}")
         return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
 
-    def store(self, lines: Lines, value: str, place: str | int) -> None:
+    def store(self, lines: Lines, value: str, column: str | int) -> None:
         """A column of the results."""
-        at = lines.let(f"getelementptr {lines.type}, ptr %out, i64 {place}")
+        at = lines.let(f"getelementptr {lines.type}, ptr %out, i64 {column}")
         lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
 
     def text(self, linkage: str = "") -> str:
         """The function."""
-        given = f"({self._arguments}, ptr noalias %out, ptr noalias %scratch)"
-        return f"""define {linkage}void @{self.name}_{self.width}{given} nounwind {{
+        arguments = f"({self._arguments}, ptr noalias %out, ptr noalias %scratch)"
+        return f"""define {linkage}void @{self.name}_{self.width}{arguments} nounwind {{
 entry:
   %more = icmp ne ptr %out, null
   br label %body

@@ -49,8 +49,8 @@ def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: T
     | argument | meaning                                                                                             |
     |----------|-----------------------------------------------------------------------------------------------------|
     | arrays   | the name of each argument and of the inputs in its columns; parameters stand in arrays of their own |
-    | width    | rows computed at a time: 1, 2, 4 or 8; unless given, what suits the processor and the tape          |
-    | target   | the processor, unless given this one                                                                |
+    | width    | rows computed at a time: 1, 2, 4 or 8; None: what suits the processor and the tape                   |
+    | target   | the processor; None: this one                                                                        |
 
     >>> import numpy
     >>> tape = Tape()
@@ -68,7 +68,7 @@ def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: T
 
 
 def _objection(argument: str, kinds: set[str]) -> str | None:
-    return " mixes inputs and parameters. Give the parameters one of their own." if len(kinds) > 1 else None
+    return " mixes inputs and parameters. Give the parameters their own argument." if len(kinds) > 1 else None
 
 
 class StraightLine:
@@ -129,27 +129,27 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
     """Write a tape: what depends on parameters alone before the loop over rows, the rest in it; gives what it calls."""
     nodes, online, width = recorded.nodes, set(recorded.online), rows.width
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
-    places = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
+    columns_of = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
     fused = fused_products(nodes, recorded.online, recorded.outputs)
-    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *places[nodes[index][1]]))
+    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *columns_of[nodes[index][1]]))
 
     def leaf(index: int) -> str:
         if index in varying:
-            return rows.load(rows.body, *places[nodes[index][1]])
+            return rows.load(rows.body, *columns_of[nodes[index][1]])
         return rows.body.splat(once.value(index))
 
     body = Writer(rows.body, nodes, leaf, fused)
     results: dict[int, list[int]] = {}
-    for place, edge in enumerate(recorded.outputs):
-        results.setdefault(abs(edge), []).append(place)
+    for output, edge in enumerate(recorded.outputs):
+        results.setdefault(abs(edge), []).append(output)
 
     def write(indices: Iterable[int]) -> None:
         for count, index in enumerate(indices):
             if edges_of(nodes[index]):
                 (body if index in online else once).operate(index)
-            # each result is stored as soon as it is known
-            for place in results.get(index, ()):
-                rows.store(rows.body, body.value(recorded.outputs[place]), place)
+            # each result is stored as soon as it is computed
+            for output in results.get(index, ()):
+                rows.store(rows.body, body.value(recorded.outputs[output]), output)
             if width == 1 and count % BLOCK == BLOCK - 1:
                 rows.new_block(f"body{count}")
 

@@ -202,7 +202,7 @@ def _from_libm(function: str, width: int) -> str:
     return f"{head} {{\n{lines}\n  ret {lines.type} {result}\n}}"
 
 
-# pi/2 in three parts of 33 bits, whose products with n < 2^20 are exact, and what is left of it (fdlibm, e_rem_pio2.c)
+# pi/2 in three parts of 33 bits, whose products with n < 2^20 are exact, and the remainder (fdlibm, e_rem_pio2.c)
 _HALF_PI = tuple(
     map(float.fromhex, ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2ep-69", "0x1.b839a252049c1p-104"))
 )

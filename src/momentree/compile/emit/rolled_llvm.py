@@ -35,10 +35,10 @@ class Rolled:
     def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
         program.run_deferred()
         parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
-        given = arrays[:-1] if by_columns else arrays
-        self.arrays = tuple((name, len(columns)) for name, columns in given)
-        self.constant = tuple(any(name in parameters for name in columns) for _, columns in given)
-        self.results, self.unit = len(results), len(given) if by_columns else None
+        passed = arrays[:-1] if by_columns else arrays
+        self.arrays = tuple((name, len(columns)) for name, columns in passed)
+        self.constant = tuple(any(name in parameters for name in columns) for _, columns in passed)
+        self.results, self.unit = len(results), len(passed) if by_columns else None
         self.outputs = len(results) * (len(arrays[-1][1]) if by_columns else 1)
         self.columns = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
         self.tape, self.passes, self.reads = program.tape, program.passes, program.reads
@@ -46,13 +46,13 @@ class Rolled:
         self.parents = [[0, *(record.parent for record in sweep[1:])] for sweep in program.sweeps]
         edge = self.tape.edge
         self.ground = {
-            (place, key): edge(x)
-            for place, sweep in enumerate(program.sweeps)
+            (number, key): edge(x)
+            for number, sweep in enumerate(program.sweeps)
             for key, x in sweep.ground_numbers().items()
         }
         self.values = {g: {k: [*map(edge, column)] for k, column in g.values.items()} for g in _groups(self.passes)}
         remaining = self._assign_to_groups(results)
-        self.remaining = {place: edge(x) for place, x in remaining.items()}
+        self.remaining = {output: edge(x) for output, x in remaining.items()}
         self.tape.outputs(
             [*remaining.values(), *(x for g in _groups(self.passes) for c in g.values.values() for x in c)]
         )
@@ -61,7 +61,7 @@ class Rolled:
         self.needs = _needs(self.passes, late)
         self.slots, self.strides = _slots(self.passes, self.needs, late, len(program.sweeps))
         sizes = [len(sweep) * stride for sweep, stride in zip(program.sweeps, self.strides, strict=True)]
-        self.bases = [sum(sizes[:place]) for place in range(len(sizes))]
+        self.bases = [sum(sizes[:k]) for k in range(len(sizes))]
         self.size = sum(sizes)
 
     @classmethod
@@ -85,13 +85,13 @@ class Rolled:
         """Let groups store the results that they compute for all their bodies; gives the remaining ones, by index."""
         where: dict[tuple[int, int, str], int] = {}
         remaining: dict[int, Scalar] = {}
-        for place, x in enumerate(results):
+        for output, x in enumerate(results):
             name = self.tape.name_of(x)
             read = self.reads.get(name) if name is not None else None
             if read is None or read in where:
-                remaining[place] = x
+                remaining[output] = x
             else:
-                where[read] = place
+                where[read] = output
         last = {
             (p.sweep, body, key): group
             for p in self.passes
@@ -100,20 +100,20 @@ class Rolled:
             for body in group.bodies
         }
         by_group: dict[tuple[Group, str], dict[int, int]] = {}
-        for (sweep, body, key), place in where.items():
-            by_group.setdefault((last[sweep, body, key], key), {})[body] = place
-        for (group, key), found in by_group.items():
-            if len(found) == len(group.bodies):
-                group.results[key] = [found[body] for body in group.bodies]
+        for (sweep, body, key), output in where.items():
+            by_group.setdefault((last[sweep, body, key], key), {})[body] = output
+        for (group, key), outputs in by_group.items():
+            if len(outputs) == len(group.bodies):
+                group.results[key] = [outputs[body] for body in group.bodies]
             else:
-                remaining |= {place: results[place] for place in found.values()}
+                remaining |= {output: results[output] for output in outputs.values()}
         return remaining
 
     def _read_late(self) -> set[Key]:
         """Keys that the main tape reads."""
         names = (self.nodes[index][1] for index in self.tape.live() if self.nodes[index][0] == "input")
-        found = (self.reads[name] for name in names if name in self.reads)
-        return {(sweep, key) for sweep, _, key in found}
+        reads = (self.reads[name] for name in names if name in self.reads)
+        return {(sweep, key) for sweep, _, key in reads}
 
     def scratch(self, width: int) -> int:
         """The slots of all bodies, and of the ground."""
@@ -194,7 +194,7 @@ class Need:
 
 def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
     """From the last pass to the first: only what is read later, or by children in the same pass, is stored."""
-    found: dict[Group, Need] = {}
+    by_group: dict[Group, Need] = {}
     needed = set(late)
     for p in reversed(passes):
         needs = [Need(p.sweep, group) for group in p.groups]
@@ -205,8 +205,8 @@ def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
                 needed |= need.from_slots()
             if len(needed) == before:
                 break
-        found |= {need.group: need for need in needs}
-    return found
+        by_group |= {need.group: need for need in needs}
+    return by_group
 
 
 def _slots(
@@ -254,8 +254,8 @@ class _Text:
         for number, p in enumerate(code.passes):
             self._before(p)
             self._loop(number, p)
-        for place, edge in code.remaining.items():
-            self.rows.store(self.lines, self._value(edge), place)
+        for output, edge in code.remaining.items():
+            self.rows.store(self.lines, self._value(edge), output)
         self.functions |= self.main.functions
 
     def function(self, linkage: str = "") -> str:
@@ -343,9 +343,9 @@ class _Text:
         self.lines.label(f"{name}.done")
         self.rows.block = f"{name}.done"
 
-    def _integer(self, name: str, place: int, lines: Lines | None = None) -> str:
+    def _integer(self, name: str, index: int, lines: Lines | None = None) -> str:
         lines = lines or self.lines
-        at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {place}")
+        at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {index}")
         return lines.let(f"sext i32 {lines.let(f'load i32, ptr {at}, align 4')} to i64")
 
     def _group(self, name: str, sweep: int, group: Group, tables: _Tables, own: str, parent: str) -> Lines:
@@ -386,7 +386,7 @@ class _Text:
 
 
 def _by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
-    """rows_W that calls columns_W for each row: all its arguments stand still but the one that is not given."""
+    """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
     lines = Lines(1)
     for k in range(arguments):
         start = lines.let(f"load ptr, ptr {lines.let(f'getelementptr ptr, ptr %arguments, i64 {k}')}")

@@ -1,4 +1,4 @@
-"""Text with loops and conditions, from which the integrators are written."""
+"""LLVM text with loops and conditions, in which the integrators are written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(name: str, values: Sequence[object], kind: str = "i64") -> str:
 
 
 class Routine:
-    """Text with loops and conditions; what changes in them is held in memory."""
+    """LLVM text with loops and conditions; variables are in memory."""
 
     def __init__(self, chunk: int):
         self.lines = Lines(chunk, "r")
@@ -45,7 +45,7 @@ class Routine:
 
     @contextlib.contextmanager
     def loop(self, count: int) -> Iterator[str]:
-        """Runs what stands in it for 0, 1, ... count - 1."""
+        """Runs its body for 0, 1, ... count - 1."""
         name, before = self.new_label("loop"), self.block
         self.goto(name)
         self.label(name)
@@ -60,7 +60,7 @@ class Routine:
 
     @contextlib.contextmanager
     def span(self, begin: str | int, end: str | int) -> Iterator[str]:
-        """Runs what stands in it for begin, begin + 1, ... end - 1, or not at all."""
+        """Runs its body for begin, begin + 1, ... end - 1, or not at all."""
         name, before = self.new_label("span"), self.block
         self.goto(name)
         self.label(name)
@@ -77,7 +77,7 @@ class Routine:
 
     @contextlib.contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Runs what stands in it if the condition holds."""
+        """Runs its body if the condition holds."""
         name = self.new_label("when")
         self.do(f"br i1 {condition}, label %{name}, label %{name}.done")
         self.label(name)
@@ -90,24 +90,24 @@ class Routine:
     def offset(self, array: str, count: str | int) -> str:
         return self.let(f"getelementptr double, ptr {array}, i64 {count}")
 
-    def number(self, array: str, place: int) -> str:
-        at = self.let(f"getelementptr double, ptr {array}, i64 {place}")
+    def number(self, array: str, index: int) -> str:
+        at = self.let(f"getelementptr double, ptr {array}, i64 {index}")
         return self.let(f"load double, ptr {at}")
 
-    def put(self, value: str, array: str, place: int) -> None:
-        at = self.let(f"getelementptr double, ptr {array}, i64 {place}")
+    def put(self, value: str, array: str, index: int) -> None:
+        at = self.let(f"getelementptr double, ptr {array}, i64 {index}")
         self.do(f"store double {value}, ptr {at}")
 
-    def integer(self, array: str, place: int) -> str:
-        at = self.let(f"getelementptr i64, ptr {array}, i64 {place}")
+    def integer(self, array: str, index: int) -> str:
+        at = self.let(f"getelementptr i64, ptr {array}, i64 {index}")
         return self.let(f"load i64, ptr {at}")
 
-    def put_integer(self, value: str | int, array: str, place: int) -> None:
-        at = self.let(f"getelementptr i64, ptr {array}, i64 {place}")
+    def put_integer(self, value: str | int, array: str, index: int) -> None:
+        at = self.let(f"getelementptr i64, ptr {array}, i64 {index}")
         self.do(f"store i64 {value}, ptr {at}")
 
-    def count(self, array: str, place: int, more: int = 1) -> None:
-        self.put_integer(self.let(f"add i64 {self.integer(array, place)}, {more}"), array, place)
+    def count(self, array: str, index: int, more: int = 1) -> None:
+        self.put_integer(self.let(f"add i64 {self.integer(array, index)}, {more}"), array, index)
 
     # --- arrays, chunk by chunk ---
 

@@ -1,4 +1,4 @@
-"""Between arrays and scalars: the last axis holds the coordinates; of a batch, each scalar is an array."""
+"""Conversion between arrays and scalars: the last axis holds coordinates; in a batch, each scalar is an array."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNIT = 1e-6  # how far a quaternion may be from unit length
 
 
 def numbers(values: Any, what: str, expected: str = "an array of numbers") -> Array:
-    """The values as an array of floats. Texts, dates, complex numbers and hidden (masked) entries are no numbers."""
+    """The values as an array of floats. Texts, dates, complex numbers and hidden (masked) entries are not numbers."""
     hidden = "numpy.ma" in sys.modules and np.ma.is_masked(values)
     try:
         array = np.asarray(values)
@@ -87,16 +87,16 @@ def _entries(array: Array) -> list[Scalar]:
     return array.tolist() if array.ndim == 1 else [array[..., i] for i in range(array.shape[-1])]
 
 
-def vector(entries: Sequence[Scalar], *given: Any) -> Array:
-    """The entries as the last axis of an array, with the leading axes of what was given."""
-    batch = np.broadcast_shapes(*(np.shape(values)[:-1] for values in given))
+def vector(entries: Sequence[Scalar], *arguments: Any) -> Array:
+    """The entries as the last axis of an array, with the leading axes of the arguments."""
+    batch = np.broadcast_shapes(*(np.shape(values)[:-1] for values in arguments))
     out = np.empty((*batch, len(entries)))
     for i, entry in enumerate(entries):
         out[..., i] = entry
     return out
 
 
-def matrix(rows: Sequence[Sequence[Scalar]], *given: Any) -> Array:
-    """The rows as the last two axes of an array, with the leading axes of what was given."""
-    flat = vector([entry for row in rows for entry in row], *given)
+def matrix(rows: Sequence[Sequence[Scalar]], *arguments: Any) -> Array:
+    """The rows as the last two axes of an array, with the leading axes of the arguments."""
+    flat = vector([entry for row in rows for entry in row], *arguments)
     return flat.reshape((*flat.shape[:-1], len(rows), len(rows[0]) if rows else 0))

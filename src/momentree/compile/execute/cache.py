@@ -1,8 +1,8 @@
-"""Object files cached on disk, so that a fresh process need not make them again.
+"""Object files cached on disk, so that a new process need not compile them again.
 
 A file holds a mark, the SHA-256 of its key and content, and the content. It is written under another name and then
-renamed, so that it is there whole or not at all; one that is damaged counts as not there. What cannot be read or
-written is never an error: the machine code is then made again.
+renamed, so that it is complete or absent; a damaged one counts as absent. A file that cannot be read or
+written is never an error: the machine code is compiled again.
 
 | where                                   | on            |
 |-----------------------------------------|---------------|
@@ -11,9 +11,9 @@ written is never an error: the machine code is then made again.
 | ~/Library/Caches/momentree              | macOS         |
 | %LOCALAPPDATA%\\momentree               | Windows       |
 
-What is stored will be run. A folder or a file is used only if it belongs to this user or the administrator and neither
-its group nor everybody may write to it. Both are looked at after they were opened, so that it does not matter who may
-rename the folders above. The folder is made with mode 700, files with 600.
+Stored code will be run. A folder or a file is used only if it belongs to this user or the administrator and neither
+its group nor everybody may write to it. Both are checked after they were opened, so that it does not matter who may
+rename the folders above. The folder is created with mode 700, files with 600.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def folder() -> str | None:
 
 
 def key_of(*parts: str) -> str:
-    """The key of what is made of these texts: another for other texts."""
+    """The key of the object file made from these texts."""
     digest = hashlib.sha256()
     for part in parts:
         text = part.encode()
@@ -65,58 +65,58 @@ def get(key: str) -> bytes | None:
         where = folder()
         if where is None:
             return None
-        place = _place(where, key)
-        stored = _read(where, os.path.basename(place))
+        path = _path(where, key)
+        stored = _read(where, os.path.basename(path))
         if stored is None:
             return None
         content = stored[len(_head(key, b"")) :]
         if stored == _head(key, content) + content:
             with contextlib.suppress(OSError):
-                os.utime(place)  # it was used now
+                os.utime(path)  # it was used now
             return content
     return None
 
 
 def put(key: str, content: bytes) -> None:
-    """Keeps it under a key, where that is possible."""
+    """Store content under a key, where that is possible."""
     where = folder()
     if where is None or len(content) > LIMIT // 8:
         return
     with contextlib.suppress(OSError):
         os.makedirs(where, mode=0o700, exist_ok=True)
         if _trusted(where):
-            _write(_place(where, key), _head(key, content) + content)
+            _write(_path(where, key), _head(key, content) + content)
             if int(key[:8], 16) % _LOOKS == 0:  # keys are as good as random
                 sweep(where, LIMIT)
 
 
 def sweep(where: str, limit: int) -> None:
-    """Deletes what dead processes left, and where the rest is over the limit, what was not used for longest.
+    """Delete files abandoned by dead processes and, where the rest exceeds the limit, the least recently used.
 
-    A quarter of the room is then free. Several processes may do so at once: what is already gone is no matter.
+    A quarter of the limit is then free. Several processes may do so at once: files already deleted do not matter.
     """
     now, files = time.time(), list(_files(where))
     for file in files:
-        if file.place.endswith(".part") and now - file.used > _ABANDONED:
-            _delete(file.place)
-    stored = sorted((file for file in files if file.place.endswith(".o")), key=lambda file: file.used)
+        if file.path.endswith(".part") and now - file.used > _ABANDONED:
+            _delete(file.path)
+    stored = sorted((file for file in files if file.path.endswith(".o")), key=lambda file: file.used)
     room = sum(file.size for file in stored)
     wanted = limit * 3 // 4 if room > limit else limit
     for file in stored:
         if room <= wanted:
             return
-        _delete(file.place)
+        _delete(file.path)
         room -= file.size
 
 
 class _File(NamedTuple):
-    place: str
+    path: str
     size: int
     used: float
 
 
 def _files(where: str) -> Iterator[_File]:
-    """What is ours in the folder; it may hold other things."""
+    """Files of this cache in the folder, which may hold others."""
     with os.scandir(where) as entries:
         for entry in entries:
             if _OURS.fullmatch(entry.name):
@@ -125,7 +125,7 @@ def _files(where: str) -> Iterator[_File]:
                     yield _File(entry.path, status.st_size, status.st_mtime)
 
 
-def _place(where: str, key: str) -> str:
+def _path(where: str, key: str) -> str:
     return os.path.join(where, f"{key}.o")
 
 
@@ -133,21 +133,21 @@ def _head(key: str, content: bytes) -> bytes:
     return _MARK + hashlib.sha256(key.encode() + content).digest()
 
 
-def _write(place: str, content: bytes) -> None:
+def _write(path: str, content: bytes) -> None:
     """The whole file or none, also when several processes write it at once, or one is killed while it does."""
-    unfinished = f"{place.removesuffix('.o')}.{os.urandom(8).hex()}.part"
+    unfinished = f"{path.removesuffix('.o')}.{os.urandom(8).hex()}.part"
     try:
         with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
-        os.replace(unfinished, place)
+        os.replace(unfinished, path)
     except BaseException:
         _delete(unfinished)
         raise
 
 
-def _delete(place: str) -> None:
+def _delete(path: str) -> None:
     with contextlib.suppress(OSError):
-        os.unlink(place)
+        os.unlink(path)
 
 
 def _read(where: str, name: str) -> bytes | None:
@@ -167,7 +167,7 @@ def _read(where: str, name: str) -> bytes | None:
 
 
 def _trusted(where: str) -> bool:
-    """Whether none but this user and the administrator may have put there what is to be run."""
+    """Whether only this user and the administrator can have written there."""
     return sys.platform == "win32" or _is_ours(os.stat(where))
 
 

@@ -1,4 +1,4 @@
-"""Quantities of a mechanism as functions of arrays, in machine code that is made when it is first needed.
+"""Quantities of a mechanism as functions of arrays, in machine code that is compiled when it is first needed.
 
 | quantity         | arguments              | result   |
 |------------------|------------------------|----------|
@@ -9,8 +9,9 @@
 
 Values of free parameters may be given by name, `parameters={"k": 3.0}`: one for all rows, or batches too.
 
-Anything that NumPy takes for numbers is taken. Axes before the last (all axes of t) are batches and broadcast; where
-one row serves all, nothing is copied. The rows of a batch are computed several at a time, on all cores where it pays.
+Anything that NumPy converts to numbers is accepted. Axes before the last (all axes of t) are batches and broadcast;
+where one row serves all, nothing is copied. The rows of a batch are computed several at a time, on all cores where it
+pays.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
 
-OPTIONAL = {"tau": "None", "t": "0.0"}  # may be left out; what the user reads as their default
-WORTH = 32  # rows of a call for which code for several at a time is made
+OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
+WORTH = 32  # rows of a call from which code for several at a time is made
 
 
 class Quantity:
-    """The general function of a quantity: converts, broadcasts, checks, computes.
+    """The general callable of a quantity: converts, broadcasts, checks, computes.
 
-    `free` knows which values parameters may have; `kernels` is code of the same system, some of it made already.
+    `free` knows which values parameters may have; `kernels` holds the code of this system compiled so far.
     """
 
     def __init__(
@@ -59,15 +60,15 @@ class Quantity:
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
         self._quaternions = quaternions(mechanism)
-        self._places = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
+        self._quaternion_starts = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
         self._kernel: Kernel | None = None
         self._entry: fast_calls.Entry | None = None
         self._lock = threading.RLock()
 
     def __call__(
-        self, *given: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
+        self, *arguments: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
     ) -> Array:
-        values = self._bound(given, named)
+        values = self._bound(arguments, named)
         try:
             return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
@@ -100,16 +101,16 @@ class Quantity:
     def _made_entry(self) -> fast_calls.Entry:
         with self._lock:
             if self._entry is None:
-                standing = [self._standing(*each) for each in zip(self._names, self._columns, strict=True)]
-                places = [each.start for each in self._quaternions]
+                defaults = [self._default(*each) for each in zip(self._names, self._columns, strict=True)]
+                starts = [each.start for each in self._quaternions]
                 constants = [] if (row := self._constants()) is None else [row]
-                self._entry = fast_calls.Entry(self._columns, [*standing, *constants], places, self._shape)
+                self._entry = fast_calls.Entry(self._columns, [*defaults, *constants], starts, self._shape)
                 if self._kernel is not None:
                     self._entry.compute_with(self._kernel)
             return self._entry
 
     def _made(self) -> Kernel:
-        """The machine code, which may be long in the making; one thread makes it."""
+        """The machine code. Compiling may take long; one thread does it."""
         with self._lock:
             if self._kernel is None:
                 kernel = self._kernel_of(self.__name__, varied=False)
@@ -138,16 +139,16 @@ class Quantity:
         names = [f"{name}={OPTIONAL[name]}" if name in OPTIONAL else name for name in self._names]
         return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None, parameters=None)"
 
-    def _bound(self, given: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    def _bound(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """The values of all arguments in their order."""
-        if len(given) > len(self._names):
-            raise TypeError(f"{self.__name__}: {len(given)} arguments are too many. Call {self._usage()}.")
-        values = dict(zip(self._names, given, strict=False))
+        if len(arguments) > len(self._names):
+            raise TypeError(f"{self.__name__}: {len(arguments)} arguments are too many. Call {self._usage()}.")
+        values = dict(zip(self._names, arguments, strict=False))
         for name, value in named.items():
             if name not in self._names:
                 raise TypeError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
             if name in values:
-                raise TypeError(f"{self.__name__}: '{name}' is given twice, by its place and by its name.")
+                raise TypeError(f"{self.__name__}: '{name}' is given twice, by position and by name.")
             values[name] = value
         missing = [name for name in self._names if name not in values and name not in OPTIONAL]
         if missing:
@@ -155,20 +156,20 @@ class Quantity:
         return [self._value(name, columns, values) for name, columns in zip(self._names, self._columns, strict=True)]
 
     def _value(self, name: str, columns: int | None, values: dict[str, Any]) -> Any:
-        left_out = name not in values or (name == "tau" and values[name] is None)
-        return self._standing(name, columns) if left_out else values[name]
+        omitted = name not in values or (name == "tau" and values[name] is None)
+        return self._default(name, columns) if omitted else values[name]
 
-    def _standing(self, name: str, columns: int | None) -> Array | None:
-        """What stands in for an argument that is left out; None where it must be given."""
+    def _default(self, name: str, columns: int | None) -> Array | None:
+        """The default of an argument; None where it must be given."""
         if name not in OPTIONAL:
             return None
         return np.zeros(()) if columns is None else np.zeros(columns)
 
-    def _constants(self, given: Any = None) -> Array | None:
-        """Free parameters (..., n), where there are any: at the values that are given, or that the model gives them."""
+    def _constants(self, parameters: Any = None) -> Array | None:
+        """Free parameters (..., n), if any: the values in `parameters`, otherwise those of the model."""
         free, values = self._mechanism.free, self._mechanism.values
-        if given is not None and self._free is not None:
-            rows = self._free.rows(given)
+        if parameters is not None and self._free is not None:
+            rows = self._free.rows(parameters)
             return rows if free else None
         return np.array([values.scalar(name) for name in free], dtype=float) if free else None
 
@@ -195,7 +196,7 @@ class Quantity:
         kernel = self._made() if one else self._varied()
         if out.size:
             row_of = [] if constants is None else [_rows(constants, batch, count)]
-            call = _Call.of(kernel, [*rows, *row_of], out, self._places)
+            call = _Call.of(kernel, [*rows, *row_of], out, self._quaternion_starts)
             width = kernel.width if count >= WORTH else 1  # by the call alone: the same call gives the same bits
             invalid: list[bool] = []
             threads.share(lambda: call.computer(width, invalid), count, limit)
@@ -225,20 +226,20 @@ class Quantity:
 
     def _explain_results(self, rows: Sequence[tuple[Array, int]], results: Array) -> None:
         """Says which row, and which velocity, has no finite result, and what may be the cause."""
-        row, place = np.argwhere(~np.isfinite(results))[0]
+        row, column = np.argwhere(~np.isfinite(results))[0]
         velocities = self._mechanism.velocities
-        message = f"the result for {velocities[place % len(velocities)]} is not a finite number"
+        message = f"the result for {velocities[column % len(velocities)]} is not a finite number"
         if len(results) > 1:
             message += f" in row {row}"
         idle = self._without_inertia([array if stride == 0 else array[row] for array, stride in rows])
         if idle:
             cause = f"nothing that moves with {' or '.join(idle)} has inertia. Give the bodies that it moves some."
         else:
-            cause = "numbers may be too large, a law of force or motion leave its domain, or a spring have no length."
+            cause = "numbers may be too large, a law may be outside its domain, or a spring may have zero length."
         raise MomentreeError(f"{self.__name__}: {message}: {cause}")
 
     def _without_inertia(self, values: Sequence[Array]) -> list[str]:
-        """Velocities that the mass matrix has nothing for."""
+        """Velocities whose diagonal entry of the mass matrix is not positive."""
         mechanism, arguments = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
         if mechanism.free:
             instead = dict(zip(mechanism.free, arguments["parameters"].tolist(), strict=True))
@@ -249,43 +250,43 @@ class Quantity:
     def _check_apart(self, rows: Sequence[tuple[Array, int]], out: Array) -> None:
         for name, (array, _) in zip(self._names, rows, strict=True):
             if np.may_share_memory(array, out):
-                raise MomentreeError(f"out overlaps {name}. Give memory of its own to the results.")
+                raise MomentreeError(f"out overlaps {name}. Give the results their own memory.")
 
 
 class _Call(NamedTuple):
-    """The addresses of one call, and what must live until it ends."""
+    """The addresses of one call, and the objects that must live until it ends."""
 
     kernel: Kernel
     starts: Any
     strides: Any
     columns: Any
-    places: Any
+    quaternion_starts: Any
     out: Array
     rows: Sequence[tuple[Array, int]]
     broken: list[bool]  # not empty where a result is not finite
 
     @classmethod
-    def of(cls, kernel: Kernel, rows: Sequence[tuple[Array, int]], out: Array, places: Any) -> _Call:
+    def of(cls, kernel: Kernel, rows: Sequence[tuple[Array, int]], out: Array, quaternion_starts: Any) -> _Call:
         n = len(rows)
         starts = (ctypes.c_void_p * n)(*[array.ctypes.data for array, _ in rows])
         strides = (ctypes.c_int64 * n)(*[stride for _, stride in rows])
         columns = (ctypes.c_int64 * n)(*[array.shape[-1] for array, _ in rows])
-        return cls(kernel, starts, strides, columns, places, out, rows, [])
+        return cls(kernel, starts, strides, columns, quaternion_starts, out, rows, [])
 
     def computer(self, width: int, invalid: list[bool] | None) -> threads.Compute:
         """What a thread computes with; invalid rows are reported in the list, if there is one."""
         function, valid, scratch = self.kernel.function(width), valid_rows(), self.kernel.scratch(width)
-        to, n, q = self.out.ctypes.data, len(self.starts), len(self.places)
+        to, n, q = self.out.ctypes.data, len(self.starts), len(self.quaternion_starts)
         results, each = (ctypes.c_void_p * 1)(to), (ctypes.c_int64 * 1)(self.kernel.outputs)
 
         def compute(begin: int, end: int) -> None:
             if invalid is not None and not valid(
-                self.starts, self.strides, self.columns, n, self.places, q, begin, end
+                self.starts, self.strides, self.columns, n, self.quaternion_starts, q, begin, end
             ):
                 invalid.append(True)
             if not invalid:
                 function(self.starts, self.strides, to, begin, end, scratch.ctypes.data)
-                if not valid(results, each, each, 1, self.places, 0, begin, end):
+                if not valid(results, each, each, 1, self.quaternion_starts, 0, begin, end):
                     self.broken.append(True)
 
         return compute

@@ -18,7 +18,7 @@ LONG = 16_000  # operations: above, LLVM takes more than a second or two
 
 
 def kernel_of(mechanism: Mechanism, what: str, code: str | None = None, varied: bool = False) -> Kernel:
-    """The machine code of a quantity; `code` is "straight-line" or "rolled", unless given what suits.
+    """The machine code of a quantity; `code` is "straight-line" or "rolled"; None: chosen by size.
 
     Free parameters are the same for all rows of a call, or `varied` from row to row.
     """

@@ -1,14 +1,13 @@
-"""A function of the interpreter in machine code, for the call that is made most: single rows, all as they should be.
+"""Fast calls: a built-in function in machine code for the most frequent call, single rows of valid arrays.
 
-It takes arrays of float64 that lie in memory row by row, sees that they have the right length and hold numbers that
-may be computed with (input_checks.py), makes the array of results and calls rows_1. That costs some 100 ns, where
-ctypes costs ten times as much. Any other call goes to the general callable, unchanged, and so does one whose results
-are not finite: there are all conversions, batches and errors.
+It takes contiguous arrays of float64, checks their lengths and numbers (input_checks.py), allocates the array of
+results and calls rows_1. That costs some 100 ns, where ctypes costs ten times as much. Any other call, and one whose
+results are not finite, goes unchanged to the general callable, which does all conversions, batches and errors.
 
-The machine code reads arrays and floats where CPython and NumPy keep their parts. Whether they do so here is tried
-out first, on real ones; where anything is different, or MOMENTREE_ENTRY is "off", there is no such function.
+The machine code relies on the memory layout of floats and arrays in CPython and NumPy. It is verified on real objects
+first; where anything is different, or MOMENTREE_ENTRY is "off", there is no such function.
 
-Lives: the function refers to the general callable, which must hold the `Entry`, and that holds all that is read.
+Lifetimes: the function refers to the general callable, which must hold the `Entry`, and that holds all that is read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target, linked, object_code
 
 MOST = 8  # arguments
-# where the parts of an array, and the number of a float, stand behind the address of the object (bytes)
+# offsets of the parts of an array, and of the number of a float, from the address of the object (bytes)
 _TYPE, _DATA, _AXES, _SHAPE, _DTYPE, _FLAGS, _NUMBER = 8, 16, 24, 32, 56, 64, 16
 _PLAIN = 0x0001 | 0x0100  # flags: contiguous row by row, aligned
 _FLOAT64 = 12  # number of the type
@@ -45,7 +44,7 @@ class _Plan(ctypes.Structure):
     _fields_ = [
         ("rows", _pointer),  # rows_1; null until it is made
         ("scratch", _pointer),
-        ("places", _pointer),  # where quaternions start in the first argument
+        ("quaternion_starts", _pointer),  # where quaternions start in the first argument
         ("quaternions", _integer),
         ("fewest", _integer),  # arguments of a call
         ("most", _integer),
@@ -54,7 +53,7 @@ class _Plan(ctypes.Structure):
         ("results", _integer),  # numbers in it
         ("shape", _integer * 2),
         ("columns", _integer * MOST),  # -1: a number
-        ("standing", _pointer * MOST),  # in for what is not given; null where it must be
+        ("defaults", _pointer * MOST),  # of arguments that are not passed; null where they must be
         ("strides", _integer * MOST),  # zeros
     ]
 
@@ -87,7 +86,7 @@ declare ptr @momentree_general(ptr, ptr, i64, ptr)
 declare void @momentree_drop(ptr)
 declare ptr @momentree_new_array(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 
-define ptr @entry(ptr %self, ptr %objects, i64 %given, ptr %names) nounwind {{
+define ptr @entry(ptr %self, ptr %objects, i64 %passed, ptr %names) nounwind {{
 start:
   %starts = alloca [{MOST} x ptr]
   %rows = load ptr, ptr {_field("rows")}
@@ -96,8 +95,8 @@ start:
   %all = load i64, ptr {_field("all")}
   %made = icmp ne ptr %rows, null
   %unnamed = icmp eq ptr %names, null
-  %enough = icmp sge i64 %given, %fewest
-  %few = icmp sle i64 %given, %most
+  %enough = icmp sge i64 %passed, %fewest
+  %few = icmp sle i64 %passed, %most
   %0 = and i1 %made, %unnamed
   %1 = and i1 %enough, %few
   %usual = and i1 %0, %1
@@ -105,14 +104,14 @@ start:
 
 ; where each argument starts
 argument:
-  %k = phi i64 [ 0, %start ], [ %k.next, %found ]
+  %k = phi i64 [ 0, %start ], [ %k.next, %located ]
   %more = icmp slt i64 %k, %all
   br i1 %more, label %one, label %turns
 one:
-  %standing.at = getelementptr ptr, ptr {_field("standing")}, i64 %k
-  %standing = load ptr, ptr %standing.at
-  %is.given = icmp slt i64 %k, %given
-  br i1 %is.given, label %look, label %found
+  %default.at = getelementptr ptr, ptr {_field("defaults")}, i64 %k
+  %default = load ptr, ptr %default.at
+  %is.passed = icmp slt i64 %k, %passed
+  br i1 %is.passed, label %look, label %located
 look:
   %object.at = getelementptr ptr, ptr %objects, i64 %k
   %object = load ptr, ptr %object.at
@@ -146,7 +145,7 @@ vector:
   %right.length = icmp eq i64 %length, %columns
   br i1 %right.length, label %test, label %general
 
-; a float where a number is wanted, or None for what may be left out
+; a float where a number is expected, or None for an optional argument
 other:
   %is.number = icmp slt i64 %columns, 0
   br i1 %is.number, label %number, label %nothing
@@ -158,19 +157,19 @@ number:
   br i1 %is.either, label %test, label %general
 nothing:
   %is.none = icmp eq ptr %object, @momentree_none
-  %has.standing = icmp ne ptr %standing, null
-  %left.out = and i1 %is.none, %has.standing
-  br i1 %left.out, label %found, label %general
+  %has.default = icmp ne ptr %default, null
+  %omitted = and i1 %is.none, %has.default
+  br i1 %omitted, label %located, label %general
 
 test:
   %numbers = phi ptr [ %data, %vector ], [ %number.at, %number ]
   %count = phi i64 [ %length, %vector ], [ 1, %number ]
   %clean = call i1 @finite(ptr %numbers, i64 %count)
-  br i1 %clean, label %found, label %general
-found:
-  %place = phi ptr [ %standing, %one ], [ %standing, %nothing ], [ %numbers, %test ]
+  br i1 %clean, label %located, label %general
+located:
+  %source = phi ptr [ %default, %one ], [ %default, %nothing ], [ %numbers, %test ]
   %start.at = getelementptr ptr, ptr %starts, i64 %k
-  store ptr %place, ptr %start.at
+  store ptr %source, ptr %start.at
   %k.next = add i64 %k, 1
   br label %argument
 
@@ -180,8 +179,8 @@ turns:
   br i1 %none, label %compute, label %turn
 turn:
   %q = load ptr, ptr %starts
-  %places = load ptr, ptr {_field("places")}
-  %near = call i1 @unit(ptr %q, ptr %places, i64 %quaternions)
+  %quaternion.starts = load ptr, ptr {_field("quaternion_starts")}
+  %near = call i1 @unit(ptr %q, ptr %quaternion.starts, i64 %quaternions)
   br i1 %near, label %compute, label %general
 
 compute:
@@ -207,7 +206,7 @@ drop:
 end:
   ret ptr null
 general:
-  %answer = tail call ptr @momentree_general(ptr %self, ptr %objects, i64 %given, ptr %names)
+  %answer = tail call ptr @momentree_general(ptr %self, ptr %objects, i64 %passed, ptr %names)
   ret ptr %answer
 }}
 """
@@ -218,35 +217,35 @@ class Entry:
 
     | argument    | meaning                                                                                    |
     |-------------|--------------------------------------------------------------------------------------------|
-    | columns     | of each argument that can be given; None for a number                                      |
-    | standing    | what stands in for each argument that is not given, None where it must be; constants last  |
-    | quaternions | where they start in the first argument                                                     |
+    | columns     | of each argument that can be passed; None for a number                                     |
+    | defaults    | of the arguments, None for those that must be passed; constants last                       |
+    | quaternions | their first columns in the first argument                                                  |
     | shape       | of the result, one or two axes                                                             |
     """
 
     def __init__(
         self,
         columns: Sequence[int | None],
-        standing: Sequence[numpy.ndarray | None],
+        defaults: Sequence[numpy.ndarray | None],
         quaternions: Sequence[int],
         shape: tuple[int, ...],
     ):
-        self._arrays = [None if array is None else numpy.array(array, dtype=float) for array in standing]
+        self._arrays = [None if array is None else numpy.array(array, dtype=float) for array in defaults]
         self._quaternions = (_integer * len(quaternions))(*quaternions)
-        self._plan = plan = _Plan(axes=len(shape), quaternions=len(quaternions), most=len(columns), all=len(standing))
+        self._plan = plan = _Plan(axes=len(shape), quaternions=len(quaternions), most=len(columns), all=len(defaults))
         plan.results = math.prod(shape)
         plan.fewest = sum(array is None for array in self._arrays)
-        plan.places = ctypes.addressof(self._quaternions)
+        plan.quaternion_starts = ctypes.addressof(self._quaternions)
         plan.shape[: len(shape)] = shape
         plan.columns[: len(columns)] = [-1 if count is None else count for count in columns]
         for k, array in enumerate(self._arrays):
-            plan.standing[k] = None if array is None else array.ctypes.data
+            plan.defaults[k] = None if array is None else array.ctypes.data
         symbols = {**_symbols(), "momentree_plan": ctypes.addressof(plan)}
         self._library = linked(object_code(_TEXT + TESTS, Target.host()), "entry", symbols)
         self._method: _Method | None = None
 
     def compute_with(self, kernel: Kernel) -> None:
-        """From now on, calls that are as they should be are answered by this kernel, not by the general callable."""
+        """From now on, this kernel answers valid calls, not the general callable."""
         self._kernel, self._scratch = kernel, kernel.scratch(1)
         self._plan.scratch = self._scratch.ctypes.data
         self._plan.rows = kernel.address(1)
@@ -260,20 +259,20 @@ class Entry:
         return create(ctypes.addressof(self._method), general, "momentree")
 
 
-# --- whether arrays and floats are as we know them ---
+# --- whether this interpreter and NumPy lay out floats and arrays as the machine code expects ---
 
 
 def available() -> bool:
-    """Whether this interpreter and this NumPy are known, and the user has not switched the fast function off."""
-    return os.environ.get("MOMENTREE_ENTRY", "").lower() not in ("off", "0", "no") and _layouts_are_known()
+    """Whether memory layouts are as expected here, and the user has not switched the fast function off."""
+    return os.environ.get("MOMENTREE_ENTRY", "").lower() not in ("off", "0", "no") and _layouts_match()
 
 
 @functools.cache
-def _layouts_are_known() -> bool:
+def _layouts_match() -> bool:
     usual = sys.implementation.name == "cpython" and sys.byteorder == "little" and ctypes.sizeof(_pointer) == 8
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     release = not hasattr(sys, "gettotalrefcount")
-    return usual and locked and release and _floats_are_known() and _arrays_are_known() and _table_is_known()
+    return usual and locked and release and _floats_match() and _arrays_match() and _table_matches()
 
 
 def _read(address: int, offset: int, kind: Any) -> int | float:
@@ -281,24 +280,24 @@ def _read(address: int, offset: int, kind: Any) -> int | float:
     return value
 
 
-def _floats_are_known() -> bool:
+def _floats_match() -> bool:
     return all(
         _read(id(x), _TYPE, _pointer) == id(type(x)) and _read(id(x), _NUMBER, ctypes.c_double) == x
         for x in (1.5, -3e300, numpy.float64(0.1))
     )
 
 
-def _arrays_are_known() -> bool:
+def _arrays_match() -> bool:
     whole = numpy.arange(24.0).reshape(2, 3, 4)
     fixed = numpy.ones(3)
     fixed.flags.writeable = False
     odd = numpy.frombuffer(b"\0" * 25, dtype=numpy.uint8)[1:].view(numpy.float64)
     swapped, small, single = numpy.ones(3, dtype=">f8"), numpy.ones(2, dtype=numpy.float32), numpy.array(1.0)
     arrays = [whole, whole[1, :, 2], whole[0, 0, ::-1], whole.T, fixed, odd, swapped, small, single, numpy.empty(0)]
-    return all(_is_known(array) for array in arrays)
+    return all(_array_matches(array) for array in arrays)
 
 
-def _is_known(array: numpy.ndarray) -> bool:
+def _array_matches(array: numpy.ndarray) -> bool:
     """The parts of an array in memory are what NumPy says of it."""
     at = id(array)
     flags = int(_read(at, _FLAGS, ctypes.c_int))
@@ -314,19 +313,19 @@ def _is_known(array: numpy.ndarray) -> bool:
     )
 
 
-def _table_is_known() -> bool:
-    """NumPy's table of functions is of a version that we know, and its function for new arrays makes one."""
+def _table_matches() -> bool:
+    """NumPy's table of functions has a supported version, and its function for new arrays makes one."""
     table = _numpy_table()
     if not table or ctypes.CFUNCTYPE(ctypes.c_uint)(table[0])() not in _VERSIONS:
         return False
     thing, integer, shape = ctypes.py_object, ctypes.c_int, (_integer * 2)(2, 3)
     kinds = thing, thing, integer, _pointer, integer, _pointer, _pointer, integer, integer, _pointer
     made = ctypes.PYFUNCTYPE(*kinds)(table[_NEW_ARRAY])(numpy.ndarray, 2, shape, _FLOAT64, None, None, 0, 0, None)
-    return _is_known(made) and made.shape == (2, 3) and made.dtype is numpy.dtype(float) and made.flags.owndata
+    return _array_matches(made) and made.shape == (2, 3) and made.dtype is numpy.dtype(float) and made.flags.owndata
 
 
 def _numpy_table() -> Any:
-    """NumPy's C functions by their fixed numbers; None where it is not found."""
+    """NumPy's C functions by their fixed numbers; None where there is no such table."""
     get = ctypes.PYFUNCTYPE(_pointer, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
     for module in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         try:
@@ -339,7 +338,7 @@ def _numpy_table() -> Any:
 
 @functools.cache
 def _symbols() -> dict[str, int]:
-    """Addresses of what all fast functions use."""
+    """Addresses of the objects and functions that all fast functions use."""
     general = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, _pointer).value or 0
     return {
         "momentree_array": id(numpy.ndarray),

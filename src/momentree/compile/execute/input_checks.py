@@ -1,7 +1,7 @@
 """Input checks in machine code: whether every number of a row is finite, and every quaternion of unit length.
 
 Rows that are invalid here are checked again in Python (arrays.py), which says what is wrong. A quaternion at the very
-edge of what is allowed may be sent there in vain; none that is refused there passes here.
+edge of what is allowed may be sent there needlessly; none that is rejected there passes here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ declare i64 @llvm.vector.reduce.or.v4i64(<4 x i64>)
 
 # | |q|^2 - 1 | < 1.9 u follows from | |q| - 1 | <= 0.95 u, and gives it
 _QUATERNIONS = f"""
-define internal i1 @unit(ptr %row, ptr %places, i64 %count) nounwind {{
+define internal i1 @unit(ptr %row, ptr %quaternion.starts, i64 %count) nounwind {{
 start:
   br label %head
 head:
@@ -69,9 +69,9 @@ head:
   %more = icmp slt i64 %i, %count
   br i1 %more, label %body, label %good
 body:
-  %at = getelementptr i64, ptr %places, i64 %i
-  %place = load i64, ptr %at
-  %first = getelementptr double, ptr %row, i64 %place
+  %at = getelementptr i64, ptr %quaternion.starts, i64 %i
+  %column = load i64, ptr %at
+  %first = getelementptr double, ptr %row, i64 %column
   %q = load <4 x double>, ptr %first, align 8
   %squares = fmul <4 x double> %q, %q
   %length2 = call double @llvm.vector.reduce.fadd.v4f64(double -1.0, <4 x double> %squares)
@@ -93,8 +93,8 @@ TESTS = _NUMBERS + _QUATERNIONS  # of one row: @finite and @unit
 
 # rows that follow each other directly are one long row; so is the row that serves all
 _ROWS = """
-define i32 @valid_rows(ptr %starts, ptr %strides, ptr %columns, i64 %arguments, ptr %places, i64 %quaternions,
-                     i64 %begin, i64 %end) nounwind {
+define i32 @valid_rows(ptr %starts, ptr %strides, ptr %columns, i64 %arguments, ptr %quaternion.starts,
+                       i64 %quaternions, i64 %begin, i64 %end) nounwind {
 entry:
   %rows = sub i64 %end, %begin
   br label %argument
@@ -149,7 +149,7 @@ q.row:
 q.test:
   %q.offset = mul i64 %s, %q.stride
   %q.at = getelementptr double, ptr %q, i64 %q.offset
-  %near = call i1 @unit(ptr %q.at, ptr %places, i64 %quaternions)
+  %near = call i1 @unit(ptr %q.at, ptr %quaternion.starts, i64 %quaternions)
   br i1 %near, label %q.good, label %bad
 q.good:
   %s.next = add i64 %s, 1

@@ -123,7 +123,7 @@ class Kernel:
         """Of the result, once every argument has been checked."""
         if len(inputs) != len(self.arrays):
             names = ", ".join(name for name, _ in self.arrays) or "none"
-            raise MomentreeError(f"{len(inputs)} arrays given, but the kernel takes {len(self.arrays)}: {names}.")
+            raise MomentreeError(f"the kernel takes {len(self.arrays)} arrays ({names}), not {len(inputs)}.")
         rows: int | None = None
         for (name, columns), constant, array in zip(self.arrays, self._constant, inputs, strict=True):
             _check_array(f"array '{name}'", array)
@@ -148,7 +148,7 @@ class Kernel:
             raise MomentreeError("out is read-only. Give an array that may be written, or none.")
         for (name, _), array in zip(self.arrays, inputs, strict=True):
             if numpy.may_share_memory(array, out):
-                raise MomentreeError(f"out overlaps array '{name}'. Give memory of its own to the results.")
+                raise MomentreeError(f"out overlaps array '{name}'. Give the results their own memory.")
 
 
 def aligned(count: int) -> numpy.ndarray:

@@ -1,7 +1,6 @@
-"""Machine code from the text of an LLVM module: for which processor, by which options, and how it is linked.
+"""Machine code from the text of an LLVM module: processor, options, linking.
 
-What LLVM's code generator gave for a text is cached on disk (cache.py): with the same text, processor and version of
-LLVM, it is only linked.
+Object files are cached on disk (cache.py): with the same text, processor and version of LLVM, code is only linked.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ def object_code(text: str, target: Target) -> bytes:
 
 
 def _key(text: str, target: Target) -> str:
-    """Of everything that decides what the code generator gives."""
+    """From everything that determines the result of the code generator."""
     import llvmlite
     from llvmlite import binding
 
@@ -109,10 +108,10 @@ def _generated(text: str, target: Target) -> bytes:
 
 @contextlib.contextmanager
 def _unscheduled() -> Iterator[None]:
-    """Leaves out LLVM's scheduler of instructions, which makes long straight-line code slower.
+    """Switches off LLVM's scheduler of instructions, which makes long straight-line code slower.
 
-    The option is one of the whole process, so others who compile in it get it back. LLVM ends the process at an option
-    that it does not know: only versions that know it are asked.
+    The option belongs to the whole process, so it is set back for others. LLVM ends the process at an unknown option:
+    it is set only for versions that have it.
     """
     from llvmlite import binding
 
@@ -127,7 +126,7 @@ def _unscheduled() -> Iterator[None]:
 
 
 def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:
-    """An object file in memory: what is given back holds the addresses of the symbols, and keeps the code alive."""
+    """Link an object file in memory; the result holds the addresses of the symbols and keeps the code alive."""
     from llvmlite import binding
 
     library = binding.JITLibraryBuilder().add_object_img(code)

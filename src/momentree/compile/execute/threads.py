@@ -45,7 +45,7 @@ def share(new: Callable[[], Compute], rows: int, threads: int) -> None:
     """Computes all rows: the first alone, and the rest by so many threads as pay.
 
     `new` gives each thread what it computes with, and its own room for it. Where rows are parted depends on how long
-    they take, but always stands at a multiple of every width: each row is computed in the same way.
+    they take, but always stands at a multiple of every width: each row is computed by the same code.
     """
     alone, first = new(), min(rows, FIRST)
     began = perf_counter()
@@ -67,7 +67,7 @@ def _parts(begin: int, end: int, count: int) -> deque[tuple[int, int]]:
 
 
 def _run(new: Callable[[], Compute], alone: Compute, parts: deque[tuple[int, int]], threads: int) -> None:
-    """Each thread takes parts until none is left; this one too, so that all are done even if no other can be had."""
+    """Each thread takes parts until all are taken; this one too, so that all are done even without other threads."""
     from concurrent.futures import wait
 
     def work(compute: Compute) -> None:

@@ -6,7 +6,7 @@ inputs to the results by these slopes s_i; in reverse, weights are carried from 
     forward   y_dot = sum_i s_i x_i_dot            reverse   x_i_bar = x_i_bar + s_i y_bar
 
 A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 3. What no result needs, or what depends on
-nothing that is asked for, is left alone.
+nothing that is asked for, stays as it is.
 
 At a kink one side is taken: the slope of abs(x) at 0 is 0, min(a, b) and max(a, b) where a = b have that of the
 argument recorded later, and select(x, a, b) where x = 0 has that of b. Forward, a branch that is not chosen may have an
@@ -23,7 +23,7 @@ from momentree.compile.trace.tape import Node, Tape, Variable, edges_of
 from momentree.errors import MomentreeError
 from momentree.spatial.scalar import Scalar
 
-Parts = dict[int, Scalar]  # derivatives by the column, or weights by the row, that they belong to; zeros are left out
+Parts = dict[int, Scalar]  # derivatives by the column, or weights by the row, that they belong to; zeros are omitted
 
 
 # --- what is asked ---
@@ -111,11 +111,11 @@ def jacobian(tape: Tape, outputs: Sequence[Scalar], by: Sequence[Variable]) -> J
     edges, columns = [tape.edge(output) for output in outputs], _inputs(tape, by)
     paths = [_by_columns(tape, edges, columns), _by_rows(tape, edges, columns)]
     entries = min(paths, key=lambda entries: _operations(tape, [*edges, *map(tape.edge, entries.values())]))
-    places = sorted(entries)
+    pattern = sorted(entries)
     return Jacobian(
-        rows=tuple(row for row, _ in places),
-        columns=tuple(column for _, column in places),
-        values=tuple(entries[place] for place in places),
+        rows=tuple(row for row, _ in pattern),
+        columns=tuple(column for _, column in pattern),
+        values=tuple(entries[position] for position in pattern),
         shape=(len(edges), len(columns)),
     )
 
@@ -188,7 +188,7 @@ def _signed(value: Scalar, edge: int) -> Scalar:
 
 
 def _starts(nodes: Iterable[int], parts: Iterable[Parts]) -> dict[int, Parts]:
-    """Where a sweep starts; what is given twice for a node is added."""
+    """Where a sweep starts; several values for a node are added."""
     derived: dict[int, Parts] = {}
     for node, part in zip(nodes, parts, strict=True):
         for key, value in part.items():
@@ -198,7 +198,7 @@ def _starts(nodes: Iterable[int], parts: Iterable[Parts]) -> dict[int, Parts]:
 
 def _units(edges: Sequence[int]) -> dict[int, Parts]:
     """1 for each edge, in a part of its own."""
-    return _starts(map(abs, edges), ({place: _signed(1, edge)} for place, edge in enumerate(edges)))
+    return _starts(map(abs, edges), ({row: _signed(1, edge)} for row, edge in enumerate(edges)))
 
 
 # --- the nodes that matter ---

@@ -1,8 +1,8 @@
-"""Right-hand sides of states, and what integrators need beside them, as code for columns of lanes.
+"""Right-hand sides of the equations of motion, and the other functions of integrators, as code for columns of lanes.
 
 The state y is the coordinates q, then the momenta or velocities of a formulation, then work terms, one column
-each; other arguments are t and the free parameters. The mechanism is described in joint frames: the state does not
-notice.
+each; other arguments are t and the free parameters. The mechanism is described in joint frames, on which the
+state does not depend.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _configuration(mechanism: Mechanism) -> Signature:
 
 
 def _state(mechanism: Mechanism, with_work: int = 0) -> Signature:
-    """The state, with so many work terms behind it; time, and free parameters."""
+    """The state, followed by so many work terms; time, and free parameters."""
     work = [("w", with_work)] if with_work else []
     return Signature.of_state(mechanism, ("q", mechanism.nq), ("p", mechanism.nv), *work)
 
@@ -97,10 +97,10 @@ def right_hand_side_code(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, with_work: bool = True,
     differentiated: bool = False, constraint_gains: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
 ) -> Traced:  # fmt: skip
-    """The code of the derivatives of a state; `code` is "straight-line" or "rolled", unless given what suits.
+    """The code of the derivatives of a state; `code` is "straight-line" or "rolled"; None: chosen by size.
 
     Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
-    `constraint_gains` (1/s) are those of the stabilization of loops; angles are `counted` behind the work terms.
+    `constraint_gains` (1/s) are those of the stabilization of loops; `counted` angles follow the work terms.
     """
     count, constraint_gains = len(work_terms_of(mechanism)) if with_work else 0, constraint_gains or {}
 
@@ -165,7 +165,7 @@ def _powers(at: Evaluation, moving: Records, alpha: float = 0, felt: Mechanism |
 
 
 def closed_code(mechanism: Mechanism, formulation: Formulation, code: str | None = None) -> Traced:
-    """Momenta or velocities with which loops do not open, from those of a state with its loops closed."""
+    """Momenta or velocities projected onto the constraints, from those of a state with its loops closed."""
     return traced_code(mechanism, formulation.closed, code)
 
 
@@ -207,7 +207,7 @@ def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
     return traced_kernel(mechanism, hamiltonian.momenta, code)
 
 
-# --- for integrate/verlet.py ---
+# --- structure-preserving steps: integrate/verlet/ ---
 
 
 def drift(at: Evaluation, p: Coordinates) -> list[Scalar]:
@@ -255,18 +255,16 @@ def closure_errors(at: Evaluation) -> list[Scalar]:
     return _filled(at.mechanism, loop_closure_errors(at))
 
 
-def shove(at: Evaluation, g: Sequence[Scalar]) -> list[Scalar]:
-    """Velocities on the group by which loops open with minus g; the impulses J' lam that cause them; the openings."""
+def constraint_push(at: Evaluation, g: Sequence[Scalar]) -> list[Scalar]:
+    """Velocities on the group by which loops open with -g; the impulses J' lam that cause them; the openings."""
     moving = opening_step(at, g)
-    velocities, opened = (
-        _velocities_on_group(at.mechanism, moving),
-        _filled(at.mechanism, constraint_velocities(moving)),
-    )
+    velocities = _velocities_on_group(at.mechanism, moving)
+    opened = _filled(at.mechanism, constraint_velocities(moving))
     return [*velocities, *loop_impulses(at.mechanism, moving), *opened]
 
 
-def hold(at: Evaluation, p: Coordinates) -> list[Scalar]:
-    """The impulses J' mu after which loops do not open."""
+def velocity_projection(at: Evaluation, p: Coordinates) -> list[Scalar]:
+    """The generalized impulses J' mu after which constraint velocities are zero."""
     return list(loop_impulses(at.mechanism, hamiltonian.moving_bodies(at, p)))
 
 
@@ -275,7 +273,11 @@ def _filled(mechanism: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
 
 
 def loop_codes(mechanism: Mechanism, code: str | None = None) -> dict[str, Traced]:
-    """The codes of `closure_errors`, `shove` and `hold`, by name."""
+    """The codes of `closure_errors`, `constraint_push` and `velocity_projection`, by name."""
     rows = Signature.of_state(mechanism, ("q", mechanism.nq), ("g", ROWS * len(mechanism.loops)))
-    formulas = ((closure_errors, _configuration(mechanism)), (shove, rows), (hold, _state(mechanism)))
+    formulas = (
+        (closure_errors, _configuration(mechanism)),
+        (constraint_push, rows),
+        (velocity_projection, _state(mechanism)),
+    )
     return {formula.__name__: _code(mechanism, formula, signature, code) for formula, signature in formulas}

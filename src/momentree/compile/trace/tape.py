@@ -185,7 +185,7 @@ class Tape:
             if edges:
                 formula = OPERATIONS[op].text(*map(at, edges)).replace(" + -", " - ")
                 lines.append(f"v{index} = {formula}{'' if index in online else '  (once)'}")
-        lines += [f"output {place} = {at(edge)}" for place, edge in enumerate(self.output_edges())]
+        lines += [f"output {k} = {at(edge)}" for k, edge in enumerate(self.output_edges())]
         return "\n".join(lines)
 
     def to_casadi(self, arrays: Sequence[tuple[str, Sequence[str]]] | None = None) -> Any:

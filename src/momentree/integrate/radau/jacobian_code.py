@@ -31,7 +31,7 @@ class JacobianCode(RadauStepCode):
             self._make_factors()
 
     def _jacobian(self) -> None:
-        """d f / d y at the place and time that are kept."""
+        """d f / d y at the state and time of the last Jacobian."""
         self.count("%counts", 7)
         if not self.entries:
             self._differences()
@@ -43,9 +43,9 @@ class JacobianCode(RadauStepCode):
         self.do(f"call void @jacobian_1(ptr %at, ptr %time, {parameters}ptr %entries, ptr %scratch)")
         self._set(Memory.TOTAL, 0.0)
         with self.loop(self.entries) as i:
-            place = self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @places, i64 {i}')}")
+            entry = self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @pattern, i64 {i}')}")
             value = self.let(f"load double, ptr {self.offset('%entries', i)}")
-            self.do(f"store double {value}, ptr {self.offset('%matrix', place)}")
+            self.do(f"store double {value}, ptr {self.offset('%matrix', entry)}")
             # 0 as long as all of them are finite
             self._set(Memory.TOTAL, self.plus(self._get(Memory.TOTAL), self.times(value, bits(0.0))))
         with self.when(self._is(Memory.TOTAL)):
@@ -81,8 +81,8 @@ class JacobianCode(RadauStepCode):
     def _wide_differences(self) -> None:
         """As many columns at a time as a vector has lanes, each with another entry of y changed."""
         W, n = self.wide, self.layout.n
-        for place in range(W):
-            self.put(self._get(Memory.T_JACOBIAN), "%wide.t", place)
+        for k in range(W):
+            self.put(self._get(Memory.T_JACOBIAN), "%wide.t", k)
         with self.loop(-(-self.controlled // W)) as block:
             first = self.let(f"mul i64 {block}, {W}")
             with self.loop(n) as i:
@@ -112,8 +112,8 @@ class JacobianCode(RadauStepCode):
                 yield j, lane
 
     def _in_lane(self, array: str, i: str, lane: str) -> str:
-        place = self.let(f"add i64 {self.let(f'mul i64 {i}, {self.wide}')}, {lane}")
-        return self.offset(array, place)
+        index = self.let(f"add i64 {self.let(f'mul i64 {i}, {self.wide}')}, {lane}")
+        return self.offset(array, index)
 
     def _make_factors(self) -> None:
         """gamma / h - J and (alpha + i beta) / h - J as their factors."""

@@ -27,7 +27,7 @@ class Memory(enum.IntEnum):
     H_BEFORE = 11
     ERROR_BEFORE = 12
     CONTRACTION = 13  # of the iteration
-    REMAINING = 14  # what is left of the next change, as a part of it
+    REMAINING = 14  # the fraction of the next change that remains
     CHANGE = 15  # the last one
     RATIO = 16  # of the last two
     COUNT = 17  # iterations
@@ -55,7 +55,7 @@ class RadauLayout(RungeKuttaLayout):
         self.record = HEAD + self.size * (1 + (self.stages + (projection is not None) if dense else 0))
         self.memory = MEMORY + 4 * self.size  # behind `control`
         self.vectors = len(VECTORS) * self.size
-        # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in place
+        # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in J
         self.work = self.vectors + 8 + 2 * self.size + self.size * n * 4 + self.size * n
         # y, f and t of as many columns as a vector has lanes, for differences
         self.lanes, self.wide = lanes, 2 * self.size * lanes + lanes

@@ -22,13 +22,13 @@ class NewtonCode(RadauStepCode):
                 self._put_chunks(["zeroinitializer"] * 3, name, i)
         with self.when(self._is(Memory.FIRST, False)):
             ratio = self._over(self._get(Memory.H), self._get(Memory.H_BEFORE))
-            places = [self.lines.splat(self.times(ratio, bits(c))) for c in C]
+            nodes = [self.lines.splat(self.times(ratio, bits(c))) for c in C]
             with self.loop(self._all) as i:
                 p = self._chunks("p", i)
-                z = [self._polynomial(p, s) for s in places]
+                z = [self._polynomial(p, s) for s in nodes]
                 self._put_chunks(z, "z", i)
                 self._put_chunks([self._weighted(row, z) for row in T_INVERSE], "w", i)
-        rtol, atol = (self.lines.splat(self.number("%control", place)) for place in (3, 4))
+        rtol, atol = (self.lines.splat(self.number("%control", index)) for index in (3, 4))
         with self.loop(self._all) as i:
             size = self.lines.intrinsic("maxnum", self.lines.intrinsic("fabs", self.chunk("%y", i)), self._floor(i))
             self.put_chunk(self.lines.fused(size, rtol, atol), "%scale", i)
@@ -85,8 +85,8 @@ class NewtonCode(RadauStepCode):
             w = [self.lines.plus(one, other) for one, other in pairs]
             self._put_chunks(w, "w", i)
             self._put_chunks([self._weighted(row, w) for row in T], "z", i)
-        left = self.times(self._get(Memory.REMAINING), self._get(Memory.CHANGE))
-        self._branch(self.let(f"fcmp ole double {left}, {self._goal()}"), "converged", "newton")
+        remaining = self.times(self._get(Memory.REMAINING), self._get(Memory.CHANGE))
+        self._branch(self.let(f"fcmp ole double {remaining}, {self._goal()}"), "converged", "newton")
 
     def _goal(self) -> str:
         """What Newton's iteration may leave, as a part of the tolerance."""

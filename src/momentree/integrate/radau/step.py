@@ -46,17 +46,17 @@ def radau_text(
     """The module of advance_1; the first `controlled` numbers count for the error."""
     layout = RadauLayout(n, width, lanes, tableau, dense, projection)
     texts, functions = codes_text(code, projection, norm, 1)
-    places: Sequence[tuple[int, int]] = ()
+    pattern: Sequence[tuple[int, int]] = ()
     wide = lanes if lanes > 1 and not parameters else 1
     if isinstance(code, Differentiated) and code.jacobian is not None:
         more, others = code.jacobian.lanes(1, "jacobian")
-        texts, functions, places, wide = [*texts, *more], functions | others, code.places, 1
+        texts, functions, pattern, wide = [*texts, *more], functions | others, code.pattern, 1
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
-    routine = RadauStep(layout, controlled, len(quaternions), parameters, dense, len(places), projection, norm, wide)
+    routine = RadauStep(layout, controlled, len(quaternions), parameters, dense, len(pattern), projection, norm, wide)
     tables = tables_text(quaternions, projection, norm)
-    tables.append(table("places", [j * layout.size + i for i, j in places]))
+    tables.append(table("pattern", [j * layout.size + i for i, j in pattern]))
     algebra = [text for parts in (1, 2) for text in algebra_texts(n, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
 
@@ -83,8 +83,8 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
             self._close()
         self._at_label("accept")
         self._accept()
-        given = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_1({given}, ptr %work, ptr %records, ptr %scratch) nounwind {{
+        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
+        return f"""define void @advance_1({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
 entry:
 {self.lines}
 }}"""
@@ -109,9 +109,9 @@ entry:
 
     def _name_arrays(self) -> None:
         layout, n, size = self.layout, self.layout.n, self.layout.size
-        self.do(f"%kept = getelementptr double, ptr %control, i64 {CONTROL}")
+        self.do(f"%memory = getelementptr double, ptr %control, i64 {CONTROL}")
         for k, name in enumerate(("at", "p0", "p1", "p2")):
-            self.do(f"%{name} = getelementptr double, ptr %kept, i64 {MEMORY + k * size}")
+            self.do(f"%{name} = getelementptr double, ptr %memory, i64 {MEMORY + k * size}")
         lengths = [(name, size) for name in VECTORS]
         lengths += [("time", 8), ("pivots1", size), ("pivots2", size)]
         lengths += [("matrix", size * n), ("real", size * n), ("complex", 2 * size * n), ("entries", size * n)]
@@ -149,7 +149,7 @@ entry:
 
     def _rescale(self) -> None:
         """y next, and the scale that it too is part of."""
-        rtol, atol = (self.lines.splat(self.number("%control", place)) for place in (3, 4))
+        rtol, atol = (self.lines.splat(self.number("%control", index)) for index in (3, 4))
         with self.loop(self._all) as i:
             y, most = self.chunk("%y", i), "maxnum"
             after = self.lines.plus(y, self.chunk("%z2", i))

@@ -36,10 +36,10 @@ class RadauStepCode(ExplicitStep):
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def _get(self, what: Memory) -> str:
-        return self.number("%kept", what)
+        return self.number("%memory", what)
 
     def _set(self, what: Memory, value: str | float) -> None:
-        self.put(bits(value) if isinstance(value, (int, float)) else value, "%kept", what)
+        self.put(bits(value) if isinstance(value, (int, float)) else value, "%memory", what)
 
     def _is(self, what: Memory, holds: bool = True) -> str:
         return self.let(f"fcmp {'une' if holds else 'oeq'} double {self._get(what)}, {bits(0.0)}")

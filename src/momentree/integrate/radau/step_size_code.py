@@ -47,7 +47,7 @@ class RadauStepSizeCode(RadauStepCode):
         self.goto("retry")
 
     def _set_next_step_size(self, h: str, is_last: str) -> None:
-        """The next step; one that was cut at stop does not shorten it. What is known of this one is kept."""
+        """The next step; one that was cut at stop does not shorten it. Its size and error are remembered."""
         wanted = self._over(h, self._predicted(h))
         shorter = self.call("llvm.minnum.f64", wanted, h)
         wanted = self.let(f"select i1 {self._is(Memory.REJECTED)}, double {shorter}, double {wanted}")

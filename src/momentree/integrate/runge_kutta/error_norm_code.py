@@ -28,7 +28,7 @@ class ErrorNormCode(StepCode):
         sums = [f"%sum{k}" for k in range(len(self.tableau.errors))]
         for total in [*sums, *(["%sum.q"] if self.norm else [])]:
             self.do(f"store {lines.type} {zero}, ptr {total}")
-        rtol, atol = (lines.splat(self.number("%control", place)) for place in (3, 4))
+        rtol, atol = (lines.splat(self.number("%control", index)) for index in (3, 4))
         with self.loop(self.layout.size // self.layout.chunk) as i:
             sizes = [lines.intrinsic("fabs", self.chunk(array, i)) for array in ("%y", "%next")]
             size = lines.intrinsic("maxnum", lines.intrinsic("maxnum", *sizes), self.chunk("%floor", i))
@@ -42,7 +42,7 @@ class ErrorNormCode(StepCode):
         if self.norm:
             last = f"%k{self.tableau.stages}"
             self._add_velocity_errors(["%k0", last])
-        h = self.call("llvm.fabs.f64", self.number("%kept", 0))
+        h = self.call("llvm.fabs.f64", self.number("%memory", 0))
         lanes = [self._lane_error([self.chunk(total, "0") for total in sums], lane, h) for lane in range(self.width)]
         worst = lanes[0]
         for other in lanes[1:]:
@@ -56,7 +56,7 @@ class ErrorNormCode(StepCode):
     def _scale_of_coordinates(self, i: str, scale: str) -> str:
         """The scale with round-off, infinite for all but coordinates: what `floor` says in its second part."""
         only = self.let(f"getelementptr double, ptr %floor, i64 {self.layout.size}")
-        noise = self.lines.fused(self.lines.splat(self.number("%kept", 0)), self.chunk("%noise.q", i), scale)
+        noise = self.lines.fused(self.lines.splat(self.number("%memory", 0)), self.chunk("%noise.q", i), scale)
         return self.lines.plus(noise, self.chunk(only, i))
 
     def _lane_error(self, sums: Sequence[str], lane: int, h: str) -> str:
@@ -79,10 +79,10 @@ class ErrorNormCode(StepCode):
     def _lane_sum(self, total: str, lane: int) -> str:
         if self.width > 1 or self.layout.chunk == 1:
             return self.lines.lane(total, lane)
-        found = self.lines.lane(total, 0)
+        sum_of_lanes = self.lines.lane(total, 0)
         for k in range(1, self.layout.chunk):
-            found = self.plus(found, self.lines.lane(total, k))
-        return found
+            sum_of_lanes = self.plus(sum_of_lanes, self.lines.lane(total, k))
+        return sum_of_lanes
 
     # --- errors of momenta, as errors of velocities ---
 
@@ -107,8 +107,8 @@ class ErrorNormCode(StepCode):
                 self._add_velocity(i, size)
 
     def _of_group(self, g: str, k: int) -> str:
-        place = self.let(f"add i64 {self.let(f'mul i64 {g}, 5')}, {k}")
-        return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @groups, i64 {place}')}")
+        index = self.let(f"add i64 {self.let(f'mul i64 {g}, 5')}, {k}")
+        return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr @groups, i64 {index}')}")
 
     def _size_of_group(self, changes: Sequence[str], q: str, coordinates: str, factor: str) -> str:
         """The root of the mean of squared velocities at both ends of the step."""
@@ -135,8 +135,8 @@ class ErrorNormCode(StepCode):
         floor = self.let(f"getelementptr double, ptr %floor, i64 {2 * self.layout.size}")
         lines = Lines(self.width, self.new_label("v") + ".")
         arrays = (floor, "%velocities", "%noise.v")
-        places = [lines.let(f"getelementptr {lines.type}, ptr {array}, i64 {i}") for array in arrays]
-        least, error, noise = (lines.let(f"load {lines.type}, ptr {place}, align 8") for place in places)
+        addresses = [lines.let(f"getelementptr {lines.type}, ptr {array}, i64 {i}") for array in arrays]
+        least, error, noise = (lines.let(f"load {lines.type}, ptr {index}, align 8") for index in addresses)
         scale = lines.fused(lines.intrinsic("maxnum", size, least), lines.splat(rtol), lines.splat(atol))
         scale = lines.plus(scale, noise)
         over = lines.let(f"fdiv {lines.type} {error}, {scale}")
@@ -164,9 +164,9 @@ class ErrorNormCode(StepCode):
                 share = self.let(f"select i1 {odd}, double {bits(sign * NOISE)}, double {bits(NOISE)}")
                 first = self.let(f"mul i64 {self.let(f'add i64 {j}, {nq}')}, {W}")
                 with self.loop(W) as lane:
-                    place = self.let(f"add i64 {first}, {lane}")
-                    size = self.times(self.call("llvm.fabs.f64", self._at("%y", place)), share)
-                    self.do(f"store double {size}, ptr {self.offset('%there', place)}")
+                    index = self.let(f"add i64 {first}, {lane}")
+                    size = self.times(self.call("llvm.fabs.f64", self._at("%y", index)), share)
+                    self.do(f"store double {size}, ptr {self.offset('%there', index)}")
             for k in range(W):
                 self.put(self.number("%control", 0), "%time", k)
             self._call("velocities", "%there", "%velocities")

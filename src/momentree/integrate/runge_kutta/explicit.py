@@ -60,8 +60,8 @@ class ExplicitStep(ErrorNormCode, ProjectionCode):
         self.goto("accept")
         self.label("accept")
         self._accept()
-        given = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_{self.width}({given}, ptr %work, ptr %records, ptr %scratch) nounwind {{
+        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
+        return f"""define void @advance_{self.width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
 entry:
 {self.lines}
 }}"""
@@ -72,12 +72,12 @@ entry:
         size = self.layout.size
         names = [*(f"%k{i}" for i in range(self.layout.stages)), "%there", "%next", "%closed", "%velocities"]
         names += ["%noise.q", "%noise.v", "%moves"]
-        for place, name in enumerate(names):
-            self.do(f"{name} = getelementptr double, ptr %work, i64 {place * size}")
+        for index, name in enumerate(names):
+            self.do(f"{name} = getelementptr double, ptr %work, i64 {index * size}")
         self.do(f"%time = getelementptr double, ptr %moves, i64 {self.layout.moved}")
         # h of this step, whether it is the last, h before it was cut, error, whether the last try was rejected
-        self.do("%kept = alloca double, i64 5")
-        self.put(bits(0.0), "%kept", 4)
+        self.do("%memory = alloca double, i64 5")
+        self.put(bits(0.0), "%memory", 4)
         for k in range(len(self.tableau.errors)):
             self.do(f"%sum{k} = alloca {self.lines.type}, align 64")
         self._allocate()
@@ -105,23 +105,23 @@ entry:
 
     def _combine(self, to: str, row: Row) -> None:
         """y + h times a sum of stages."""
-        h = self.lines.splat(self.number("%kept", 0))
+        h = self.lines.splat(self.number("%memory", 0))
         with self.loop(self.layout.size // self.layout.chunk) as i:
             self.put_chunk(self.lines.fused(self._sum(row, i), h, self.chunk("%y", i)), to, i)
 
     def _test(self) -> None:
         """Go on to `good`, or try again with a smaller step size."""
         error = self._error()
-        self.put(error, "%kept", 3)
+        self.put(error, "%memory", 3)
         good = self.let(f"fcmp ole double {error}, {bits(1.0)}")
         self.do(f"br i1 {good}, label %good, label %reject")
         self.label("reject")
         # a NaN has no factor of its own: the least
         self._retry_smaller(self.call("llvm.maxnum.f64", self._factor(error), bits(LEAST)), "fail")
         self.label("fail")
-        known = self.let(f"fcmp ord double {error}, {error}")
+        ordered = self.let(f"fcmp ord double {error}, {error}")
         finite = self.let(f"fcmp olt double {error}, {bits(1e300)}")
-        status = self.let(f"select i1 {self.let(f'and i1 {known}, {finite}')}, i64 2, i64 3")
+        status = self.let(f"select i1 {self.let(f'and i1 {ordered}, {finite}')}, i64 2, i64 3")
         self.put_integer(status, "%counts", 3)
         self.do("ret void")
 
@@ -129,10 +129,10 @@ entry:
 
     def _accept(self) -> None:
         if self.dense:
-            for place, (c, row) in enumerate(self.tableau.extra):
+            for index, (c, row) in enumerate(self.tableau.extra):
                 self._combine("%there", row)
-                self._evaluate("%there", self._time(c), f"%k{self.tableau.stages + 1 + place}")
-        h, last = self.number("%kept", 0), self.number("%kept", 1)
+                self._evaluate("%there", self._time(c), f"%k{self.tableau.stages + 1 + index}")
+        h, last = self.number("%memory", 0), self.number("%memory", 1)
         is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
         t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {self._time(1.0)}")
         self.put(t, "%control", 0)
@@ -171,8 +171,8 @@ entry:
             self.put(h, start, 1)
             arrays = ["%y", *(f"%k{i}" for i in range(self.layout.stages))] if self.dense else ["%y"]
             arrays += ["%next"] if self.dense and self.projection else []
-            for place, array in enumerate(arrays):
-                to = self.let(f"getelementptr double, ptr {start}, i64 {HEAD + place * self.layout.size}")
+            for index, array in enumerate(arrays):
+                to = self.let(f"getelementptr double, ptr {start}, i64 {HEAD + index * self.layout.size}")
                 with self.loop(self.layout.size // self.layout.chunk) as i:
                     self.put_chunk(self.chunk(array, i), to, i)
             self.count("%counts", 5)

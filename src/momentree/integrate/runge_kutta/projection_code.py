@@ -41,7 +41,7 @@ class ProjectionCode(StepSizeCode):
     def _project(self, t: str) -> None:
         """q of %closed by Newton's method, then momenta (or velocities) there, with no impulse left over.
 
-        The largest closure error that was left before the last move is in %open.
+        The largest closure error before the last move is in %open.
         """
         assert self.projection is not None
         nq, nv, name = self.projection.nq * self.width, self.projection.nv * self.width, self.new_label("project")
@@ -71,8 +71,8 @@ class ProjectionCode(StepSizeCode):
             return
         self._call("momenta", "%closed", "%there")
         with self.loop(nv) as i:
-            place = self.let(f"add i64 {i}, {nq}")
-            self.do(f"store double {self._at('%there', i)}, ptr {self.offset('%closed', place)}")
+            row = self.let(f"add i64 {i}, {nq}")
+            self.do(f"store double {self._at('%there', i)}, ptr {self.offset('%closed', row)}")
 
     def _find_largest(self) -> None:
         """The closure errors behind the moved q, by their sizes."""

@@ -39,7 +39,7 @@ class StepCode(Routine):
         self.projection, self.norm = projection, norm
 
     def _time(self, c: float) -> str:
-        return self.plus(self.number("%control", 0), self.times(self.number("%kept", 0), bits(c)))
+        return self.plus(self.number("%control", 0), self.times(self.number("%memory", 0), bits(c)))
 
     def _evaluate(self, y: str, t: str, to: str) -> None:
         for lane in range(self.width):

@@ -20,7 +20,7 @@ class ColumnCode(Routine):
         self.parts, self.layout, self.substeps, self.width, self.parameters = parts, layout, substeps, width, parameters
 
     def _a(self) -> str:
-        return self.lines.splat(self.number("%kept", 2))
+        return self.lines.splat(self.number("%scalars", 2))
 
     def _momenta(self) -> contextlib.AbstractContextManager[str]:
         return self.loop(max(self.layout.nv, 1))
@@ -30,7 +30,7 @@ class ColumnCode(Routine):
         return self.loop(max(self.layout.kicks, 1))
 
     def _each(self, table: str) -> Iterator[tuple[str, str]]:
-        """What stands in a `for` over it is written once, in a loop over the pairs of a table, if it has any."""
+        """A loop over the pairs of a table, if it has any: the body of a `for` over this is written once."""
         pairs = getattr(self.parts, table)
         if not pairs:
             return
@@ -38,11 +38,11 @@ class ColumnCode(Routine):
             first = self.let(f"mul i64 {k}, 2")
             yield self._entry(table, "i64", first), self._entry(table, "i64", self.let(f"add i64 {first}, 1"))
 
-    def _entry(self, table: str, kind: str, place: str) -> str:
-        return self.let(f"load {kind}, ptr {self.let(f'getelementptr {kind}, ptr @{table}, i64 {place}')}")
+    def _entry(self, table: str, kind: str, index: str) -> str:
+        return self.let(f"load {kind}, ptr {self.let(f'getelementptr {kind}, ptr @{table}, i64 {index}')}")
 
     def _triple(self, array: str, i: str) -> Triple:
-        return [self.chunk(array, place) for place in (i, self._next(i, 1), self._next(i, 2))]
+        return [self.chunk(array, k) for k in (i, self._next(i, 1), self._next(i, 2))]
 
     def _put_triple(self, values: Triple, array: str, i: str) -> None:
         for k, value in enumerate(values):
@@ -57,10 +57,10 @@ class ColumnCode(Routine):
 
     def _call(self, function: str, time: int, state: str = "%there", to: str = "%out") -> None:
         """`kick`, `drift` or `rhs` of a state at t0 or t1."""
-        self.put_chunk(self.lines.splat(self.number("%kept", time)), "%time", "0")
+        self.put_chunk(self.lines.splat(self.number("%scalars", time)), "%time", "0")
         parameters = "ptr %parameters, " if self.parameters else ""
-        given = f"ptr {state}, ptr %time, {parameters}ptr {to}, ptr %scratch"
-        self.do(f"call void @{function}_{self.width}({given})")
+        arguments = f"ptr {state}, ptr %time, {parameters}ptr {to}, ptr %scratch"
+        self.do(f"call void @{function}_{self.width}({arguments})")
         self.count("%counts", 2)
 
     def _when_all(self, truth: str, then: str, otherwise: str) -> None:

@@ -20,7 +20,7 @@ class FixedPointCode(ColumnCode):
 
     @contextlib.contextmanager
     def _iterated(self) -> Iterator[str]:
-        """Repeats what stands in it until no lane changes any more; gives the lanes that are done, to be left alone."""
+        """Repeats its body until no lane changes any more; yields the lanes that are done, which stay as they are."""
         lines, name = self.lines, self.new_label("iterate")
         self.do("store i64 0, ptr %iterations")
         self.put_chunk(self._settled(), "%done", "0")
@@ -41,7 +41,7 @@ class FixedPointCode(ColumnCode):
         self._go_on(name, done)
 
     def _settled(self) -> str:
-        """The lanes that are to be left alone from the beginning: not zero."""
+        """The lanes that stay as they are from the beginning: not zero."""
         return self.lines.number(0.0)
 
     def _go_on(self, name: str, done: str, counter: str = "%iterations", to: str = "") -> None:
@@ -76,22 +76,22 @@ class FixedPointCode(ColumnCode):
 
     # --- extrapolation: the sum of the differences of the last values, each made from the one before ---
 
-    def _extrapolate(self, known: str, to: str = "%guess", columns: int | None = None) -> None:
+    def _extrapolate(self, differences: str, to: str = "%guess", columns: int | None = None) -> None:
         """The next values, of so many columns, or of the momenta; zero where there are no earlier ones."""
         columns = self.layout.nv if columns is None else columns
         count = self.number("%control", 7)
         masks = [self.let(f"fcmp ogt double {count}, {bits(float(k))}") for k in range(ORDER)]
-        kept = [self.lines.splat(self.let(f"uitofp i1 {mask} to double")) for mask in masks]
+        available = [self.lines.splat(self.let(f"uitofp i1 {mask} to double")) for mask in masks]
         with self.loop(max(columns, 1)) as i:
-            total = self.lines.times(kept[0], self.chunk(known, i))
+            total = self.lines.times(available[0], self.chunk(differences, i))
             for k in range(1, ORDER):
-                total = self.lines.fused(kept[k], self.chunk(known, self._next(i, k * columns)), total)
+                total = self.lines.fused(available[k], self.chunk(differences, self._next(i, k * columns)), total)
             self.put_chunk(total, to, i)
 
-    def _learn(self, value: str, known: str, i: str, columns: int | None = None) -> None:
+    def _learn(self, value: str, differences: str, i: str, columns: int | None = None) -> None:
         columns = self.layout.nv if columns is None else columns
         for k in range(ORDER):
-            place = self._next(i, k * columns)
-            old = self.chunk(known, place)
-            self.put_chunk(value, known, place)
+            column = self._next(i, k * columns)
+            old = self.chunk(differences, column)
+            self.put_chunk(value, differences, column)
             value = self.lines.less(value, old)

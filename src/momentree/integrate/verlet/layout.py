@@ -7,7 +7,7 @@ from typing import NamedTuple
 from momentree.integrate.records import HEAD
 from momentree.structure.mechanism import Mechanism
 
-ORDER = 8  # how many of the last values are extrapolated
+ORDER = 8  # how many of the last values the extrapolation takes
 
 
 class Parts(NamedTuple):
@@ -26,20 +26,20 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> Parts:
-        found = cls((), (), ())
+        parts = cls((), (), ())
         for body in mechanism.bodies:
             q, v = range(body.q.start, body.q.stop), range(body.v.start, body.v.stop)
             if len(q) == len(v):
-                found = found._replace(plain=(*found.plain, *zip(q, v, strict=True)))
+                parts = parts._replace(plain=(*parts.plain, *zip(q, v, strict=True)))
             else:
                 straight, moved, w = zip(q[:-4], v[:-3], strict=True), v[:-3:3], v[-3]
-                balls, carried = (*found.balls, (q[-4], w)), (*found.carried, *((i, w) for i in moved))
-                found = cls((*found.plain, *straight), balls, carried)
-        return found
+                balls, carried = (*parts.balls, (q[-4], w)), (*parts.carried, *((i, w) for i in moved))
+                parts = cls((*parts.plain, *straight), balls, carried)
+        return parts
 
 
 class VerletLayout:
-    """How many numbers stand where, for W integrations at a time."""
+    """Sizes and offsets of the arrays of a step, for W integrations at a time."""
 
     memory = 2  # numbers of control beyond those of all integrators
 
@@ -50,22 +50,22 @@ class VerletLayout:
         self.size = (2 * self.n + substeps * self.table + 1) * width  # and room for loops over no column
         self.width, self.dense, self.record = width, dense, HEAD + (4 if dense else 1) * self.n * width
         self.arrays = {"before": 2 * self.n, "there": nq + nv, "out": nv + self.kicks, "more": self.n}
-        self.arrays |= dict.fromkeys(("rate0", "s0", "rate1", "guess"), nv) | {"F0": self.kicks, "time": 1}
+        self.arrays |= dict.fromkeys(("velocity0", "s0", "velocity1", "guess"), nv) | {"F0": self.kicks, "time": 1}
         self.add(dict.fromkeys(("begun", "ended", "mean") if dense else (), self.n))
 
     def add(self, arrays: dict[str, int]) -> None:
-        """So many columns of room to work in."""
+        """Add working arrays of so many columns."""
         self.arrays |= arrays
         self.work = sum(max(columns, 1) for columns in self.arrays.values()) * self.width
 
 
 class RattleLayout(VerletLayout):
-    """How many numbers stand where, with so many rows of loops.
+    """The same with so many constraint rows of loops.
 
     | array  | holds                                                                       |
     |--------|-----------------------------------------------------------------------------|
     | wanted | q0, then openings that are to be cancelled                                  |
-    | shoved | what `shove` makes of that: velocities, impulses along them, openings        |
+    | push   | `constraint_push` of that: velocities, generalized impulses, openings       |
     | lam    | J(q0)' lam                                                                  |
     | opened | the openings J r of its velocities r = M^-1 J' lam                          |
     | former | the velocities of the last correction                                       |
@@ -74,4 +74,4 @@ class RattleLayout(VerletLayout):
     def __init__(self, nq: int, nv: int, work_terms: int, width: int, substeps: int, dense: bool, rows: int):
         super().__init__(nq, nv, work_terms, width, substeps, dense, rows)
         self.rows = rows
-        self.add({"wanted": nq + rows, "shoved": 2 * nv + rows, "lam": nv, "opened": rows, "former": nv})
+        self.add({"wanted": nq + rows, "push": 2 * nv + rows, "lam": nv, "opened": rows, "former": nv})

@@ -1,15 +1,17 @@
-"""RATTLE: loops in the steps of step.py, closed, positions and velocities, at the end of every step.
+"""RATTLE: the steps of step.py with loops closed at the end of every step, both positions and velocities.
 
     B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0              (12)
     p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open           (13)
 
-r and F are those of the tree (docs/theory/structure-preserving.md). lam is found by steps of a simplified Newton's
-method, each after (5) and (6) were solved with the last one: `closure_errors` gives g, and `shove` what closes it,
+r and F are those of the tree (docs/theory/structure-preserving.md). A simplified Newton's method finds the Lagrange
+multipliers lam, each step after (5) and (6) were solved with the last ones: `closure_errors` gives g, and
+`constraint_push` what closes it,
 
     lam <- lam - w Phi^+ g(q1, t1) / h ,   r1 <- r1 + w c ,   c = -M^-1 J' Phi^+ g / h                          (14)
     w <- w c'(c' - c) / |c' - c|^2 ,   c' the last c ,   w = 1 at first                                         (15)
 
-with Phi = J M^-1 J' at q0, redundant rows or not. (13) is linear: `hold` gives J' mu.
+with the Delassus matrix Phi = J M^-1 J' at q0, redundant rows or not. (13) is linear: `velocity_projection` gives
+J' mu.
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ class RattleStep(VerletStep):
         super()._begin()
         nq, nv = self.layout.nq * self.width, self.layout.nv * self.width
         self.do(f"%closure_errors = getelementptr double, ptr %wanted, i64 {nq}")
-        self.do(f"%impulse = getelementptr double, ptr %shoved, i64 {nv}")
-        self.do(f"%opening = getelementptr double, ptr %shoved, i64 {2 * nv}")
+        self.do(f"%impulse = getelementptr double, ptr %push, i64 {nv}")
+        self.do(f"%opening = getelementptr double, ptr %push, i64 {2 * nv}")
         self.do("%turns = alloca i64")
         for name in ("settled", "last", "share", "along", "square"):
             self.do(f"%{name} = alloca {self.lines.type}, align 64")
 
-    def _halves(self, known: Sequence[str]) -> None:
-        """lam of (12) with pi0 and r1, from what is known of all three."""
+    def _halves(self, differences: Sequence[str]) -> None:
+        """lam of (12) with pi0 and r1; the first guesses come from the `differences` of all three."""
         again = self.new_label("close")
-        self._guess(known)
-        self._guess_lam(known[2])
+        self._guess(differences)
+        self._guess_lam(differences[2])
         self.do("store i64 0, ptr %turns")
         self.put_chunk(self.lines.number(0.0), "%settled", "0")
         self.put_chunk(self.lines.number(math.inf), "%last", "0")
@@ -49,7 +51,7 @@ class RattleStep(VerletStep):
         self.label(again)
         self._first_half()
         self._second_half()
-        self._shove()
+        self._find_push()
         self._judge(again)
         self.goto(f"{again}.learn")
         self.label(f"{again}.correct")
@@ -57,31 +59,31 @@ class RattleStep(VerletStep):
         self.goto(again)
         self.label(f"{again}.learn")
         self._kicked()
-        self._learn_gain(known[0], "%guess")
+        self._learn_gain(differences[0], "%guess")
         with self._momenta() as i:
-            self._learn(self.chunk("%rate1", i), known[1], i)
+            self._learn(self.chunk("%velocity1", i), differences[1], i)
         scale = self.lines.reciprocal(self._a())
         with self.loop(self.layout.rows) as i:
-            self._learn(self.lines.times(scale, self.chunk("%opened", i)), known[2], i, self.layout.rows)
+            self._learn(self.lines.times(scale, self.chunk("%opened", i)), differences[2], i, self.layout.rows)
 
-    def _guess_lam(self, known: str) -> None:
+    def _guess_lam(self, differences: str) -> None:
         """From the openings that it would make: so it is a combination of rows at q0, whatever the guess."""
         minus = self.lines.negative(self._a())
-        self._extrapolate(known, "%closure_errors", self.layout.rows)
+        self._extrapolate(differences, "%closure_errors", self.layout.rows)
         with self.loop(self.layout.rows) as i:
             self.put_chunk(self.lines.times(minus, self.chunk("%closure_errors", i)), "%closure_errors", i)
         self._copy("%y", "%wanted", self.layout.nq)
-        self._call("shove", 3, "%wanted", "%shoved")
+        self._call("constraint_push", 3, "%wanted", "%push")
         self._copy("%impulse", "%lam", self.layout.nv)
         self._copy("%opening", "%opened", self.layout.rows)
 
-    def _shove(self) -> None:
+    def _find_push(self) -> None:
         """What would close the loops at q1 in a whole step."""
         self._call("closure_errors", 4, to="%closure_errors")
         scale = self.lines.times(self.lines.number(0.5), self.lines.reciprocal(self._a()))
         with self.loop(self.layout.rows) as i:
             self.put_chunk(self.lines.times(scale, self.chunk("%closure_errors", i)), "%closure_errors", i)
-        self._call("shove", 3, "%wanted", "%shoved")
+        self._call("constraint_push", 3, "%wanted", "%push")
 
     def _judge(self, again: str) -> None:
         """Leave when in all lanes q1 would move by no more than round-off; give up after many turns."""
@@ -89,7 +91,7 @@ class RattleStep(VerletStep):
         for array in ("%change", "%size"):
             self.do(f"store {lines.type} zeroinitializer, ptr {array}")
         with self._momenta() as i:
-            self._enlarge("%change", lines.times(h, self.chunk("%shoved", i)))
+            self._enlarge("%change", lines.times(h, self.chunk("%push", i)))
         with self.loop(max(self.layout.nq, 1)) as i:
             self._enlarge("%size", self.chunk("%there", i))
         change, size, before = (self.chunk(array, "0") for array in ("%change", "%size", "%last"))
@@ -108,8 +110,8 @@ class RattleStep(VerletStep):
         lines = self.lines
         self._relax()
         settled = lines.compare("one", self.chunk("%settled", "0"), lines.number(0.0))
-        columns = {"%lam": self.layout.nv, "%rate1": self.layout.nv, "%opened": self.layout.rows}
-        for array, more in (("%lam", "%impulse"), ("%rate1", "%shoved"), ("%opened", "%opening")):
+        columns = {"%lam": self.layout.nv, "%velocity1": self.layout.nv, "%opened": self.layout.rows}
+        for array, more in (("%lam", "%impulse"), ("%velocity1", "%push"), ("%opened", "%opening")):
             with self.loop(max(columns[array], 1)) as i:
                 new = lines.fused(self.chunk("%share", "0"), self.chunk(more, i), self.chunk(array, i))
                 self._take(settled, new, array, i)
@@ -122,7 +124,7 @@ class RattleStep(VerletStep):
         for array in ("%along", "%square"):
             self.do(f"store {lines.type} zeroinitializer, ptr {array}")
         with self._momenta() as i:
-            old, new = self.chunk("%former", i), self.chunk("%shoved", i)
+            old, new = self.chunk("%former", i), self.chunk("%push", i)
             d = lines.less(old, new)
             for array, factor in (("%along", old), ("%square", d)):
                 self.put_chunk(lines.fused(factor, d, self.chunk(array, "0")), array, "0")
@@ -130,11 +132,11 @@ class RattleStep(VerletStep):
         share, square = self.chunk("%share", "0"), self.chunk("%square", "0")
         ratio = self.let(f"fdiv {lines.type} {lines.times(share, self.chunk('%along', '0'))}, {square}")
         first = self.let(f"icmp eq i64 {self.integer('%turns', 0)}, 1")
-        known = lines.splat(self.let(f"uitofp i1 {first} to double"))
-        whole = lines.compare("one", known, lines.number(0.0))
+        is_first = lines.splat(self.let(f"uitofp i1 {first} to double"))
+        whole = lines.compare("one", is_first, lines.number(0.0))
         moved = lines.compare("ogt", square, lines.number(0.0))
-        found = lines.choose(moved, ratio, lines.number(1.0))
-        self.put_chunk(lines.choose(whole, lines.number(1.0), found), "%share", "0")
+        relaxed = lines.choose(moved, ratio, lines.number(1.0))
+        self.put_chunk(lines.choose(whole, lines.number(1.0), relaxed), "%share", "0")
 
     def _settled(self) -> str:
         return self.chunk("%settled", "0")
@@ -153,9 +155,9 @@ class RattleStep(VerletStep):
         """p1 - p0 by (13)."""
         super()._kick_again()
         with self._momenta() as i:
-            place = self._next(i, self.layout.nq)
-            more = self.lines.plus(self.chunk("%more.p", i), self.chunk("%lost", place))
+            column = self._next(i, self.layout.nq)
+            more = self.lines.plus(self.chunk("%more.p", i), self.chunk("%lost", column))
             self.put_chunk(self.lines.plus(self.chunk("%p", i), more), "%pi", i)
-        self._call("hold", 4, to="%shoved")
+        self._call("velocity_projection", 4, to="%push")
         with self._momenta() as i:
-            self.put_chunk(self.lines.plus(self.chunk("%more.p", i), self.chunk("%shoved", i)), "%more.p", i)
+            self.put_chunk(self.lines.plus(self.chunk("%more.p", i), self.chunk("%push", i)), "%more.p", i)

@@ -11,7 +11,7 @@ class RotationCode(ColumnCode):
     def _turn(self, w: str) -> Triple:
         """x0 o x1 = (x0 + x1 + x0 x x1 / 2) / (1 - x0.x1 / 4) of x = a r."""
         lines, a = self.lines, self._a()
-        x0, x1 = ([lines.times(a, r) for r in self._triple(array, w)] for array in ("%rate0", "%rate1"))
+        x0, x1 = ([lines.times(a, r) for r in self._triple(array, w)] for array in ("%velocity0", "%velocity1"))
         below = lines.fused(lines.number(-0.25), dot(lines, x0, x1), lines.number(1.0))
         scale = lines.reciprocal(below)
         both = [lines.plus(x, y) for x, y in zip(x0, x1, strict=True)]
@@ -37,8 +37,8 @@ class RotationCode(ColumnCode):
     def _rotate(self, q: str, z: Triple) -> None:
         """q (z/2, 1) / r, r^2 = 1 + z.z/4, less q: q (z/2, 0) / r + q (1/r - 1); and q is brought to unit length."""
         lines = self.lines
-        places = [q, *(self.let(f"add i64 {q}, {k}") for k in (1, 2, 3))]
-        old = [self.chunk("%y", place) for place in places]
+        columns = [q, *(self.let(f"add i64 {q}, {k}") for k in (1, 2, 3))]
+        old = [self.chunk("%y", column) for column in columns]
         quarter = lines.times(lines.number(0.25), dot(lines, z, z))
         r = lines.intrinsic("sqrt", lines.plus(lines.number(1.0), quarter))
         fall = lines.times(quarter, lines.reciprocal(lines.times(r, lines.plus(r, lines.number(1.0)))))
@@ -48,16 +48,16 @@ class RotationCode(ColumnCode):
         x, w = [lines.times(half, e) for e in z], old[3]
         turned = fused(lines, w, x, cross(lines, old[:3], x))
         turned.append(lines.negative(dot(lines, old[:3], x)))
-        for place, e, across in zip(places, old, turned, strict=True):
-            self._move(place, lines.fused(along, e, across))
+        for column, e, across in zip(columns, old, turned, strict=True):
+            self._move(column, lines.fused(along, e, across))
 
     def _one_over(self, x: Triple) -> str:
         """1 / (1 + x.x / 4)."""
         lines = self.lines
         return lines.reciprocal(lines.fused(lines.number(0.25), dot(lines, x, x), lines.number(1.0)))
 
-    def _move(self, q: str, way: str) -> None:
-        """A coordinate by its way: to where the sum of the step will have it, what was lost before added too."""
-        self.put_chunk(way, "%more", q)
-        more = self.lines.plus(way, self.chunk("%lost", q))
+    def _move(self, q: str, displacement: str) -> None:
+        """Move a coordinate, with the round-off of earlier steps added, to where the sum of the step will have it."""
+        self.put_chunk(displacement, "%more", q)
+        more = self.lines.plus(displacement, self.chunk("%lost", q))
         self.put_chunk(self.lines.plus(self.chunk("%y", q), more), "%there", q)

@@ -22,7 +22,7 @@ record holds y' at both ends of the step and its mean. Behind q and p the array 
 
 Where loops are closed, those of J r_lam / a (rattle.py) follow.
 
-| control | 6 what rounding took off t | 7 how many differences are known |
+| control | 6 what rounding took off t | 7 how many differences there are |
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class VerletStep(RotationCode, FixedPointCode):
         self._accept()
         self.label("fail")
         self._fail()
-        given = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_{self.width}({given}, ptr %work, ptr %records, ptr %scratch) nounwind {{
+        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
+        return f"""define void @advance_{self.width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
 entry:
 {self.lines}
 }}"""
@@ -65,74 +65,74 @@ entry:
     # --- parts of a step ---
 
     def _begin(self) -> None:
-        layout, place = self.layout, 0
+        layout, column = self.layout, 0
         for name, columns in layout.arrays.items():
-            self.do(f"%{name} = getelementptr double, ptr %work, i64 {place * self.width}")
-            place += max(columns, 1)
+            self.do(f"%{name} = getelementptr double, ptr %work, i64 {column * self.width}")
+            column += max(columns, 1)
         for name, base, columns in (
             ("p", "y", layout.nq), ("lost", "y", layout.n), ("pi", "there", layout.nq), ("F", "out", layout.nv),
             ("more.p", "more", layout.nq),
         ):  # fmt: skip
             self.do(f"%{name} = getelementptr double, ptr %{base}, i64 {columns * self.width}")
-        self.do("%kept = alloca double, i64 8")  # 0 h | 1 whether it is the last | 2 a | 3 t0 | 4 t1
+        self.do("%scalars = alloca double, i64 8")  # 0 h | 1 whether it is the last | 2 a | 3 t0 | 4 t1
         self.do("%iterations = alloca i64")
         for name in ("change", "size", "earlier", "done"):
             self.do(f"%{name} = alloca {self.lines.type}, align 64")
         if layout.dense:
-            self.put(self.number("%control", 0), "%kept", 3)
+            self.put(self.number("%control", 0), "%scalars", 3)
             self._call("rhs", 3, "%y", "%ended")
 
     def _choose_step_size(self) -> None:
-        """h towards stop, and what is left if that is not more."""
-        t, wanted, stop = (self.number("%control", place) for place in range(3))
-        left = self.let(f"fsub double {stop}, {t}")
+        """h towards stop, and or what remains if that is not more."""
+        t, wanted, stop = (self.number("%control", index) for index in range(3))
+        remaining = self.let(f"fsub double {stop}, {t}")
         length = self.call("llvm.minnum.f64", self.call("llvm.fabs.f64", wanted), self.number("%control", 5))
-        size = self.call("llvm.fabs.f64", left)
+        size = self.call("llvm.fabs.f64", remaining)
         last = self.let(f"fcmp oge double {self.times(length, bits(_SLACK))}, {size}")
-        h = self.call("llvm.copysign.f64", length, left)
-        self.put(self.let(f"select i1 {last}, double {left}, double {h}"), "%kept", 0)
-        self.put(self.let(f"uitofp i1 {last} to double"), "%kept", 1)
-        there = self.let(f"fcmp oeq double {left}, {bits(0.0)}")
+        h = self.call("llvm.copysign.f64", length, remaining)
+        self.put(self.let(f"select i1 {last}, double {remaining}, double {h}"), "%scalars", 0)
+        self.put(self.let(f"uitofp i1 {last} to double"), "%scalars", 1)
+        there = self.let(f"fcmp oeq double {remaining}, {bits(0.0)}")
         self.do(f"br i1 {there}, label %arrived, label %begin")
         self.label("begin")
 
     def _substep(self, k: str) -> None:
-        t, h = self.number("%control", 0), self.number("%kept", 0)
-        self.put(self.times(self.times(h, self._entry("weights", "double", k)), bits(0.5)), "%kept", 2)
-        self.put(self.plus(t, self.times(h, self._entry("ends", "double", k))), "%kept", 3)
+        t, h = self.number("%control", 0), self.number("%scalars", 0)
+        self.put(self.times(self.times(h, self._entry("weights", "double", k)), bits(0.5)), "%scalars", 2)
+        self.put(self.plus(t, self.times(h, self._entry("ends", "double", k))), "%scalars", 3)
         later = self._entry("ends", "double", self.let(f"add i64 {k}, 1"))
-        self.put(self.plus(t, self.times(h, later)), "%kept", 4)
+        self.put(self.plus(t, self.times(h, later)), "%scalars", 4)
         first = self.let(f"mul i64 {k}, {self.layout.table * self.width}")
-        known = self.let(f"getelementptr double, ptr %lost, i64 {self.layout.n * self.width}")
-        known = self.let(f"getelementptr double, ptr {known}, i64 {first}")
+        differences = self.let(f"getelementptr double, ptr %lost, i64 {self.layout.n * self.width}")
+        differences = self.let(f"getelementptr double, ptr {differences}, i64 {first}")
         starts = [sum(self.layout.guessed[:i]) * ORDER * self.width for i in range(len(self.layout.guessed))]
-        self._halves([self.let(f"getelementptr double, ptr {known}, i64 {start}") for start in starts])
+        self._halves([self.let(f"getelementptr double, ptr {differences}, i64 {start}") for start in starts])
         self._kick_again()
         self._add()
 
-    def _halves(self, known: Sequence[str]) -> None:
-        """pi0, r0 and s0 of (5), then r1 of (6); what is known of pi0 and r1 gives the first guess of them."""
-        self._guess(known)
+    def _halves(self, differences: Sequence[str]) -> None:
+        """pi0, r0 and s0 of (5), then r1 of (6); their first guesses come from `differences`."""
+        self._guess(differences)
         self._first_half()
-        self._learn_gain(known[0])
+        self._learn_gain(differences[0])
         self._second_half()
         with self._momenta() as i:
-            self._learn(self.chunk("%rate1", i), known[1], i)
+            self._learn(self.chunk("%velocity1", i), differences[1], i)
 
-    def _guess(self, known: Sequence[str]) -> None:
+    def _guess(self, differences: Sequence[str]) -> None:
         a = self._a()
-        self._extrapolate(known[0])
+        self._extrapolate(differences[0])
         with self._momenta() as i:
             self.put_chunk(self.lines.fused(a, self.chunk("%guess", i), self.chunk("%p", i)), "%pi", i)
-        self._extrapolate(known[1])
-        self._copy("%guess", "%rate1", self.layout.nv)
+        self._extrapolate(differences[1])
+        self._copy("%guess", "%velocity1", self.layout.nv)
 
-    def _learn_gain(self, known: str, begun: str = "%pi") -> None:
+    def _learn_gain(self, differences: str, begun: str = "%pi") -> None:
         """(pi0 - p0) / a."""
         scale = self.lines.reciprocal(self._a())
         with self._momenta() as i:
             gained = self.lines.less(self.chunk(begun, i), self.chunk("%p", i))
-            self._learn(self.lines.times(gained, scale), known, i)
+            self._learn(self.lines.times(gained, scale), differences, i)
 
     def _first_half(self) -> None:
         """pi0, r0 and s0 of (5), from the guess in %pi."""
@@ -142,7 +142,7 @@ entry:
             with self._kicks() as i:
                 self._take(done, self.chunk("%F", i), "%F0", i)
             with self._momenta() as i:
-                self._take(done, self.chunk("%out", i), "%rate0", i)
+                self._take(done, self.chunk("%out", i), "%velocity0", i)
             self._kicked()
             with self._momenta() as i:
                 self._compare(self.chunk("%guess", i), self.chunk("%pi", i))
@@ -156,20 +156,20 @@ entry:
             self.put_chunk(s, "%s0", i)
             self.put_chunk(s, "%guess", i)
         for _, w in self._each("balls"):
-            self._put_triple(self._trivialised("%s0", "%rate0", w, -0.5), "%guess", w)
+            self._put_triple(self._trivialised("%s0", "%velocity0", w, -0.5), "%guess", w)
 
     def _pushed(self, s: str, i: str) -> str:
         """s0, and what loops add to it."""
         return s
 
     def _second_half(self) -> None:
-        """r1 of (6), from the guess in %rate1; then q1 - q0 and s1 - p0 are in %more, q1 and pi1 in %there."""
+        """r1 of (6), from the guess in %velocity1; then q1 - q0 and s1 - p0 are in %more, q1 and pi1 in %there."""
         with self._iterated() as done:
             self._reach()
             self._call("drift", 4)
             with self._momenta() as i:
-                old = self.chunk("%rate1", i)
-                self._compare(self._take(done, self.chunk("%out", i), "%rate1", i), old)
+                old = self.chunk("%velocity1", i)
+                self._compare(self._take(done, self.chunk("%out", i), "%velocity1", i), old)
         self._reach()
 
     def _reach(self) -> None:
@@ -178,14 +178,14 @@ entry:
         self._begin_more()
         self._copy("%s0", "%pi", self.layout.nv)
         for q, v in self._each("plain"):
-            self._move(q, lines.times(a, lines.plus(self.chunk("%rate0", v), self.chunk("%rate1", v))))
+            self._move(q, lines.times(a, lines.plus(self.chunk("%velocity0", v), self.chunk("%velocity1", v))))
         for v, w in self._each("carried"):
             self._put_triple(self._carried(v, self._turn(w)), "%pi", v)
         for q, w in self._each("balls"):
             z = self._turn(w)
             self._rotate(q, z)
             self._put_triple(self._carried(w, z), "%pi", w)
-            self._put_triple(self._trivialised("%pi", "%rate1", w, 0.5), "%pi", w)
+            self._put_triple(self._trivialised("%pi", "%velocity1", w, 0.5), "%pi", w)
 
     def _begin_more(self) -> None:
         """s0 - p0."""
@@ -217,7 +217,7 @@ entry:
     # --- a step is done, or cannot be ---
 
     def _accept(self) -> None:
-        h, last = self.number("%kept", 0), self.number("%kept", 1)
+        h, last = self.number("%scalars", 0), self.number("%scalars", 1)
         is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
         single = Lines(1, "end")
         total, lost = two_sum(single, self.number("%control", 0), self.plus(h, self.number("%control", 6)))
@@ -239,7 +239,7 @@ entry:
 
     def _differentiate(self, t: str, h: str) -> None:
         """y' at the end of the step, and its mean."""
-        self.put(t, "%kept", 3)
+        self.put(t, "%scalars", 3)
         self._call("rhs", 3, "%y", "%ended")
         scale = self.lines.reciprocal(self.lines.splat(h))
         with self.loop(max(self.layout.n, 1)) as i:
@@ -254,8 +254,8 @@ entry:
             self.put(t, start, 0)
             self.put(h, start, 1)
             for k, array in enumerate(("%y", "%begun", "%ended", "%mean") if self.layout.dense else ("%y",)):
-                place = HEAD + k * self.layout.n * self.width
-                self._copy(array, self.let(f"getelementptr double, ptr {start}, i64 {place}"), self.layout.n)
+                offset = HEAD + k * self.layout.n * self.width
+                self._copy(array, self.let(f"getelementptr double, ptr {start}, i64 {offset}"), self.layout.n)
             self.count("%counts", 5)
 
     def _fail(self) -> None:
@@ -263,8 +263,8 @@ entry:
         self._copy("%before", "%y", 2 * self.layout.n)
         self._copy("%y", "%there", self.layout.nq + self.layout.nv)
         t = self.number("%control", 0)
-        self.put(t, "%kept", 3)
-        self.put(self.plus(t, self.number("%kept", 0)), "%kept", 4)
+        self.put(t, "%scalars", 3)
+        self.put(self.plus(t, self.number("%scalars", 0)), "%scalars", 4)
         self.do(f"store {self.lines.type} zeroinitializer, ptr %change")
         for time in (3, 4):
             self._call("kick", time)

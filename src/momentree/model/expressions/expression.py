@@ -55,7 +55,7 @@ class Expression:
     | args  | (float,) of a number, (Reference,) of a reference, else the parts                  |
     | value | the number, where the expression is a constant; else None                          |
 
-    The constructor keeps what it is given, but for the negative of a number, which is a number.
+    The constructor keeps its arguments, but the negative of a number becomes a number.
     """
 
     __slots__ = ("_hash", "_size", "args", "op", "value")
@@ -290,7 +290,7 @@ def as_expression(value: Any) -> Expression:
 
 
 def fold(op: str, *args: Expression) -> Expression:
-    """The operation on the parts, with constants computed and neutral zeros and ones left out."""
+    """The operation on the parts, with constants computed and neutral zeros and ones omitted."""
     node = Expression(op, args)
     if node.value is not None:
         return number(node.value)

@@ -23,7 +23,7 @@ def expression_of_function(function: Callable[..., Any]) -> Expression:
         arguments = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         raise ExpressionError(
-            f"{name} does not tell its arguments. Write it as def law(alpha, alpha_rate, t)."
+            f"{name} has a signature that cannot be read. Write it as def law(alpha, alpha_rate, t)."
         ) from None
     positional, named = [], {}
     for argument in arguments:

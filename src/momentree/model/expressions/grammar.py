@@ -6,7 +6,7 @@
 | t                         | time                                                              |
 | alpha   alpha'            | a parameter or a joint coordinate, and its velocity               |
 | hull.y  hull.y'           | a component of a joint with several coordinates, and its velocity |
-| `left hip`.x'             | names that are not identifiers stand in backquotes                |
+| `left hip`.x'             | names that are not identifiers are in backquotes                  |
 | + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2)   |
 | sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more          |
 | select(x, a, b)           | a where x > 0, b elsewhere                                        |
@@ -38,8 +38,8 @@ _NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and
 _HINTS = {
     "=": "an equation a = b is written as a - b",
     **dict.fromkeys("<>≤≥!≠", _NO_COMPARISON),
-    **dict.fromkeys('"“”', "quoted strings have no meaning here; unusual names stand in backquotes: `left hip`"),
-    **dict.fromkeys(APOSTROPHES, "an apostrophe stands right after a name, once, and means its velocity: alpha'"),
+    **dict.fromkeys('"“”', "quoted strings have no meaning here; unusual names are written in backquotes: `left hip`"),
+    **dict.fromkeys(APOSTROPHES, "an apostrophe follows a name directly, once, and means its velocity: alpha'"),
     ".": "a name has one component at most, right after it: hull.y",
     **dict.fromkeys("[]{}", "use parentheses ( )"),
     **dict.fromkeys("·×∙⋅", "write * for a product"),
@@ -77,7 +77,7 @@ def _fail(message: str, text: str, position: int) -> NoReturn:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    """One token after the other, each read only when it is asked for, so that the first mistake is found first."""
+    """One token after the other, each read only when it is asked for, so that the first mistake is reported first."""
     at = 0
     while True:
         while at < len(text) and text[at].isspace():

@@ -90,10 +90,10 @@ def test_arguments_that_do_not_fit_are_all_reported(name):
     with pytest.raises(MomentreeError) as error:
         BACKENDS[name].emit(tape, [("a", ["x", "x"]), ("b", ["yy"]), ("a", [])])
     for part in (
-        "argument 'a' stands twice",
-        "argument 'a': 'x' stands in two columns",
+        "argument 'a' appears twice",
+        "argument 'a': 'x' appears in two columns",
         "argument 'b': the tape has no input 'yy'",
-        "input 'y' stands in no argument, but the outputs need it",
+        "input 'y' is in no argument, but the outputs need it",
     ):
         assert part in str(error.value)
 

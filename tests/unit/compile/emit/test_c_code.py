@@ -325,13 +325,13 @@ def constrained():
 @pytest.mark.parametrize(
     ("build", "file", "what", "words"),
     [
-        (prescribed, "arm.cpp", QUANTITIES, r"a file of C ends in \.c\. Try '.*arm\.c'"),
-        (prescribed, "arm", QUANTITIES, r"a file of C ends in \.c"),
+        (prescribed, "arm.cpp", QUANTITIES, r"the name of a C file must end in \.c\. Try '.*arm\.c'"),
+        (prescribed, "arm", QUANTITIES, r"the name of a C file must end in \.c"),
         (prescribed, "nowhere/arm.c", QUANTITIES, "there is no folder '.*nowhere'"),
         (prescribed, "six-axis.c", QUANTITIES, "file 'six-axis': C names are .* Try 'six_axis'"),
         (prescribed, "class.c", QUANTITIES, "file 'class': the name means something else"),
         (prescribed, "arm.c", ["mass"], "no quantity 'mass' to trace. .*'mass_matrix'"),
-        (prescribed, "arm.c", [], "what is empty"),
+        (prescribed, "arm.c", [], "`what` is empty"),
         (constrained, "bar.c", "forward_dynamics", "forward_dynamics: motion under the constraints .* not computed"),
     ],
 )
@@ -362,9 +362,9 @@ def test_names_that_are_no_identifiers_are_refused(name):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ([("a", ["x"])], "input 'y' stands in no argument, but the outputs need it"),
-        ([("a", ["x", "y"]), ("b", ["x"])], "argument 'b': 'x' stands in two columns"),
-        ([("a", ["x"]), ("a", ["y"])], "argument 'a' stands twice"),
+        ([("a", ["x"])], "input 'y' is in no argument, but the outputs need it"),
+        ([("a", ["x", "y"]), ("b", ["x"])], "argument 'b': 'x' appears in two columns"),
+        ([("a", ["x"]), ("a", ["y"])], "argument 'a' appears twice"),
         ([("out", ["x"]), ("a", ["y"])], "argument 'out': the name is taken"),
         ([("v3", ["x"]), ("a", ["y"])], "argument 'v3': the name is taken"),
     ],

@@ -85,9 +85,9 @@ def test_names_that_casadi_does_not_take():
     tape = Tape()
     x, y = tape.inputs("x", "two words")
     tape.outputs([x * y])
-    with pytest.raises(MomentreeError, match="argument 'a b': CasADi takes no such name"):
+    with pytest.raises(MomentreeError, match="argument 'a b': CasADi does not accept this name"):
         tape.to_casadi([("a b", ["x", "two words"])])
-    with pytest.raises(MomentreeError, match="argument 'two words': CasADi takes no such name"):
+    with pytest.raises(MomentreeError, match="argument 'two words': CasADi does not accept this name"):
         tape.to_casadi()
     with pytest.raises(MomentreeError, match="no outputs yet"):
         Tape().to_casadi()

@@ -260,10 +260,10 @@ def test_arrays_that_do_not_fit_the_tape():
     with pytest.raises(MomentreeError) as told:
         compile_tape(tape, [("a", ["x", "x"]), ("b", ["yy"])])
     for part in (
-        "'x' stands in two columns",
+        "'x' appears in two columns",
         "no input 'yy'",
-        "input 'y' stands in no argument",
-        "parameter 'p' stands",
+        "input 'y' is in no argument",
+        "parameter 'p' is in no argument",
     ):
         assert part in str(told.value)
     with pytest.raises(MomentreeError, match="argument 'a' mixes inputs and parameters"):
@@ -276,7 +276,7 @@ def test_arrays_that_do_not_fit_the_tape():
 
 GOOD = np.ones((5, 2))
 WRONG = {
-    "1 arrays given, but the kernel takes 2: q, u": ([GOOD], None),
+    r"the kernel takes 2 arrays \(q, u\), not 1": ([GOOD], None),
     "'u' has shape .5, 3.. Give it .2,. or .rows, 2.": ([GOOD, np.ones((5, 3))], None),
     "'q' has shape .1, 5, 2.": ([GOOD[None], GOOD], None),
     "'q' has shape ..": ([np.array(1.0), GOOD], None),

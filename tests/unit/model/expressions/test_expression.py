@@ -222,7 +222,7 @@ BAD = [
     ("a.'", 1, "component is missing"),
     ("a. b", 1, "component is missing"),
     ("x''", 2, "once"),
-    ("x '", 2, "right after"),
+    ("x '", 2, "directly"),
     ("1 + `ab", 4, "backquote"),
     ("1 + ``", 4, "no name"),
     ("a.``", 2, "no name"),
