@@ -109,6 +109,7 @@ def test_a_screw_that_locks_a_hinge():
     assert run.energy.error < 1e-6
 
 
+@pytest.mark.long
 def test_a_loop_with_redundant_constraints():
     system = bennett().build()
     agree(system, system.assemble({"R1": 1.0}, velocities={"R1": 0.7}))
@@ -179,7 +180,7 @@ OPENED = [{"cut": "A"}, {"cut": "B"}, {"cut": "D"}, {"split": ("coupler", "C")}]
 OPENED += [{"split": ("coupler", "C"), "share": 0.02}, {"split": ("rocker", "D")}]
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_the_motion_does_not_depend_on_where_a_loop_is_cut(formulation):
     reference = opened("C")

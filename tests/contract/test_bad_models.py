@@ -179,6 +179,7 @@ def test_the_check_command_fails_with_a_message(model, tmp_path, monkeypatch, ca
     assert_refused(stopped.value.code, told.out, told.err, path, model.problems)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("model", each_model(model for model in BAD_MODELS if model.name in IN_A_PROCESS))
 def test_the_check_command_fails_with_a_message_in_a_process_of_its_own(model, tmp_path):
     path = tmp_path / "model.toml"
@@ -399,7 +400,14 @@ def verdict(text):
         return str(error)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(damaged())
 def test_a_damaged_example_works_or_says_what_is_wrong(text):
+    assert len(verdict(text)) > 9
+
+
+@pytest.mark.long
+@settings(max_examples=1000, deadline=None, derandomize=True)
+@given(damaged())
+def test_a_thousand_damaged_examples_work_or_say_what_is_wrong(text):
     assert len(verdict(text)) > 9
