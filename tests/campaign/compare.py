@@ -43,7 +43,6 @@ MANY = 12  # constraints of loops: with more of them the two codes take turns, s
 FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
 EVERY_METHOD = tuple((formulation, code) for formulation in FORMULATIONS for code in ("straight-line", "rolled"))
 SHARE = 0.1  # of the time in which things of this size swing by a radian: how long they run
-RTOL = 1e-10  # of the library's runs
 ROUND_OFF = 1000 * float(np.finfo(float).eps)  # by the condition number of the Delassus matrix
 SINGULAR = 3e7  # condition number from which on the weakest direction fades (docs/theory/loops.md): nothing is promised
 FLOOR = 1e-11  # of the largest of its kind in the mechanism: what is nothing
@@ -347,7 +346,7 @@ class Examination:
             self.result.at = f"run: {formulation}, {code}"
             try:
                 system = self.drawn.model.build(code=code)
-                run = system.simulate(self.state, t_end=self.t + duration, formulation=formulation, rtol=RTOL)
+                run = system.simulate(self.state, t_end=self.t + duration, formulation=formulation)
             except mt.MomentreeError as error:  # one formulation may refuse what others do
                 refused = error
                 continue
