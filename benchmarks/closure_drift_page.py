@@ -64,7 +64,7 @@ class Drift(NamedTuple):
     | field            | meaning                                                      |
     |------------------|--------------------------------------------------------------|
     | closure_errors   | the largest up to each of PARTS (m, rad)                     |
-    | imbalance        | of energy at worst, by the energy that went through          |
+    | imbalance        | of energy at worst, by the energy exchanged          |
     | evaluations      | of the right-hand side                                       |
     | cpu              | s                                                            |
     | t, closure_error | the largest closure error in each of 400 parts of the time   |
@@ -94,7 +94,7 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         *([f"![largest closure error over time]({shown})", ""] if shown else []),
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
         "its crank going round; the walker is `examples/13_walking_mechanism` from its own start. Closure errors are",
-        "the largest so far, in m or rad; energy is the worst imbalance by the energy that went through. A number",
+        "the largest so far, in m or rad; energy is the worst imbalance by the energy exchanged. A number",
         "after a stabilization is its gain, in 1/s. `none` in Hamiltonian variables is the paper's form, its equation",
         "(6) corrected ([theory](theory/hamiltonian.md)). Under `radau`, projection in Hamiltonian variables lets",
         "impulses leak away instead of resetting them.",

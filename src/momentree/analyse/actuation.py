@@ -191,7 +191,7 @@ def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
             raise MomentreeError(f"actuation: there is no joint '{joint}'.{suggestion(joint, mechanism.by_joint)}")
         body_or_loop = mechanism.by_joint[joint]
         if isinstance(body_or_loop, TreeBody) and body_or_loop.laws:
-            message = f"actuation: joint '{joint}' moves as prescribed, by whatever that takes"
+            message = f"actuation: joint '{joint}' has a prescribed motion, whatever torque that takes"
             raise MomentreeError(f"{message}. Do not name it: what drives it is part of its reaction.")
         if not _joint_of(mechanism, joint).velocities:
             raise MomentreeError(f"actuation: joint '{joint}' has no freedom to drive. Name joints that move.")
@@ -210,7 +210,7 @@ def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
     free = {body.joint.name: body for body in mechanism.bodies if body.v.stop > body.v.start}
     if name not in free:
         names = ", ".join(f"'{joint}'" for joint in free)
-        raise MomentreeError(f"{what}: '{name}' is no joint of the tree that moves freely; those are {names}.")
+        raise MomentreeError(f"{what}: '{name}' is not a free joint of the spanning tree; choose among {names}.")
     return free[name]
 
 
@@ -340,7 +340,7 @@ class _Row:
             and np.abs(self.configuration.velocity_slopes(joint) @ z).max(initial=0.0) > CLOSED * np.abs(z).max()
         ]
         names = ", ".join(f"'{joint}'" for joint in chosen) or "no joints"
-        message = f"actuation by {names} does not suffice{self.where}: nothing drives the motion {motion}"
+        message = f"actuation by {names} is not sufficient{self.where}: nothing drives the motion {motion}"
         advice = f"Actuate {' or '.join(map(repr, moved))} too, or let it move as forward_dynamics says."
         raise MomentreeError(f"{message}, along which {needed:.3g} N m (N where it slides) must act. {advice}")
 

@@ -296,8 +296,6 @@ def _refuse_other_closure(mechanism: Mechanism) -> None:
                 f"each. Split a body there: m.split('{body}', '{joint.name}')."
             )
     for constraint in mechanism.constraints:
-        problems.append(
-            f"constraint '{constraint.name}': Ivanov's iteration knows only loops that are opened in bodies."
-        )
+        problems.append(f"constraint '{constraint.name}': Ivanov's iteration is for loops that are cut inside a body.")
     if problems:
         raise MomentreeError("\n".join(problems))

@@ -228,7 +228,7 @@ class AssemblySearch:
         try:
             q = free.solve()
         except AssemblyError as error:
-            return f"It closes nowhere. {_advice(error.culprit)}{self._rounded(q)}"
+            return f"No configuration closes it. {_advice(error.culprit)}{self._rounded(q)}"
         at = Configuration(self.mechanism, q, t=self.t)
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
         advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""

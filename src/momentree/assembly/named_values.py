@@ -170,7 +170,7 @@ def _joint(mechanism: Mechanism, key: str, what: str) -> tuple[str, str, TreeBod
     if body_or_loop is None or body_or_loop.joint is None:
         raise MomentreeError(f"{what}: there is no joint '{name}'.{suggestion(name, mechanism.by_joint)}")
     if isinstance(body_or_loop, TreeBody) and body_or_loop.laws is not None:
-        raise MomentreeError(f"{what}: joint '{name}' moves as prescribed; choose the time t instead.")
+        raise MomentreeError(f"{what}: joint '{name}' has a prescribed motion; choose the time t instead.")
     return name, component, body_or_loop, body_or_loop.joint
 
 

@@ -28,7 +28,7 @@ def run_summary(run: Run) -> str:
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
         ("closure error", f"at most {largest:.2e} (m, rad)" if _closes(run) else "none: no loops, no constraints"),
-        ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J went through"),
+        ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J was exchanged"),
     ]
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]

@@ -4,7 +4,7 @@
 |-----------------------------------------------------------------|--------------------------------------------------|
 | closure error, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
 | its velocity, by size and by the fastest velocity               | the same                                         |
-| imbalance of energy, by the energy that went through            | 1e4 rtol, or 1e-6 where that is more,            |
+| imbalance of energy, by the energy exchanged            | 1e4 rtol, or 1e-6 where that is more,            |
 |                                                                 | and round-off of the largest energy              |
 """
 
@@ -86,7 +86,7 @@ def _out_of_balance(run: Run) -> Iterator[str]:
         worst = _worst(np.abs(account.balance))
         yield (
             f"energy is out of balance by {account.error:.3g} J at t = {run.t[worst]:g} s; {account.through:.3g} J "
-            f"went through, and {part:.1e} of that is allowed. Use a smaller rtol or step."
+            f"was exchanged, and {part:.1e} of that is allowed. Use a smaller rtol or step."
         )
 
 

@@ -70,7 +70,7 @@ class EnergyAccount:
 
     @property
     def through(self) -> float:
-        """The energy that went through: largest kinetic, range of potential, and of the work of each work term."""
+        """The energy exchanged: largest kinetic, range of potential, and of the work of each work term."""
         ranges = [float(np.ptp(part)) for part in (self.potential, *self.work.values()) if len(part)]
         return float(self.kinetic.max(initial=0.0)) + sum(ranges)
 

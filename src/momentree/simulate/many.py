@@ -125,7 +125,7 @@ class _Starts(NamedTuple):
             return cls(q, v, parameters or {}, 0.0 if t is None else t)
         other = [i for i, state in enumerate(q) if state.mechanism.coordinates != system.mechanism.coordinates]
         if other:
-            message = f"state {other[0]} is one of another system"
+            message = f"state {other[0]} belongs to another system"
             raise MomentreeError(f"simulate_many: {message}. Make it by assemble(...) of this one.")
         times = sorted({float(state.t) for state in q})
         if t is None and len(times) > 1:

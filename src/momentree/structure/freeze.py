@@ -368,7 +368,7 @@ class _Freezer:
                 for i, frame in zip(ends, (c.first, c.second), strict=True)
             )
             if c.type.motion is not None:
-                message = "closes a loop of joints that all move as prescribed. Leave one of them free."
+                message = "closes a loop of joints that all have a prescribed motion. Leave one of them free."
                 raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.joints.index(c)))])
             loops.append(Loop(c.name, c.type, first, second, c))
         return tuple(loops)

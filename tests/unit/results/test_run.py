@@ -63,7 +63,7 @@ def test_the_account_of_energy_balances():
 
 def test_energy_from_nowhere_is_told_loudly():
     with pytest.warns(
-        mt.RunWarning, match=r"slider: energy is out of balance by 0.\d+ J at t = \S+ s; \d+.* J went through"
+        mt.RunWarning, match=r"slider: energy is out of balance by 0.\d+ J at t = \S+ s; \d+.* J was exchanged"
     ):
         run = record(falling(leak=0.01))
     assert "WARNING: energy is out of balance" in str(run)

@@ -284,7 +284,7 @@ def test_states_stand_for_starts_with_their_parameters_and_their_time():
         np.testing.assert_allclose(found.q, expected.q, rtol=0, atol=1e-12)
     with pytest.raises(mt.MomentreeError, match=r"the states are of different times, 0 to 0\.3 s"):
         system.simulate_many([states[0], system.assemble({"A": 0.7}, guess={"B": 0.7, "D": 0.5})], **settings)
-    with pytest.raises(mt.MomentreeError, match="state 1 is one of another system"):
+    with pytest.raises(mt.MomentreeError, match="state 1 belongs to another system"):
         system.simulate_many([states[0], pendulum().assemble({"A": 1.0})], **settings)
     with pytest.raises(mt.MomentreeError, match="give v, m x nv, too"):
         system.simulate_many(batch.q, **settings)
