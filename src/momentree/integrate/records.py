@@ -15,3 +15,12 @@ class Status(enum.IntEnum):
     TOO_SHORT = 2  # the step size that the tolerance asks for is below the resolution of time
     NOT_FINITE = 3  # and the reason is that the derivatives are not finite
     OPEN = 4  # loops cannot be closed after a step, however small
+
+
+def advance_function(width: int, lines: object) -> str:
+    """The function advance_W of the contract (methods.py) with these lines as its body."""
+    arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
+    return f"""define void @advance_{width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
+entry:
+{lines}
+}}"""

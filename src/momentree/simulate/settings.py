@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError, all_choices, choices, suggestion
+from momentree.errors import MomentreeError, all_choices, choices, renamed, suggestion
 from momentree.integrate.method_record import LoopTreatment, Method
 from momentree.integrate.methods import DEFAULT, METHODS, named_method
 
 STABILIZATIONS = ("none", "baumgarte", "leak", "project")
-RENAMED = {"closure": "stabilization"}  # settings that had another name
 MOST_SAMPLES = 20_000_000  # at multiples of `every`
 MOST_STEPS = 10_000_000_000  # of a fixed step size
 
@@ -147,13 +146,11 @@ class Settings:
         return self.rtol, self.atol
 
 
+@renamed(closure="stabilization")
 def settings_of(**settings: Any) -> Settings:
     """The settings by their names."""
     names = [field.name for field in dataclasses.fields(Settings)]
-    for name, value in settings.items():
-        if name in RENAMED:
-            new = RENAMED[name]
-            raise MomentreeError(f"simulate: '{name}' is now called '{new}'. Give {new}={value!r}.")
+    for name in settings:
         if name not in names:
             raise MomentreeError(f"simulate: there is no setting '{name}'.{suggestion(name, names)}")
     if settings.get("rtol") is None:

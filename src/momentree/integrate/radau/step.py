@@ -33,7 +33,7 @@ from momentree.integrate.radau.layout import CONTROL, MEMORY, VECTORS, Memory, R
 from momentree.integrate.radau.newton_code import NewtonCode
 from momentree.integrate.radau.step_size_code import RadauStepSizeCode
 from momentree.integrate.radau.tableau import A_INVERSE, A, C, E
-from momentree.integrate.records import Status
+from momentree.integrate.records import Status, advance_function
 from momentree.integrate.runge_kutta.step_code import codes_text, tables_text
 from momentree.integrate.runge_kutta.stepper import Emitter
 from momentree.integrate.tableau import Tableau
@@ -83,11 +83,7 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
             self._close()
         self._at_label("accept")
         self._accept()
-        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_1({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
-entry:
-{self.lines}
-}}"""
+        return advance_function(1, self.lines)
 
     # --- where a call begins ---
 

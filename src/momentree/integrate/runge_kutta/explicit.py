@@ -22,7 +22,7 @@ from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.routine import bits
 from momentree.integrate.error_norm import ErrorNorm
 from momentree.integrate.projection import Projection
-from momentree.integrate.records import HEAD, Status
+from momentree.integrate.records import HEAD, Status, advance_function
 from momentree.integrate.runge_kutta.error_norm_code import ErrorNormCode
 from momentree.integrate.runge_kutta.layout import RungeKuttaLayout
 from momentree.integrate.runge_kutta.projection_code import ProjectionCode
@@ -60,11 +60,7 @@ class ExplicitStep(ErrorNormCode, ProjectionCode):
         self.goto("accept")
         self.label("accept")
         self._accept()
-        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_{self.width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
-entry:
-{self.lines}
-}}"""
+        return advance_function(self.width, self.lines)
 
     # --- parts of a step ---
 

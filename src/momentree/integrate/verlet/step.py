@@ -31,7 +31,7 @@ from collections.abc import Sequence
 
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.routine import bits
-from momentree.integrate.records import HEAD, Status
+from momentree.integrate.records import HEAD, Status, advance_function
 from momentree.integrate.verlet.columns import two_sum
 from momentree.integrate.verlet.fixed_point import FixedPointCode
 from momentree.integrate.verlet.layout import ORDER
@@ -56,11 +56,7 @@ class VerletStep(RotationCode, FixedPointCode):
         self._accept()
         self.label("fail")
         self._fail()
-        arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-        return f"""define void @advance_{self.width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
-entry:
-{self.lines}
-}}"""
+        return advance_function(self.width, self.lines)
 
     # --- parts of a step ---
 
