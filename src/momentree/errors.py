@@ -6,8 +6,11 @@ import difflib
 import functools
 import itertools
 import reprlib
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 MOST_NAMES = 1000  # that are searched for the one that was meant
@@ -123,6 +126,15 @@ def choices(known: Sequence[Any]) -> str:
     if len(quoted) > MOST_CHOICES:
         return f"{', '.join(quoted[:MOST_CHOICES])} or another of {len(quoted)}"
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def warn(warning: Warning) -> None:
+    """Issue a warning at the line of the caller's own program: the first frame outside of this package."""
+    package, level = str(Path(__file__).parent), 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level + 1)
 
 
 # --- names that were in use before -----------------------------------------------------------------------------------

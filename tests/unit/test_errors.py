@@ -141,3 +141,15 @@ def test_a_velocity_with_a_name_of_its_own_is_answered_with_that_name():
     m.force(hull, ("-c.x'", 0, 0))
     with pytest.raises(ModelError, match=r"unknown name 'c.x'' in law .* Did you mean 'c.vx'"):
         m.build()
+
+
+def test_a_warning_points_to_the_line_of_the_user():
+    m = mt.Model("slider")
+    m.joint("A", mt.Prismatic("x"), m.ground, m.body("b", mt.sphere(mass=1.0, radius=0.1)))
+    m.torque("A", "1/(0.01 - t)")
+    system = m.build()
+    with pytest.warns(mt.RunWarning) as caught:
+        system.simulate(system.start(), 1.0)
+    with pytest.warns(mt.RunWarning) as by_keyword:
+        mt.System.simulate(system, start=system.start(), t_end=1.0)
+    assert {warning.filename for warning in [*caught, *by_keyword]} == {__file__}

@@ -12,7 +12,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, warn
 from momentree.files import loads
 from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
@@ -77,7 +76,7 @@ def resume_run(
     parts = Parts.open(path)
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
-        warnings.warn(RunWarning(f"{message} from t = {parts.reached:g} s."), stacklevel=2)
+        warn(RunWarning(f"{message} from t = {parts.reached:g} s."))
     with contextlib.closing(parts):
         simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
@@ -159,7 +158,7 @@ class _Recording:
         if self.parts is not None and self.end is not None and self.end.reason != "interrupted":
             self._finish(run)
         for message in run.warnings:
-            warnings.warn(RunWarning(f"{run.mechanism.name}: {message}"), stacklevel=4)
+            warn(RunWarning(f"{run.mechanism.name}: {message}"))
         return run
 
     def _verified(self, run: Run) -> Run:

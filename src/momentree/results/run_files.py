@@ -9,13 +9,12 @@ import json
 import mmap
 import os
 import stat
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, warn
 from momentree.files.atomic_write import printable, reason_of, source, write_whole
 from momentree.results.checkpoints import current_settings, folder_of, read_parts
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
@@ -136,7 +135,7 @@ def _loaded(file: BinaryIO, name: str) -> Run:
             raise
         raise MomentreeError(f"{name}: is damaged, or not a run of Momentree.") from None
     if not checked:
-        warnings.warn(RunWarning(f"{name}: {UNNOTICED}"), stacklevel=4)
+        warn(RunWarning(f"{name}: {UNNOTICED}"))
     return run
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion
+from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion, warn
 from momentree.model import Model
 from momentree.model.check import MOST, known_references, problems_of
 from momentree.model.elements import Joint, Split
@@ -60,7 +59,7 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
         raise ModelError([Problem("free", str(mistake))]) from None
     if freezer.impossible:
         lines = [*freezer.faults(), 'The motion is computed all the same, because inertia_check = "warn".']
-        warnings.warn("\n".join(lines), ModelWarning, stacklevel=4)  # where build was called
+        warn(ModelWarning("\n".join(lines)))
     return mechanism
 
 
