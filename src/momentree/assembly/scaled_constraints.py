@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from momentree.assembly.configuration import Array, Block, Configuration, Indices
+from momentree.errors import AssemblyError
 from momentree.spatial import Force, Scalar
 from momentree.spatial.scalar import maximum, minimum, sqrt
 from momentree.structure.mechanism import Mechanism
@@ -28,6 +29,10 @@ WITHIN = 10.0  # a cut-off is at least so many times the tolerance of a loop by 
 LARGEST_DENSE = 30_000  # entries of J: some 170 rows; beyond it is sparse
 MOST_OFF_CLOSED = 1e-2  # the largest cut-off where loops are open
 TURNS = 3  # of the filtered solve
+OVERFLOW = (
+    "The constraint Jacobian of the loops overflows: a distance in them is too large to compute with. "
+    "Check the positions of the frames that the joints connect."
+)
 SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
@@ -189,7 +194,10 @@ class ScaledConstraints:
 
     @cached_property
     def _svd(self) -> tuple[Array, Array, Array]:
-        U, sizes, V = np.linalg.svd(self.J if self.dense else self.J.toarray(), full_matrices=False)
+        J = self.J if self.dense else self.J.toarray()
+        if not np.isfinite(J).all():
+            raise AssemblyError(OVERFLOW)
+        U, sizes, V = np.linalg.svd(J, full_matrices=False)
         return U, sizes, V
 
     @cached_property

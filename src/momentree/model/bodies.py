@@ -11,10 +11,20 @@ import numpy as np
 
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame
-from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
+from momentree.model.values import (
+    LARGEST_LENGTH,
+    Mistake,
+    Raw,
+    Values,
+    check_later,
+    not_negative,
+    plain,
+    positive,
+)
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.vector import normals
 
+LARGEST_MASS = 1e100  # kg; powers of larger ones overflow
 INERTIA_TOLERANCE = 1e-9  # of the largest moment: published inertias have round-off
 INERTIA_CHECKS = ("error", "warn")
 MOVED = " (moved from the origin to the centre of mass)"
@@ -186,7 +196,9 @@ class Body:
             raise mistake
         if self.massless:
             return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
-        return self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
+        M = self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
+        check_size(M)
+        return M
 
     def check_sources(self) -> None:
         """The inertia must be given once: by a shape, by numbers, or by massless."""
@@ -222,7 +234,7 @@ class Body:
         if self.about == "com" or self.inertia is None:
             return RigidInertia.about_centre(m, com, J)
         M = RigidInertia(m, com * m, J)
-        _check_finite(M.shifted(-com).J, MOVED)
+        check_size(M)
         return M
 
 
@@ -242,9 +254,18 @@ def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
     raise Mistake(message, "inertia")
 
 
-def _check_finite(J: tuple[Scalar, ...], note: str = "") -> None:
-    if not all(isinstance(entry, Expression) or math.isfinite(entry) for entry in J):
-        raise Mistake(f"inertia is too large to compute with{note}.", "inertia")
+def check_size(M: RigidInertia) -> None:
+    """Refuses a body so large, or so light for its inertia, that squares of its size overflow."""
+    numbers = (M.mass, *M.h, *M.J)
+    if any(isinstance(entry, Expression) for entry in numbers) or not M.mass > 0:
+        return
+    if M.mass > LARGEST_MASS:
+        raise Mistake(f"mass is larger than {LARGEST_MASS:g} kg, too large to compute with.", "mass")
+    if not max(map(abs, M.h)) <= LARGEST_LENGTH * M.mass:
+        raise Mistake(f"com is further than {LARGEST_LENGTH:g} m, too far to compute with.", "com")
+    if not math.sqrt(max(map(abs, M.J)) / M.mass) <= LARGEST_LENGTH:
+        message = f"mass and inertia are those of a body larger than {LARGEST_LENGTH:g} m, too large to compute with."
+        raise Mistake(message, "mass")
 
 
 def _refuse_impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note: str) -> None:

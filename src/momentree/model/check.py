@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape, check_choice
+from momentree.model.bodies import Body, Shape, check_choice, check_size
 from momentree.model.elements import Joint, Split, Spring
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -146,7 +146,9 @@ class _Check:
                     raise Mistake("'ground' is the external body; choose another name.")
             if isinstance(body.shape, Shape):
                 kind = body.shape.kind
-                self.thoroughly(f"{where}, {kind}", body.shape, lambda s: s.inertia(self.values), "body", i, kind)
+                self.thoroughly(
+                    f"{where}, {kind}", body.shape, lambda s: check_size(s.inertia(self.values)), "body", i, kind
+                )
             with self.at(where, "body", i, "massless"):
                 if not isinstance(body.massless, bool):
                     body = dataclasses.replace(body, massless=body.mass is None and body.shape is None)
@@ -155,6 +157,9 @@ class _Check:
                 if body.shape is not None and not isinstance(body.shape, Shape):
                     raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
                 self.thoroughly(where, body, self._body, "body", i)
+
+    def _shape(self, shape: Shape) -> None:
+        check_size(shape.inertia(self.values))
 
     def _body(self, body: Body) -> None:
         body.check_sources()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from momentree.model.expressions.expression import Expression
-from momentree.model.values import Mistake, Raw, Values, check_later, plain
+from momentree.model.values import LARGEST_LENGTH, Mistake, Raw, Values, check_later, plain
 from momentree.spatial import IDENTITY, ZERO, Rotation, Transform, Vector
 from momentree.spatial import turn as turn_about
 from momentree.spatial.rotation import normalised, quaternion_rotation
@@ -56,6 +56,8 @@ class Frame:
     def placement(self, values: Values) -> Transform:
         """X_BF: placement of the frame in its body."""
         position = values.vector(self.position, "position")
+        if any(not isinstance(x, Expression) and abs(x) > LARGEST_LENGTH for x in position):
+            raise Mistake(f"position is further than {LARGEST_LENGTH:g} m, too far to compute with.", "position")
         return Transform(rotation_of(self.rotation, values), ZERO if position == ZERO else position)
 
 

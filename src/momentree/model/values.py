@@ -21,6 +21,7 @@ from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these
 TIME = Reference("t")
+LARGEST_LENGTH = 1e100  # m; powers of larger ones overflow
 AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
