@@ -18,6 +18,7 @@ from momentree.model.elements import Constraint, Contact, Joint, Latch, PointFor
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
+from momentree.model.switches import Release, Switch
 from momentree.model.values import plain
 
 FORMAT = 1  # of the file; a file with a greater number was written by a later version
@@ -36,6 +37,8 @@ ELEMENTS: dict[str, tuple[str, type]] = {
     "spring": ("springs", Spring),
     "contact": ("contacts", Contact),
     "constraint": ("constraints", Constraint),
+    "release": ("releases", Release),
+    "switch": ("switches", Switch),
 }
 
 

@@ -16,6 +16,7 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
 from momentree.model.start import ENTRIES, check_entry, joint_of
+from momentree.model.switches import switch_checks
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
 
@@ -33,9 +34,9 @@ STAND_INS |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
-    parts = (check.parameters, check.surroundings, check.bodies, check.joints, check.elements, check.loops, check.start)
+    parts = (check.parameters, check.surroundings, check.bodies, check.joints, check.elements, check.switches)
     try:
-        for part in parts:
+        for part in (*parts, check.loops, check.start):
             part()
     except _Enough:
         check.problems.append(Problem("", f"there may be more: only the first {MOST} problems are listed."))
@@ -222,6 +223,11 @@ class _Check:
         for i, constraint in enumerate(model.constraints):
             with self.at(f"constraint {constraint.name!r}", "constraint", i, "expression"):
                 constraint.resolved(self.values, self.known)
+
+    def switches(self) -> None:
+        for where, path, check in switch_checks(self.model, self.values, self.known, self._joint):
+            with self.at(where, *path):
+                check()
 
     def _element(self, element: Any) -> None:
         if isinstance(element, Spring) and not isinstance(element.tension_only, bool):

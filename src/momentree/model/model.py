@@ -15,6 +15,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_type import JointType
 from momentree.model.start import Start
+from momentree.model.switches import Release, Switch
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ class Model:
     springs: list[Spring] = field(default_factory=list, init=False)
     contacts: list[Contact] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
+    releases: list[Release] = field(default_factory=list, init=False)
+    switches: list[Switch] = field(default_factory=list, init=False)
     cuts: list[str] = field(default_factory=list, init=False)
     splits: list[Split] = field(default_factory=list, init=False)
     start: Start | None = field(init=False)
@@ -141,6 +144,18 @@ class Model:
         """Keep an expression at zero: of coordinates (holonomic), or linear in velocities (nonholonomic)."""
         self.constraints.append(Constraint(plain(expression), name or f"constraint {len(self.constraints) + 1}"))
         return self.constraints[-1]
+
+    # --- joints that release, constraints that are switched ----------------------------------------------------------
+
+    def release(self, joint: Joint | str, when: Any = None, at: Any = None) -> Release:
+        """Let a joint cease when an expression rises through zero, or at a time (s): its bodies separate."""
+        self.releases.append(Release(_name(joint), when, at))
+        return self.releases[-1]
+
+    def switch(self, name: Any, on: Any = None, off: Any = None) -> Switch:
+        """Let a constraint start or cease to act when an expression rises through zero (see `Switch`)."""
+        self.switches.append(Switch(_name(name), on, off))
+        return self.switches[-1]
 
     # --- how its loops are opened ----------------------------------------------------------------------------------
 
