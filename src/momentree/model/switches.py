@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from momentree.errors import ExpressionError, suggestion
@@ -82,7 +83,8 @@ class Switch(_Conditional):
 
 def conditions_of(model: Model, values: Values, known: Known) -> list[Condition]:
     """Of all releases and switches of a model that was checked."""
-    return [each for element in (*model.releases, *model.switches) for each in element.conditions(values, known)]
+    elements: list[Release | Switch] = [*model.releases, *model.switches]
+    return [each for element in elements for each in element.conditions(values, known)]
 
 
 def switched_joints(model: Model) -> list[str]:
@@ -105,16 +107,17 @@ def switch_checks(
         where, path = f"release of {release.joint!r}", ("release", i)
         twice = isinstance(release.joint, str) and release.joint in released
         released.add(str(release.joint))
-        yield where, (*path, "joint"), lambda r=release, t=twice: _check_release(model, joint_named(r.joint), t)
-        yield where, path, lambda r=release: r.conditions(values, known)
+        yield where, (*path, "joint"), partial(_check_release, model, joint_named, release, twice)
+        yield where, path, partial(release.conditions, values, known)
     for i, switch in enumerate(model.switches):
         where, path = f"switch of {switch.name!r}", ("switch", i)
-        yield where, (*path, "name"), lambda s=switch: _check_switch(model, s.name, released)
-        yield where, path, lambda s=switch: s.conditions(values, known)
+        yield where, (*path, "name"), partial(_check_switch, model, switch.name, released)
+        yield where, path, partial(switch.conditions, values, known)
     yield from _law_checks(model)
 
 
-def _check_release(model: Model, joint: Joint | None, twice: bool) -> None:
+def _check_release(model: Model, joint_named: Callable[[Any], Joint | None], release: Release, twice: bool) -> None:
+    joint = joint_named(release.joint)
     if twice and joint is not None:
         raise Mistake(f"joint '{joint.name}' is released twice. Remove one of them, or use max(a, b) of both.")
     if joint is not None:
@@ -164,18 +167,18 @@ def _law_checks(model: Model) -> Iterator[Check]:
         return
     for i, torque in enumerate(model.torques):
         if torque.joint not in gone:
-            yield f"torque on {torque.joint!r}", ("torque", i, "law"), lambda e=torque: _check_law(e.law, gone)
+            yield f"torque on {torque.joint!r}", ("torque", i, "law"), partial(_check_law, torque.law, gone)
     for i, force in enumerate(model.forces):
         where = f"force {i + 1} on {force.frame.body!r}"
-        yield where, ("force", i, "law"), lambda e=force: _check_law((e.law, e.moment), gone)
+        yield where, ("force", i, "law"), partial(_check_law, (force.law, force.moment), gone)
 
 
 def _check_law(law: Any, gone: Iterable[str]) -> None:
     names = _named_in(law)
     for joint in sorted(set(gone) & names):
         raise Mistake(
-            f"the law names joint '{joint}', which is switched or released: it has no coordinates when it does not act. "
-            "Use coordinates of other joints."
+            f"the law names joint '{joint}', which is switched or released: it has no coordinates while it does not "
+            "act. Use coordinates of other joints."
         )
 
 

@@ -44,9 +44,9 @@ def impacts_of(run: Run) -> Iterator[Impact]:
     """All impacts of a run, from the samples before and after each."""
     causes = {event.name for event in acting_events(run.mechanism) if event.latch or event.turns_on}
     phases = list(run.phases())
-    for before, phase in zip(phases, phases[1:], strict=False):
+    for phase in phases[1:]:
         events = tuple(name for name in phase.begun_by if name in causes)
-        if events and before.part.stop == phase.part.start:
+        if events:
             yield _impact(run, phase, events)
 
 
@@ -73,4 +73,4 @@ def _impact(run: Run, phase: RunPhase, events: tuple[str, ...]) -> Impact:
 
 def _shortest(J: Array, impulses: Array) -> Array:
     """The smallest eta with J' eta nearest to the impulses."""
-    return np.linalg.lstsq(J.T, impulses, rcond=1e-9)[0] if J.size else np.zeros(len(J))
+    return np.asarray(np.linalg.lstsq(J.T, impulses, rcond=1e-9)[0], dtype=float) if J.size else np.zeros(len(J))

@@ -136,19 +136,6 @@ def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, 
     return np.broadcast_to(g, t.shape)
 
 
-def holds(mechanism: Mechanism, expression: Expression, t: float, q: Array, v: Array, soon: float) -> bool:
-    """Whether an expression is positive, or zero and positive after so short a time (s)."""
-    g = values_at(mechanism, expression, np.array([t]), q[None], v[None])[0]
-    if g != 0:
-        return bool(g > 0)
-    ahead = q.copy()
-    for body in mechanism.bodies:
-        if not body.laws:
-            dq = body.joint_type.coordinate_derivatives(q[body.q].tolist(), v[body.v].tolist())
-            ahead[body.q] += soon * np.array(dq, dtype=float)
-    return bool(values_at(mechanism, expression, np.array([t + soon]), ahead[None], v[None])[0] > 0)
-
-
 def jumps(mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array) -> bool:
     """Whether an angle of a closing joint that an expression names passes pi between the first and last sample."""
     for joint, samples in _closing(mechanism, expression, t, q, v):

@@ -60,7 +60,7 @@ def closed_states(
 
 
 class Phase:
-    """The mechanism while some joints are locked and some constraints do not act, its code, and its place in the system.
+    """The mechanism while some joints are locked and some constraints do not act, its code, and its numbers.
 
     | attribute     | meaning                                                                              |
     |---------------|--------------------------------------------------------------------------------------|

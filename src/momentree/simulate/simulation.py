@@ -22,11 +22,11 @@ from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
 from momentree.simulate.events import (
+    WITHIN,
     Passage,
     Watched,
     acting_events,
     events_by_name,
-    holds,
     jumps,
     passages,
     values_at,
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-SOON = 1e-6  # of the duration: after that, a condition that is zero at the start has risen
+SAME = 1e-14  # of the time: instants nearer to each other are one
+ZERO = 1e-12  # conditions as small as that are zero at the start
 CLOSED = 1e-8  # of the size of the mechanism: closure errors up to which the last samples before a failure are kept
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 OPENED = 0.1  # of the size of the mechanism: closure errors at which loops that are not projected have come apart
@@ -155,14 +156,17 @@ class Simulation:
         """The next samples; the first block begins with the start."""
         if self.end is not None:
             return None
-        at_once = self._act_at_start() if self._samples == 0 else None
-        if at_once is not None:
-            return at_once
+        at_once = self._positive_at_start() if self._samples == 0 else []
+        if at_once:
+            return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state
         each = self._plan.steps_between_records(self._dense)
         status, records = integration.advance(self.t_end, RECORDS, each, self._plan.longest)
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
+        at_once = self._rising_at_start(records, y_before) if self._samples == 0 else []
+        if at_once:
+            return self._act_at_start(at_once)
         acting = self._events_in(records, y_before)
         if acting:
             records = records[: acting[-1].step + 1]
@@ -264,7 +268,7 @@ class Simulation:
             times = due[: len(states)]
         if passed is not None:
             earlier = times < passed.t
-            self._due += int(earlier.sum())
+            self._due += int((times <= passed.t).sum())
             state = self._within(records, y_before, np.array([passed.step]), np.array([passed.x]))
             times, states = np.append(times[earlier], passed.t), np.concatenate([states[earlier], state])
         else:
@@ -321,13 +325,22 @@ class Simulation:
                 continue  # an angle of a closing joint passed pi, nothing else
             if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
                 break
-            at = float(t[passage.step] - (1 - passage.x) * h[passage.step])
+            at = self._due_at(float(t[passage.step] - (1 - passage.x) * h[passage.step]))
             self._happened.append((passage.event.name, at))
             if passage.event.stop or passage.event.acts:
                 acting.append(passage._replace(t=at))
         if acting:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
+
+    def _due_at(self, t: float) -> float:
+        """The time of an event; if a sample is due then, but for round-off, the time of that sample."""
+        if self._times is not None:
+            i = int(np.searchsorted(self._times, t))
+            for due in self._times[max(i - 1, 0) : i + 1].tolist():
+                if abs(due - t) <= SAME * max(abs(t), self._plan.first):
+                    return float(due)
+        return t
 
     @property
     def _able(self) -> list[Watched]:
@@ -377,16 +390,31 @@ class Simulation:
         self._worked[names.index(first.name)] += energy(after.active, q, v, t) - lost
         return q, v
 
-    def _act_at_start(self) -> Block | None:
-        """What the switches do whose conditions are positive at the start, or rise from zero there."""
-        start, mechanism = self.start, self.system._numeric
-        about = (self.t_start, start.q, start.v, SOON * self._duration)
-        events = [event for event in self._able if event.switched and holds(mechanism, event.expression, *about)]
-        if not events:
-            return None
+    def _positive_at_start(self) -> list[Watched]:
+        """The switches whose conditions are positive already."""
+        at = self.t_start, self.start.q, self.start.v
+        return [event for event in self._able if event.switched and self._value(event, *at) > ZERO]
+
+    def _rising_at_start(self, records: Array, y_before: Array) -> list[Watched]:
+        """The switches whose conditions rise from zero at the start, as the first step shows."""
+        at = self.t_start, self.start.q, self.start.v
+        able = (event for event in self._able if event.switched)
+        zero = [event for event in able if abs(self._value(event, *at)) <= ZERO]
+        if not zero or not len(records):
+            return []
+        t, h, _, _ = self._integration.unpacked(records)
+        step, x = np.array([0]), np.array([1 / WITHIN])
+        times = t[:1] - (1 - x) * h[:1]
+        (q,), (v,) = self._phase.moves(times, self._within(records, y_before, step, x))
+        return [
+            event for event in zero if self._value(event, float(times[0]), q, v) > max(0.0, self._value(event, *at))
+        ]
+
+    def _act_at_start(self, events: Sequence[Watched]) -> Block:
+        """What switches do at the start: steps from there did not happen."""
         self._happened += [(event.name, self.t_start) for event in events]
-        self._samples = 1
-        block = Block(np.array([self.t_start]), start.q[None], start.v[None], self._worked[None].copy())
+        self._samples, self._integration.counts[:3] = 1, 0
+        block = Block(np.array([self.t_start]), self.start.q[None], self.start.v[None], self._worked[None].copy())
         return self._acted([Passage(event, 0, 0.0, self.t_start) for event in events], block)
 
     # --- stopping and continuing ---
