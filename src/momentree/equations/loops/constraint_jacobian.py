@@ -14,6 +14,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import frame_jacobian, frame_placement, records
 from momentree.equations.loops.closing_joint import relative_placement, relative_velocity
 from momentree.equations.loops.constraint_rows import find_constraint_velocities
+from momentree.equations.loops.expression_constraints import share_velocities
 from momentree.equations.loops.higher_pair_rows import pair_names
 from momentree.equations.loops.records import closing_joints, expression_records
 from momentree.equations.loops.residual import Residual, measure_closure_error, residual
@@ -148,6 +149,8 @@ class ExpressionClosure:
     @property
     def velocity(self) -> Scalar:
         """Its velocity, where bodies move."""
+        for number in self.of.bodies:
+            self.bodies[number].give(share_velocities(self.bodies[number]), share_velocities)
         return find_constraint_velocities(self.record)["constraint_velocity"][0]
 
     @property

@@ -33,7 +33,7 @@ def with_loops(
         record.reach = reach
     _anchor(bodies)
     constraints = [_loop(*each, names) for each in zip(mechanism.loops, rows, lengths, strict=True)]
-    constraints += [_expression(formula, names) for formula in mechanism.constraint_formulas]
+    constraints += [_expression(formula, bodies, names) for formula in mechanism.constraint_formulas]
     linked = with_constraints_at(bodies, constraints, plan, run)
     _join(mechanism, linked)
     return linked
@@ -80,7 +80,7 @@ def expression_records(mechanism: Mechanism, placed: Records) -> Records:
     """The records of expression constraints between bodies that are placed, no elimination."""
     constraints = Records([Record(number=0)])
     for of in mechanism.constraint_formulas:
-        constraints.append(_expression(of, placed.names))
+        constraints.append(_expression(of, placed, placed.names))
         _link(constraints[-1], of.ends, placed)
     constraints.locally(place_constraints)
     return constraints
@@ -151,9 +151,11 @@ def _loop(loop: Loop, rows: Sequence[Force], length: Scalar, names: Mapping[Refe
     return Record(joint_type=joint_type, fixed_rows=fixed, per_length=_reciprocal(length), **frames)
 
 
-def _expression(of: FrozenFormula, names: Mapping[Reference, Scalar]) -> Record:
+def _expression(of: FrozenFormula, bodies: Sequence[Record], names: Mapping[Reference, Scalar]) -> Record:
+    coordinates = {f"joint_q{j}": tuple(bodies[number].q) for j, number in enumerate(of.bodies)}
     offsets = {f"frame_offset{k}": frame.placement.offset for k, frame in enumerate(of.frames)}
-    return Record(formula=of.formula, inputs=tuple(value.evaluate(names) for value in of.inputs), **offsets)
+    inputs = tuple(value.evaluate(names) for value in of.inputs)
+    return Record(formula=of.formula, inputs=inputs, **coordinates, **offsets)
 
 
 def _reciprocal(length: Scalar) -> Scalar:
