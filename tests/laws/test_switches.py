@@ -399,3 +399,75 @@ def test_conditions_follow_free_parameters():
     start = system.assemble({"hinge": 0.2})
     assert system.simulate(start, 1.0).end.events[0][1] == pytest.approx(0.4)
     assert system.simulate(start, 1.0, parameters={"T": 0.7}).end.events[0][1] == pytest.approx(0.7)
+
+
+# --- constraints by expressions ---
+
+
+def flywheels(expression, **conditions):
+    m = mt.Model("flywheels", gravity=(0, 0, 0))
+    for name, radius in (("A", 1.0), ("B", 2.0)):
+        body = m.body(name.lower(), mt.cylinder(mass=1.0, radius=radius, length=0.1))
+        m.joint(name, mt.Revolute("z"), m.ground, body)
+    m.constrain(expression, name="clutch")
+    m.switch("clutch", **conditions)
+    return m
+
+
+@pytest.mark.parametrize("settings", METHODS[:6], ids=str)
+@pytest.mark.parametrize(
+    ("expression", "ratio", "on"),
+    [("A' - B'", 1.0, "t - 0.5"), ("A' + 2*B'", -2.0, "t - 0.5"), ("A - 2*B - 0.75", 2.0, "A - 2*B - 0.75")],
+)
+def test_a_clutch_between_flywheels_conserves_what_it_does_not_act_on(expression, ratio, on, settings):
+    """With A' = ratio B' after the impact, ratio p_A + p_B is kept."""
+    system = flywheels(expression, on=on).build()
+    start = system.assemble({}, velocities={"A": 2.0, "B": 0.25})
+    run = system.simulate(start, 1.0, every=0.1, **settings)
+    I = np.array([0.5, 2.0])
+    B = (ratio * I[0] * 2.0 + I[1] * 0.25) / (ratio**2 * I[0] + I[1])
+    after = int(np.flatnonzero(np.diff(run.t) == 0)[0]) + 1
+    assert run.t[after] == pytest.approx(0.5, rel=1e-9)
+    np.testing.assert_allclose(run.v[after:], [[ratio * B, B]] * (len(run.t) - after), rtol=1e-9)
+    lost = I @ [4.0, 0.0625] / 2 - I @ [(ratio * B) ** 2, B**2] / 2
+    (impact,) = run.impacts
+    assert impact.lost == pytest.approx(lost, rel=1e-9)
+    assert run.energy.work["clutch switched on"][-1] == pytest.approx(-lost, rel=1e-9)
+    # the constraint impulse acts with the coefficients of the expression
+    eta = impact.constraints["clutch"]
+    assert eta == pytest.approx(I[0] * (ratio * B - 2.0), rel=1e-9)
+    assert impact.impulses["A'"] == pytest.approx(eta, rel=1e-9)
+    assert impact.impulses["B'"] == pytest.approx(-ratio * eta, rel=1e-9)
+    assert run.energy.error < 1e-9
+    assert not run.warnings
+
+
+def test_a_coupling_that_is_switched_off_lets_both_turn_on():
+    system = flywheels("A' - B'", off="A - 1").build()
+    start = system.assemble({}, velocities={"A": 2.0})
+    run = system.simulate(start, 1.0, every=0.1)
+    assert run.end.events == (("clutch switched off", pytest.approx(0.5, rel=1e-10)),)
+    np.testing.assert_allclose(run.v, 2.0, rtol=1e-12)
+    assert run.impacts == ()
+
+
+def test_a_clutch_on_a_driven_shaft_engages_again_and_again():
+    """A motor on A; in each half second that the clutch is engaged, both turn on together."""
+    m = flywheels("A' - B'", off="t - 0.5")
+    m.switch("clutch", on="sin(2*pi*t)*cos(pi*t/4)")
+    m.torque("A", 1.0)
+    system = m.build()
+    run = system.simulate(system.assemble({}), 1.5, every=0.125)
+    assert [name for name, _ in run.end.events] == ["clutch switched off", "clutch switched on"]
+    # together for 0.5 s, A alone for 0.5 s, an impact, together for 0.5 s
+    w = 0.5 / 2.5
+    after = (0.5 * (w + 0.5 / 0.5) + 2.0 * w) / 2.5
+    np.testing.assert_allclose(run.v[-1], after + 0.5 / 2.5, rtol=1e-9)
+    assert run.energy.error < 1e-9
+
+
+def test_a_constraint_that_names_a_released_joint_is_refused():
+    m = flywheels("A' - B'", off="t - 0.5")
+    m.release("A", at=1)
+    with pytest.raises(mt.ModelError, match="constraint 'clutch': it names joint 'A', which is switched or released"):
+        m.build()

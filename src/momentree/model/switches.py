@@ -158,6 +158,8 @@ def _constraint_names(model: Model) -> list[str]:
 
 
 _NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames"}
+# the elements that name joints, by their lists in the model
+_NAMING_JOINTS = ("constraints", "couples", "gears", "racks", "belts", "planetaries", "differentials", "screws")
 
 
 def _law_checks(model: Model) -> Iterator[Check]:
@@ -171,21 +173,28 @@ def _law_checks(model: Model) -> Iterator[Check]:
     for i, force in enumerate(model.forces):
         where = f"force {i + 1} on {force.frame.body!r}"
         yield where, ("force", i, "law"), partial(_check_law, (force.law, force.moment), gone)
+    for collection in _NAMING_JOINTS:
+        for i, element in enumerate(getattr(model, collection, ())):
+            kind = getattr(element, "kind", "constraint")
+            fields = [getattr(element, f.name) for f in dataclasses.fields(element) if f.name != "name"]
+            yield f"{kind} {element.name!r}", (kind, i), partial(_check_law, fields, gone, "it")
 
 
-def _check_law(law: Any, gone: Iterable[str]) -> None:
+def _check_law(law: Any, gone: Iterable[str], what: str = "the law") -> None:
     names = _named_in(law)
     for joint in sorted(set(gone) & names):
         raise Mistake(
-            f"the law names joint '{joint}', which is switched or released: it has no coordinates while it does not "
+            f"{what} names joint '{joint}', which is switched or released: it has no coordinates while it does not "
             "act. Use coordinates of other joints."
         )
 
 
 def _named_in(law: Any) -> set[str]:
+    if isinstance(law, str) and "=" in law:
+        return _named_in(law.split("="))
     if isinstance(law, str):
         try:
             return {reference.name for reference in parse(law).references()}
         except ExpressionError:  # what is wrong with it is reported elsewhere
             return set()
-    return set().union(*map(_named_in, law)) if isinstance(law, (tuple, list)) else set()
+    return set().union(*map(_named_in, law)) if isinstance(law, (tuple, list, dict)) else set()

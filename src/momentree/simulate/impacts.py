@@ -21,6 +21,7 @@ from momentree.integrate.stepper import Array
 from momentree.simulate.events import Watched
 from momentree.simulate.phase import Phase
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import named_constraints
 
 OPEN, OPEN_BY_TOLERANCE = 1e-6, 100.0  # by the size of the mechanism, and by rtol: closed where it starts to act
 
@@ -60,9 +61,8 @@ def after_events(
 def refuse_open(mechanism: Mechanism, starting: Collection[str], q: Array, t: float, limit: float) -> None:
     """A constraint on positions must be closed where it starts to act."""
     for name in sorted(starting):
-        loops = tuple(loop for loop in mechanism.loops if loop.name == name)
-        constraints = tuple(constraint for constraint in mechanism.constraints if constraint.name == name)
-        alone = dataclasses.replace(mechanism, loops=loops, constraints=constraints)
+        loops, constraints = named_constraints(mechanism, [name])
+        alone = dataclasses.replace(mechanism, loops=tuple(loops), constraints=tuple(constraints))
         at = Samples(alone, q[None], np.zeros((1, mechanism.nv)), np.array([t]))
         length, angle = at.openings()[0, :2]
         if not (length <= limit * mechanism.size and angle <= limit):

@@ -17,24 +17,29 @@ from momentree.model.frames import GROUND
 from momentree.model.joint_types import Fixed, Free
 from momentree.model.switches import conditions_of
 from momentree.model.values import Values
-from momentree.structure.mechanism import Loop, Mechanism, Switch
+from momentree.structure.mechanism import Constraint, Loop, Mechanism, Switch
 
 
 def switched(mechanism: Mechanism, inactive: Collection[str]) -> Mechanism:
     """The mechanism with all its constraints but the inactive ones, given by name; torques on such joints go too."""
     whole = mechanism.whole or mechanism
-    absent = [loop for loop in whole.loops if loop.name in inactive and _switchable(loop)]
-    constraints = tuple(constraint for constraint in whole.constraints if constraint.name not in inactive)
-    if not absent and len(constraints) == len(whole.constraints):
+    absent, gone = named_constraints(whole, inactive)
+    if not absent and not gone:
         return whole
     names = {loop.name for loop in absent}
     return dataclasses.replace(
         whole,
         loops=tuple(loop for loop in whole.loops if loop not in absent),
-        constraints=constraints,
+        constraints=tuple(constraint for constraint in whole.constraints if constraint not in gone),
         torques=tuple(torque for torque in whole.torques if torque.body or torque.joint not in names),
         whole=whole,
     )
+
+
+def named_constraints(mechanism: Mechanism, names: Collection[str]) -> tuple[list[Loop], list[Constraint]]:
+    """The loops and the constraints of these names; an element may have several constraints, "set: planet A"."""
+    loops = [loop for loop in mechanism.loops if loop.name in names and _switchable(loop)]
+    return loops, [c for c in mechanism.constraints if c.name in names or c.name.partition(": ")[0] in names]
 
 
 def inactive_at_start(mechanism: Mechanism) -> frozenset[str]:
