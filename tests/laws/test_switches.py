@@ -26,6 +26,7 @@ METHODS = [
     {"integrator": "verlet4", "step": 2.5e-4},
     {"stabilization": "baumgarte"},
     {"stabilization": "none"},
+    {"formulation": "lagrange", "stabilization": "none"},
 ]
 
 
@@ -114,6 +115,26 @@ def test_stages_that_separate_keep_momentum_and_the_path_of_the_centre_of_mass(j
     lost = run.energy.work["release of bolt"][-1]
     assert (lost < -1e-3) == (joint.freedom == 1)
     assert not run.impacts
+
+
+def test_springs_of_joints_that_release_one_after_another_leave_the_account_one_by_one():
+    m = mt.Model("chain")
+    before = m.ground
+    for i in range(2):
+        body = m.body(f"b{i}", mt.rod(mass=1.0, length=0.5, radius=0.05))
+        m.joint(f"j{i}", mt.Revolute("y", spring=5.0, rest=1.0), before, body)
+        before = body.at((0.5, 0, 0))
+    for i in (1, 0):
+        m.release(f"j{i}", at=0.1 + 0.1 * i)
+    system = m.build()
+    run = system.simulate(system.assemble({}, velocities={"j1": 1.0}), 0.4, every=0.05)
+    assert [name for name, _ in run.end.events] == [f"release of j{i}" for i in range(2)]
+    again = np.flatnonzero(np.diff(run.t) == 0)
+    for i, k in enumerate(again):
+        spring = 5.0 * (run[f"j{i}"][k] - 1.0) ** 2 / 2
+        assert run.energy.work[f"release of j{i}"][-1] == pytest.approx(-spring, rel=1e-9)
+        assert run.energy.potential[k] - run.energy.potential[k + 1] == pytest.approx(spring, rel=1e-9)
+    assert run.energy.error < 1e-9
 
 
 @every_formulation
@@ -341,19 +362,33 @@ def test_an_event_that_ends_the_motion_comes_first():
 # --- runs that are interrupted, kept, loaded ---
 
 
-def kept(system, start, path, blocks):
-    """A run that is interrupted after so many blocks."""
+def test_a_run_that_is_interrupted_knows_what_is_switched_and_goes_on(tmp_path, monkeypatch):
+    system = oscillators().build()
+    start = system.assemble({"A": 0.3})
+    whole = system.simulate(start, 3.4, every=0.01)
+    simulation = new_simulation(system, start, t_end=3.4, every=0.01, stabilization="project")
+    advance, blocks = simulation.advance, iter(range(2))
 
-    def progress(t, closure_error):
-        nonlocal blocks
-        blocks -= 1
-        if blocks == 0:
+    def interrupted():
+        if next(blocks, None) is None:
             raise KeyboardInterrupt
+        return advance()
 
-    try:
-        return record(new_simulation(system, start, t_end=3.4, every=0.01), path, progress)
-    except KeyboardInterrupt:
-        return None
+    monkeypatch.setattr(simulation, "advance", interrupted)
+    path = tmp_path / "run.nc"
+    with pytest.warns(mt.RunWarning, match="interrupted"):
+        part = record(simulation, path)
+    kept = mt.load_run(path)
+    count = len(part.t)
+    assert 0 < count < len(whole.t)
+    for run in (part, kept):
+        assert run.end.events == whole.end.events[: len(run.end.events)] != ()
+        np.testing.assert_array_equal(run.closure_error, whole.closure_error[:count])
+        np.testing.assert_array_equal(run.reactions("weld"), whole.reactions("weld")[:count])
+    resumed = mt.resume_run(path)
+    np.testing.assert_array_equal(resumed.q, whole.q)
+    np.testing.assert_array_equal(resumed.samples.work, whole.samples.work)
+    assert resumed.end == whole.end
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4])
