@@ -83,8 +83,21 @@ class Switch(_Conditional):
 
 def conditions_of(model: Model, values: Values, known: Known) -> list[Condition]:
     """Of all releases and switches of a model that was checked."""
+    known = {**known, **_names_of_frames(model)}
     elements: list[Release | Switch] = [*model.releases, *model.switches]
     return [each for element in elements for each in element.conditions(values, known)]
+
+
+def frame_references(name: str) -> Known:
+    """The names of a named frame in conditions: tip.x, tip.x', tip.wx, ..."""
+    position = dict.fromkeys((Reference(name, axis) for axis in "xyz"), "position")
+    velocity = dict.fromkeys((Reference(name, axis, velocity=True) for axis in "xyz"), "velocity")
+    return {**position, **velocity, **dict.fromkeys((Reference(name, f"w{axis}") for axis in "xyz"), "velocity")}
+
+
+def _names_of_frames(model: Model) -> Known:
+    names = (getattr(frame, "name", None) for frame in getattr(model, "frames", ()))
+    return {r: kind for name in names if isinstance(name, str) for r, kind in frame_references(name).items()}
 
 
 def switched_joints(model: Model) -> list[str]:
@@ -102,7 +115,7 @@ def switch_checks(
     model: Model, values: Values, known: Known, joint_named: Callable[[Any], Joint | None]
 ) -> Iterator[Check]:
     """What is to be checked of releases, switches and the laws that name their joints, each with its place."""
-    released: set[Any] = set()
+    released, known = set[Any](), {**known, **_names_of_frames(model)}
     for i, release in enumerate(model.releases):
         where, path = f"release of {release.joint!r}", ("release", i)
         twice = isinstance(release.joint, str) and release.joint in released

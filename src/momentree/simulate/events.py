@@ -15,8 +15,9 @@ from momentree.errors import MomentreeError, all_choices
 from momentree.model.check import known_references
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.switches import frame_references
 from momentree.model.values import TIME, Mistake
-from momentree.structure.mechanism import Mechanism
+from momentree.structure.mechanism import Attached, Mechanism
 
 WITHIN = 4  # parts of a step that are searched for a zero crossing
 _DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
@@ -113,6 +114,8 @@ def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
     """The events that a user asks for, in numbers; one error reports everything that is wrong with them."""
     joints = (one.joint for one in (mechanism.whole or mechanism).by_joint.values())
     references = known_references(joint for joint in joints if joint is not None)
+    for name, _ in mechanism.frames:
+        references.update(frame_references(name))
     resolved, problems = [], []
     for name, event in events.items():
         try:
@@ -129,11 +132,24 @@ def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
 def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array) -> Array:
     """An expression at many samples."""
     names = names_at(mechanism, t, q, v)
+    named = {reference.name for reference in expression.references()}
+    for name, frame in mechanism.frames:
+        if name in named:
+            names.update(zip(frame_references(name), _frame_motion(Samples(mechanism, q, v, t), frame), strict=True))
     for joint, samples in _closing(mechanism, expression, t, q, v):
         names.update(zip(joint.coordinates, samples.coordinates_of(joint.name).T, strict=True))
         names.update(zip(joint.velocities, samples.velocities_of(joint.name).T, strict=True))
     g = np.asarray(expression.evaluate(names), dtype=float)
     return np.broadcast_to(g, t.shape)
+
+
+def _frame_motion(samples: Samples, frame: Attached) -> list[Array]:
+    """Position, velocity and angular velocity of a frame relative to the ground, in its axes."""
+    ground, body = samples.bodies[0], samples.bodies[frame.body]
+    X = ground.X_0.inverse() @ body.X_0 @ frame.placement
+    relative = frame.placement.motion(body.v) - X.motion(ground.v)
+    vectors = X.offset, X.rotation @ relative.linear, X.rotation @ relative.angular
+    return [samples.column(component) for vector in vectors for component in vector]
 
 
 def jumps(mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array) -> bool:

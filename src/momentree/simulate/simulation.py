@@ -314,7 +314,11 @@ class Simulation:
             q, v = self._phase.moves(times, states)
             return values_at(self.system._numeric, event.expression, times, q, v)
 
+        closing = (self.system._numeric.whole or self.system._numeric).loop_numbers
+
         def jumped(passage: Passage) -> bool:
+            if not any(reference.name in closing for reference in passage.event.expression.references()):
+                return False
             step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
             q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
             return jumps(self.system._numeric, passage.event.expression, t[step], q, v)
