@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice, check_size
-from momentree.model.elements import Joint, Split, Spring
-from momentree.model.expressions.expression import Reference
+from momentree.model.elements import Joint, Split, Spring, known_references
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
 from momentree.model.start import ENTRIES, check_entry, joint_of
@@ -44,15 +43,6 @@ def problems_of(model: Model) -> list[Problem]:
 
 class _Enough(Exception):
     """There are more problems than anybody reads."""
-
-
-def known_references(joints: Iterable[Joint]) -> dict[Reference, str]:
-    """The names that expressions may use: each joint's coordinates and velocities."""
-    kinds: dict[Reference, str] = {}
-    for joint in joints:
-        kinds.update(dict.fromkeys(joint.coordinates, "coordinate"))
-        kinds.update(dict.fromkeys(joint.velocities, "velocity"))
-    return kinds
 
 
 class _Check:
