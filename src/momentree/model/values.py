@@ -267,7 +267,8 @@ def _wrong_frame(reference: Reference, what: str, others: Collection[Reference],
     elif not reference.component:
         said = f"frame '{name}' has no velocity without a component"
     position, velocity, angular = (
-        ", ".join(f"{name}.{axis}" for axis in axes) for axes in (FRAME_AXES, FRAME_VELOCITIES[:3], FRAME_VELOCITIES[3:])
+        ", ".join(f"{name}.{axis}" for axis in axes)
+        for axes in (FRAME_AXES, FRAME_VELOCITIES[:3], FRAME_VELOCITIES[3:])
     )
     return f"{said}. Write {position} (position), {velocity} (velocity) or {angular} (angular velocity)."
 

@@ -14,8 +14,8 @@
 | select(x, a, b)           | a where x > 0, b elsewhere                                        |
 | a = b                     | where equations are expected (constraints, surfaces): a - b       |
 
-What a dot means is decided by the name before it: a joint and a named frame have different names. What is constant 
-has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
+What a dot means is decided by the name before it: a joint and a named frame have different names.
+What is constant has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
 """
 
 from __future__ import annotations
