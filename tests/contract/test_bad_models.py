@@ -19,10 +19,21 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 FOUR_BAR = (EXAMPLES / "08_four_bar" / "model.toml").read_text(encoding="utf-8")
 WALKER = (EXAMPLES / "13_walking_mechanism" / "model.toml").read_text(encoding="utf-8")
+
+
+def _gears():
+    """Bodies on joints of many types, for couplings and rolling."""
+    types = {"A": "Revolute", "B": "Revolute", "arm": "Revolute", "S": "Prismatic", "ball": "Spherical", "hull": "Free"}
+    bodies = [f'[[body]]\nname = "body {name}"\nsphere = {{ mass = 1, radius = 0.1 }}\n' for name in types]
+    joint = '[[joint]]\nname = "{}"\ntype = "{}"\nfrom = "ground"\nto = "body {}"\n'
+    return "\n".join([*bodies, *(joint.format(name, kind, name) for name, kind in types.items())])
+
+
 SHORTHAND = {
     "@FOUR_BAR@": FOUR_BAR.partition("\n\n")[2],
     "@LONG@": "1" + "+1" * 6000,
     "@DEEP@": "(" * 200 + "1" + ")" * 200,
+    "@GEARS@": _gears(),
     "@HUGE@": "1" + "0" * 400,
 }
 
@@ -161,7 +172,7 @@ def test_a_file_that_does_not_exist(tmp_path):
 IN_A_PROCESS = (
     "bodies: mass negative, with an inertia below it",
     "documents: everything at once",
-    "elements: a constraint that is not linear in the velocities",
+    "elements: a constraint that is not affine in the velocities",
     "joints: a joint with a line break in its name",
     "loops: a loop whose lengths cannot close",
     "parameters: parameters defined in a circle",

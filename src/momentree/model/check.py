@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice, check_size
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS, EQUATIONS
-from momentree.model.elements import Joint, Scope, Split, Spring
+from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -239,7 +239,8 @@ class _Check:
                 except Mistake as mistake:
                     if mistake.missing and mistake.missing[0] == "joint" and mistake.missing[1] in self.known_joints:
                         continue  # its type is wrong, which is a problem of its own
-                    with self.at(f"{kind.kind} {element.name!r}", kind.kind, i, *filter(None, [mistake.what])):
+                    field = "expression" if kind is Constraint else mistake.what
+                    with self.at(f"{kind.kind} {element.name!r}", kind.kind, i, *([field] if field else [])):
                         raise
 
     def _moves(self, expression: Expression) -> None:

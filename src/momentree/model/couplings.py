@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from momentree.errors import suggestion
+from momentree.errors import choices, suggestion
 from momentree.model.elements import ConstraintElement, Joint, Scope
 from momentree.model.expressions.expression import Expression, Reference, as_expression
 from momentree.model.frames import GROUND
@@ -163,8 +163,7 @@ class Gear(Coupling):
             one, other = pair_of_positive(getattr(self, what), what, values)
             ratio = other / one
         if self.internal:
-            rule = "an internal gear needs two different sizes"
-            checked(ratio, lambda v: v != 1, "ratio" if what == "ratio" else f"ratio of the {what}", "", rule)
+            _check_together(lambda number: _check_internal(number, what), ratio)
         return ratio
 
 
@@ -246,7 +245,7 @@ class Planetary(Coupling):
             raise Mistake(f"planets is {self.planets!r}; a list of joints is expected.", "planets")
         self._distinct("sun", "ring", "carrier", "planets")
         z_sun, z_ring = pair_of_positive(self.teeth, "teeth", scope.values)
-        _check_both(_check_ring, z_sun, z_ring)
+        _check_together(_check_ring, z_sun, z_ring)
         equations = [(self.name, z_sun * (sun - carrier) + z_ring * (ring - carrier))]
         for name in self.planets:
             planet = self._coordinate(name, "planets", Revolute, scope)
@@ -332,7 +331,7 @@ def coordinate_of(raw: Any, joints: Mapping[str, Joint], what: str) -> Reference
     if not named:
         raise Mistake(f"{kind} has no coordinate that is a length or an angle. Name another joint.", what)
     said = f"{kind} has no coordinate '{component}' to couple" if component else f"{kind} has several coordinates"
-    raise Mistake(f"{said}.{suggestion(str(raw), named)}", what)
+    raise Mistake(f"{said}. Choose {choices(named)}.", what)
 
 
 def arm_of(carrier: Joint) -> str:
@@ -369,12 +368,17 @@ def true_or_false(raw: Any, what: str) -> None:
         raise Mistake(f"{what} is {raw!r}; use true or false.", what)
 
 
-def _check_both(check: Callable[..., None], *numbers: Scalar) -> None:
+def _check_together(check: Callable[..., None], *numbers: Scalar) -> None:
     """Check numbers together, now or when free parameters have values."""
     if any(isinstance(number, Expression) for number in numbers):
         check_later(check, *numbers)
     else:
         check(*numbers)
+
+
+def _check_internal(ratio: float, what: str) -> None:
+    if ratio == 1:
+        raise Mistake("an internal gear and its pinion need different sizes; the ratio of these is 1.", what)
 
 
 def _check_ring(sun: float, ring: float) -> None:
