@@ -86,7 +86,11 @@ class Couple(Coupling):
     def equations(self, scope: Scope) -> Equations:
         follower = coordinate_of(self.joint, scope.joints, "joint")
         rest, seen = as_expression(follower), {follower}
-        for name, ratio in self._ratios().items():
+        for name, ratio in self._ratios():
+            what = "to" if isinstance(self.to, Mapping) else "ratio"
+            if isinstance(ratio, Mapping):
+                component = next(iter(ratio), "x")
+                raise Mistake(f'to has a table; the key of a component is in quotes: "{name}.{component}" = 1.', what)
             coordinate = coordinate_of(name, scope.joints, "to")
             if coordinate in seen:
                 message = (
@@ -94,18 +98,17 @@ class Couple(Coupling):
                 )
                 raise Mistake(message, "to")
             seen.add(coordinate)
-            what = "to" if isinstance(self.to, Mapping) else "ratio"
             rest = less(rest, not_zero(scope.values.scalar(ratio, what), what), as_expression(coordinate))
         return ((self.name, rest - self._offset(scope)),)
 
-    def _ratios(self) -> Mapping[Any, Raw]:
+    def _ratios(self) -> list[tuple[Any, Raw]]:
         if not isinstance(self.to, Mapping):
-            return {self.to: self.ratio}
+            return [(self.to, self.ratio)]
         if not self.to:
             raise Mistake("to names no coordinate. Write one, or several with their ratios.", "to")
         if self.ratio != 1:
             raise Mistake("to has a ratio for each coordinate already. Leave ratio out.", "ratio")
-        return self.to
+        return list(self.to.items())
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,9 @@ class _Freezer:
 
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
-        self.values = Values(dict(model.parameters), free)
-        self.defaults = Values(dict(model.parameters)) if free else self.values
+        frames = [frame.name for frame in model.frames]
+        self.values = Values(dict(model.parameters), free, frames)
+        self.defaults = Values(dict(model.parameters), (), frames) if free else self.values
         doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
         mistakes = ((body.name, body.impossible(self.defaults)) for body in doubtful)
         self.impossible = {name: mistake for name, mistake in mistakes if mistake}  # inertias that no body has

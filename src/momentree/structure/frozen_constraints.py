@@ -51,7 +51,13 @@ def naming(constraints: Sequence[Constraint], joints: Sequence[Joint]) -> dict[s
 
 def tree_weights(joints: Sequence[Joint], named: Collection[str]) -> list[float]:
     """Weights by which a spanning tree takes joints: prescribed ones, those that constraints name, the least free."""
-    return [joint.type.freedom * (0.1 if joint.name in named else 1) for joint in joints]
+
+    def weight(joint: Joint) -> float:
+        if joint.type.motion is not None:
+            return -1
+        return joint.type.freedom / 10 - 1 if joint.name in named else joint.type.freedom
+
+    return [weight(joint) for joint in joints]
 
 
 def check_cuts(cuts: Sequence[str], named: dict[str, str]) -> None:
