@@ -35,6 +35,7 @@ class HigherPair(JointType):
     | row_names  | of each row                                                                        |
     | holonomic  | of each row: whether it is a constraint on positions                               |
     | extent     | a length that is typical of it (m), 0 if there is none                             |
+    | names      | time and the free parameters that its rows depend on                               |
     """
 
     row_names: ClassVar[tuple[str, ...]] = ()
@@ -46,6 +47,11 @@ class HigherPair(JointType):
     @property
     def extent(self) -> Scalar:
         return 0.0
+
+    @property
+    def names(self) -> tuple[Reference, ...]:
+        """Time and the free parameters that its rows depend on."""
+        return ()
 
     def rows(self, X_FM: Transform, names: Names) -> tuple[Force, ...]:
         """The rows (f, m)."""
@@ -135,9 +141,9 @@ class Rolling(HigherPair):
             d = Z if self.disc is None else self._towards(Z, X_FM)
             c = d * -self.radius
             return c, (Z, X, Y), p.z + c.z
-        c = (p / p.norm if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
+        c = (_unit(p) if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
         w = p + c
-        n = w / w.norm
+        n = _unit(w)
         t = _tangent(n) if self.disc is None else _unit((X_FM.rotation @ self.disc).cross(n))
         return c, (n, t, n.cross(t)), w.norm - absolute(self.ball)
 
@@ -233,6 +239,7 @@ class OnSurfaces(HigherPair):
     """
 
     expressions: tuple[Expression, ...] = ()
+    still: bool = False  # as if time stood still
 
     @property
     def row_names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -243,6 +250,10 @@ class OnSurfaces(HigherPair):
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
         return (True,) * len(self.expressions)
+
+    @property
+    def names(self) -> tuple[Reference, ...]:
+        return tuple(sorted({r for g in self.expressions for r in g.references()} - {*POSITION}))
 
     def rows(self, X_FM: Transform, names: Names) -> tuple[Force, ...]:
         at = _at(X_FM, names)
@@ -255,9 +266,11 @@ class OnSurfaces(HigherPair):
 
     def errors(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
         at = _at(X_FM, names)
-        return tuple(g.evaluate(at) / _gradient(g, at).norm for g in self.expressions)
+        return tuple(_over(g.evaluate(at), _gradient(g, at).norm) for g in self.expressions)
 
     def drifts(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
+        if self.still:
+            return (0,) * len(self.expressions)
         at = _at(X_FM, names)
         return tuple(g.derivative(TIME).evaluate(at) / _gradient(g, at).norm for g in self.expressions)
 
@@ -278,7 +291,14 @@ class OnSurfaces(HigherPair):
 
 
 def _unit(v: Vector) -> Vector:
-    return v / v.norm
+    """v / |v|; no direction, zero, where v vanishes: a disc that lies flat, a rod without length."""
+    norm = v.norm
+    return ZERO if isinstance(norm, float) and norm == 0 else v / norm
+
+
+def _over(value: Scalar, size: Scalar) -> Scalar:
+    """value / size; the value itself where the size vanishes."""
+    return value if isinstance(size, float) and size == 0 else value / size
 
 
 def _unit_derivative(v: Vector, dv: Vector) -> Vector:
