@@ -62,6 +62,7 @@ class _Check:
         self.known = known_references(joints.values())
         frames = [frame for frame in model.frames if _is_name(frame.name)]
         self.scope = Scope(self.values, joints, known_references(joints.values(), frames))
+        self.carried_frames = {frame.name for frame in frames if frame.frame.body != GROUND}
 
     @contextmanager
     def at(self, where: str, *path: str | int) -> Iterator[None]:
@@ -246,9 +247,8 @@ class _Check:
     def _moves(self, expression: Expression) -> None:
         """Some joint or frame that a constraint names must be free to move."""
         names = {reference.name for reference in expression.references()}
-        joints = [joint for name, joint in self.scope.joints.items() if name in names]
-        bodies = {frame.name: frame.frame.body for frame in self.model.frames}
-        if any(joint.type.motion is None for joint in joints) or any(bodies.get(n, GROUND) != GROUND for n in names):
+        joints = [self.scope.joints[name] for name in names if name in self.scope.joints]
+        if any(joint.type.motion is None for joint in joints) or names & self.carried_frames:
             return
         what = "joints with a prescribed motion" if joints else "frames of the ground"
         raise Mistake(f"names only {what}, so there is nothing to constrain. Name one that is free to move.")

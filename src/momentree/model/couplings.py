@@ -351,8 +351,9 @@ def bodies_of(joint: Joint) -> tuple[str, str]:
 
 def less(minuend: Expression, factor: Scalar, coordinate: Expression) -> Expression:
     """minuend - factor coordinate, without two signs in a row."""
-    negative = not isinstance(factor, Expression) and factor < 0
-    return minuend + (-factor) * coordinate if negative else minuend - factor * coordinate
+    if isinstance(factor, Expression) or factor >= 0:
+        return minuend - as_expression(factor) * coordinate
+    return minuend + as_expression(-factor) * coordinate
 
 
 def not_zero(value: Scalar, what: str, unit: str = "") -> Scalar:

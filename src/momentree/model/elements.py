@@ -244,7 +244,7 @@ class Constraint(ConstraintElement):
 
     def resolved(self, values: Values, known: Mapping[Reference, str]) -> Expression:
         """The expression that is kept at zero, with the fixed parameters put in."""
-        kinds = "t, parameters, joint coordinates and named frames" if "position" in known.values() else ""
+        kinds = "t, parameters, joint coordinates and named frames" if values.frames else ""
         expression = values.law(self.expression, known, "constraint", kinds, equation=True)
         velocities = {r for r in expression.references() if known.get(r) == "velocity"}
         wrong = not_affine(expression, velocities) if velocities else None
