@@ -107,12 +107,16 @@ class Rolling(HigherPair):
     | friction | the coefficient that must suffice, or None                                                     |
     """
 
-    row_names: ClassVar[tuple[str, ...]] = ("contact", "no slip along 1", "no slip along 2")
     holonomic: ClassVar[tuple[bool, ...]] = (True, False, False)
     radius: Scalar = 0.0
     disc: Vector | None = None
     ball: Scalar | None = None
     friction: Scalar | None = None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        along = ("x", "y") if self.ball is None else ("ahead", "aside")
+        return ("contact", f"no slip {along[0]}", f"no slip {along[1]}")
 
     @property
     def extent(self) -> Scalar:
