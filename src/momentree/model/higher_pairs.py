@@ -297,7 +297,10 @@ class OnSurfaces(HigherPair):
 def _unit(v: Vector) -> Vector:
     """v / |v|; no direction, zero, where v vanishes: a disc that lies flat, a rod without length."""
     norm = v.norm
-    return ZERO if isinstance(norm, float) and norm == 0 else v / norm
+    if isinstance(norm, float) and norm == 0:
+        return ZERO
+    unit: Vector = v / norm
+    return unit
 
 
 def _over(value: Scalar, size: Scalar) -> Scalar:
@@ -308,7 +311,8 @@ def _over(value: Scalar, size: Scalar) -> Scalar:
 def _unit_derivative(v: Vector, dv: Vector) -> Vector:
     """The derivative of v / |v|."""
     n = v / v.norm
-    return (dv - n * (n @ dv)) / v.norm
+    derivative: Vector = (dv - n * (n @ dv)) / v.norm
+    return derivative
 
 
 def _tangent(n: Vector) -> Vector:
