@@ -506,3 +506,76 @@ def test_a_constraint_that_names_a_released_joint_is_refused():
     m.release("A", at=1)
     with pytest.raises(mt.ModelError, match="constraint 'clutch': it names joint 'A', which is switched or released"):
         m.build()
+
+
+# --- higher pairs, couplings, named frames ---
+
+
+@every_formulation
+def test_a_ball_that_falls_on_a_plane_and_sticks_rolls_on_with_five_sevenths_of_its_speed(formulation):
+    r, drop = 0.1, 0.45
+    m = mt.Model("ball")
+    ball = m.body("ball", mt.sphere(mass=2.0, radius=r))
+    m.joint("flight", mt.Free(), m.ground, ball)
+    m.roll(ball, radius=r, name="rolling")
+    m.switch("rolling", on="0.1 - flight.z")
+    system = m.build()
+    start = system.assemble({"flight": (0, 0, r + drop, 0, 0, 0, 1)}, velocities={"flight": (1.4, 0, 0, 0, 0, 3.0)})
+    run = system.simulate(start, 1.0, formulation=formulation, every=0.1)
+    ((name, at),) = run.end.events
+    assert (name, at) == ("rolling switched on", pytest.approx(math.sqrt(2 * drop / 9.81), rel=1e-9))
+    after = int(np.flatnonzero(np.diff(run.t) == 0)[0]) + 1
+    # angular momentum about the point of contact is kept, and the spin about the normal
+    vx, vy, vz, wx, wy, wz = run.velocity("flight")[after]  # in axes of the ball
+    found = math.hypot(vx, vy), vz, math.hypot(wx, wy), wz
+    np.testing.assert_allclose(found, [1, 0, 10, 3], atol=1e-8)
+    np.testing.assert_allclose(run["flight"][-1][:3], [1.4 * at + (1 - at), 0, r], atol=1e-8)
+    lost = 2.0 * 9.81 * drop + 2.0 * 1.4**2 / 2 * (2 / 7)
+    assert run.impacts[0].lost == pytest.approx(lost, rel=1e-8)
+    assert run.energy.error < 1e-8
+    assert not run.warnings
+
+
+@every_formulation
+def test_a_string_that_becomes_taut_takes_the_radial_velocity(formulation):
+    m = mt.Model("string", gravity=(0, 0, 0))
+    puck = m.body("puck", mt.sphere(mass=0.5, radius=0.05))
+    m.joint("flight", mt.Free(), m.ground, puck)
+    m.frame("p", puck.at((0, 0, 0)))
+    m.distance(m.ground, puck, 1.0, name="string")
+    m.switch("string", on="p.x^2 + p.y^2 - 1")
+    system = m.build()
+    start = system.assemble({"flight": (0, 0.6, 0, 0, 0, 0, 1)}, velocities={"flight": (2.0, 0, 0, 0, 0, 0)})
+    run = system.simulate(start, 1.0, formulation=formulation, every=0.1)
+    assert run.end.events == (("string switched on", pytest.approx(0.4, rel=1e-9)),)
+    after = int(np.flatnonzero(np.diff(run.t) == 0)[0]) + 1
+    # at (0.8, 0.6) the velocity (2, 0) has the radial part 1.6 and the tangential one 1.2, clockwise
+    np.testing.assert_allclose(run.velocity("flight")[after, :3], [1.2 * 0.6, -1.2 * 0.8, 0], atol=1e-8)
+    assert run.impacts[0].lost == pytest.approx(0.5 * 1.6**2 / 2, rel=1e-8)
+    (impulse,) = run.impacts[0].constraints.values()
+    assert abs(impulse) == pytest.approx(0.5 * 1.6, rel=1e-8)
+    angle = math.atan2(0.6, 0.8) - 1.2 * 0.6
+    np.testing.assert_allclose(run["flight"][-1][:2], [math.cos(angle), math.sin(angle)], atol=1e-8)
+    assert run.energy.error < 1e-9
+
+
+def test_a_planetary_set_is_switched_as_a_whole():
+    m = mt.Model("set", gravity=(0, 0, 0))
+    wheels = {name: m.body(name, mt.cylinder(mass=1.0, radius=0.2, length=0.1)) for name in ("s", "r", "c", "p")}
+    for name in "src":
+        m.joint(name, mt.Revolute("z"), m.ground, wheels[name])
+    m.joint("p", mt.Revolute("z"), wheels["c"].at((0.3, 0, 0)), wheels["p"])
+    m.planetary("s", "r", "c", teeth=(20, 60), planets=["p"], name="gears")
+    m.switch("gears", off="t - 0.5")
+    m.torque("s", 0.1)
+    system = m.build()
+    assert system.mobility == 2
+    run = system.simulate(system.assemble({}), 1.0, every=0.1)
+    before, after = np.flatnonzero(run.t == 0.5)
+    assert len(run.mechanism_at(before).constraints) == 2
+    assert run.mechanism_at(after).constraints == ()
+    # afterwards only the sun is driven
+    I = 0.2**2 / 2
+    assert run.velocity("s")[-1] - run.velocity("s")[after] == pytest.approx(0.1 * 0.5 / I, rel=1e-9)
+    for name in "rcp":
+        assert run.velocity(name)[-1] == pytest.approx(run.velocity(name)[after], rel=1e-9)
