@@ -127,3 +127,13 @@ def test_a_massless_body_must_not_come_off():
     m.release("pin", at=1)
     with pytest.raises(ModelError, match="tip"):
         m.build()
+
+
+def test_the_report_says_what_is_switched_and_when():
+    m = chain()
+    m.release("j1", at=2.5)
+    m.switch("j2", off="j0 - 1")
+    text = str(m.build())
+    assert "'j1' ceases to act where t - 2.5 rises through zero." in text
+    assert "'j2' ceases to act where j0 - 1 rises through zero." in text
+    assert "free b1" in text
