@@ -579,3 +579,13 @@ def test_a_planetary_set_is_switched_as_a_whole():
     assert run.velocity("s")[-1] - run.velocity("s")[after] == pytest.approx(0.1 * 0.5 / I, rel=1e-9)
     for name in "rcp":
         assert run.velocity(name)[-1] == pytest.approx(run.velocity(name)[after], rel=1e-9)
+
+
+def test_a_switch_that_chatters_ends_the_motion_with_a_reason():
+    m = flywheels("A' - B'", off="sin(1e9*t)")
+    m.switch("clutch", on="-sin(1e9*t)")
+    system = m.build()
+    with pytest.warns(mt.RunWarning, match="'clutch switched o(n|ff)' happens again and again. Leave a gap"):
+        run = system.simulate(system.assemble({}, velocities={"A": 1.0}), 1.0, integrator="rk4", step=1e-9)
+    assert run.end.reason == "failed"
+    assert run.end.t < 1e-6

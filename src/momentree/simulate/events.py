@@ -187,8 +187,16 @@ def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Referen
     return names
 
 
-def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, Any, Array], Array]) -> list[Passage]:
-    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps."""
+def passages(
+    events: Sequence[Watched],
+    steps: int,
+    value: Callable[[Watched, Any, Array], Array],
+    counts: Callable[[Passage], bool] = lambda passage: True,
+) -> list[Passage]:
+    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps.
+
+    Only those that count; of an event that ends or changes the motion, the first.
+    """
     crossings: list[Passage] = []
     if not steps:
         return crossings
@@ -200,7 +208,11 @@ def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, An
         hit = {1: rising, -1: falling, 0: rising | falling}[event.sign]
         for i, part in np.argwhere(hit):
             within = functools.partial(_value_at, value, event, i)
-            crossings.append(Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0))
+            passage = Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0)
+            if counts(passage):
+                crossings.append(passage)
+                if event.stop or event.acts:
+                    break
     return sorted(crossings, key=lambda passage: (passage.step, passage.x))
 
 

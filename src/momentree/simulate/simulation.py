@@ -32,7 +32,13 @@ from momentree.simulate.events import (
     values_at,
     watched,
 )
-from momentree.simulate.failure_reasons import SLOW, reason_of_failure, reason_of_open_loops, reason_of_small_steps
+from momentree.simulate.failure_reasons import (
+    SLOW,
+    reason_of_chattering,
+    reason_of_failure,
+    reason_of_open_loops,
+    reason_of_small_steps,
+)
 from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
@@ -316,17 +322,16 @@ class Simulation:
 
         closing = (self.system._numeric.whole or self.system._numeric).loop_numbers
 
-        def jumped(passage: Passage) -> bool:
+        def counts(passage: Passage) -> bool:
+            """Whether it is more than an angle of a closing joint that passes pi."""
             if not any(reference.name in closing for reference in passage.event.expression.references()):
-                return False
+                return True
             step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
             q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
-            return jumps(self.system._numeric, passage.event.expression, t[step], q, v)
+            return not jumps(self.system._numeric, passage.event.expression, t[step], q, v)
 
         acting: list[Passage] = []
-        for passage in passages(events, len(t), value):
-            if jumped(passage):
-                continue  # an angle of a closing joint passed pi, nothing else
+        for passage in passages(events, len(t), value, counts):
             if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
                 break
             at = self._due_at(float(t[passage.step] - (1 - passage.x) * h[passage.step]))
@@ -364,6 +369,10 @@ class Simulation:
             self._finish("event", f"'{ending.event.name}' happened", ending.t)
             return block
         t, q, v = acting[-1].t, block.q[-1], block.v[-1]
+        chattering = reason_of_chattering(self._happened, [passage.event.name for passage in acting], self._duration)
+        if chattering:
+            self._finish("failed", chattering, t)
+            return block
         self._worked = block.work[-1].copy()
         events, acted = [passage.event for passage in acting], list[Watched]()
         while events:
