@@ -589,3 +589,20 @@ def test_a_switch_that_chatters_ends_the_motion_with_a_reason():
         run = system.simulate(system.assemble({}, velocities={"A": 1.0}), 1.0, integrator="rk4", step=1e-9)
     assert run.end.reason == "failed"
     assert run.end.t < 1e-6
+
+
+def test_toggles_are_looked_for_only_while_the_loop_is_closed():
+    """A parallelogram is singular where its bars are in line; once it is open, no more."""
+    m = four_bar((1.0, 2.5, 1.0, 2.5))
+    m.gravity = (0, 0, 0)
+    found = []
+    for released in (False, True):
+        if released:
+            m.release("C", when="A - 1")
+        system = m.build()
+        start = system.assemble({"A": 0.5}, velocities={"A": 2.0}, guess={"D": 0.5})
+        run = system.simulate(start, 2.5, every=0.01)
+        found.append([toggle.t for toggle in system.toggles(run)])
+        assert (run["A"][-1] > 3.2) or released
+    assert len(found[0]) == 1
+    assert found[1] == []
