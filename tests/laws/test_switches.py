@@ -606,3 +606,10 @@ def test_toggles_are_looked_for_only_while_the_loop_is_closed():
         assert (run["A"][-1] > 3.2) or released
     assert len(found[0]) == 1
     assert found[1] == []
+
+
+def test_a_gear_that_does_not_mesh_is_refused_with_the_way_out():
+    system = flywheels("A - 2*B", on="t - 0.5").build()
+    start = system.assemble({}, velocities={"A": 2.0})
+    with pytest.raises(MomentreeError, match=r"'clutch' is switched on, but it is open: closure error 1 .*velocities"):
+        system.simulate(start, 1.0)

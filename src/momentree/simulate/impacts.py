@@ -66,9 +66,10 @@ def refuse_open(mechanism: Mechanism, starting: Collection[str], q: Array, t: fl
         at = Samples(alone, q[None], np.zeros((1, mechanism.nv)), np.array([t]))
         length, angle = at.openings()[0, :2]
         if not (length <= limit * mechanism.size and angle <= limit):
+            clutch = ", or constrain velocities, as a clutch does" if constraints else ""
             raise MomentreeError(
                 f"at t = {t:.9g} s '{name}' is switched on, but it is open: closure error {max(length, angle):.3g} "
-                "(m, rad). Switch it on where it closes."
+                f"(m, rad). Switch it on where it closes{clutch}."
             )
 
 
