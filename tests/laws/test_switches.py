@@ -350,6 +350,14 @@ def test_a_latch_and_a_release_at_the_same_instant(formulation):
     assert max(abs(x) for name, x in impact.impulses.items() if name != "B'") < 1e-9
 
 
+@pytest.mark.parametrize("settings", [{}, {"every": 0.1}, {"integrator": "radau", "every": 0.1}], ids=str)
+def test_a_release_at_the_end_is_the_last_that_happens(settings):
+    system = pendulum(at=1.0).build()
+    run = system.simulate(system.assemble({"hinge": 0.2}), 1.0, **settings)
+    assert (run.end.reason, run.end.events) == ("arrived", (("release of hinge", 1.0),))
+    assert run.t[-3] < run.t[-2] == run.t[-1] == 1.0
+
+
 def test_an_event_that_ends_the_motion_comes_first():
     system = pendulum(at=0.4).build()
     events = {"end": Event("t - 0.4", stop=True)}

@@ -384,6 +384,8 @@ class Simulation:
             before, after = ([self._value(e, t, *at) for e in able] for at in ((q_before, v_before), (q, v)))
             events = [event for event, a, b in zip(able, before, after, strict=True) if a < 0 <= b]
             self._happened += [(event.name, t) for event in events]
+        if t >= self.t_end:
+            self._finish("arrived")
         after_block = Block(np.array([t]), q[None], v[None], self._worked[None].copy())
         return Block.joined([block, after_block], self.system.nq, self.system.nv, len(self.work_terms))
 
