@@ -621,3 +621,37 @@ def test_a_gear_that_does_not_mesh_is_refused_with_the_way_out():
     start = system.assemble({}, velocities={"A": 2.0})
     with pytest.raises(MomentreeError, match=r"'clutch' is switched on, but it is open: closure error 1 .*velocities"):
         system.simulate(start, 1.0)
+
+
+def test_all_formulations_agree_on_a_mechanism_with_everything():
+    """Moving ground, a prescribed joint, a latch, a loop, a release and a rod that becomes taut."""
+    m = mt.Model("everything")
+    m.ground.moves(("0.1*sin(3*t)", 0, 0), (0, 0, "0.2*t"))
+    arm = m.body("arm", mt.rod(mass=1.0, length=0.5, radius=0.05))
+    m.joint("drive", mt.Revolute("z", motion="t + 0.3*sin(2*t)"), m.ground, arm)
+    fore = m.body("fore", mt.box(mass=0.8, size=(0.4, 0.1, 0.2)))
+    m.joint("elbow", mt.Revolute("y", spring=2.0, damping=0.1), arm.at((0.5, 0, 0)), fore.at((-0.2, 0, 0)))
+    m.latch("elbow", at=0.35)
+    hand = m.body("hand", mt.box(mass=0.5, size=(0.3, 0.2, 0.1)))
+    m.joint("wrist", mt.Spherical(damping=(0.02, 0.02, 0.02)), fore.at((0.2, 0, 0)), hand.at((-0.15, 0, 0)))
+    m.release("wrist", at=0.3)
+    m.frame("palm", hand.at((0, 0, 0)))
+    m.distance(m.ground, hand, 1.2, name="rope")
+    m.switch("rope", on="palm.x^2 + palm.y^2 + palm.z^2 - 1.2^2")
+    system = m.build()
+    start = system.assemble({}, velocities={"elbow": 0.5, "wrist": (0.3, 1.0, -0.5)})
+    runs = [
+        system.simulate(start, 0.8, formulation=name, every=0.1, rtol=1e-11) for name in ("hamiltonian", "lagrange")
+    ]
+    runs.append(system.simulate(start, 0.8, formulation="absolute", every=0.1, rtol=1e-11))
+    names = {name for name, _ in runs[0].end.events}
+    assert names == {"latch of elbow", "release of wrist", "rope switched on"}
+    for run in runs:
+        assert dict(run.end.events) == pytest.approx(dict(runs[0].end.events), rel=1e-8)
+        assert run.energy.error < 1e-7
+        assert not run.warnings
+        for name in ("palm", "elbow"):
+            at = run[name] if name == "elbow" else run.position(hand)
+            expected = runs[0][name] if name == "elbow" else runs[0].position(hand)
+            np.testing.assert_allclose(at[-1], expected[-1], atol=1e-8)
+        assert [impact.lost for impact in run.impacts] == pytest.approx([i.lost for i in runs[0].impacts], rel=1e-6)
