@@ -16,7 +16,18 @@ from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.files import dumps, loads
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.model import as_frame
+from momentree.results.constraint_forces import (
+    RollingForces,
+    constraint_of,
+    exerted,
+    multipliers,
+    named_forces,
+    power,
+    rolling_forces,
+    rolling_pair,
+)
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latch_events
 from momentree.structure.locked_joints import free_indices, locked
@@ -172,22 +183,63 @@ class Run:
             raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
         return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
-    def reactions(self, joint: str) -> Array:
+    def reactions(self, name: str) -> Any:
         """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
 
-        All that the joint transmits: constraint forces, drives, its springs and dampers. The moment is about the origin
-        of the joint's second frame. Where constraints of loops are redundant, some of it is undetermined, and the
-        shortest Lagrange multipliers of each loop are taken (docs/results.md).
+        | name of                  | gives                                                                             |
+        |--------------------------|-----------------------------------------------------------------------------------|
+        | a joint                  | all that it transmits: constraint forces, drives, its springs and dampers, forces |
+        |                          | of couplings along it; the moment is about the origin of its second frame         |
+        | a higher pair, "roll 1"  | the same on the guided body, about the origin of its frame                        |
+        | an expression constraint | `ConstraintForces`: the generalized forces along each joint, and the wrench at    |
+        | or coupling, "gear 1"    | each frame, that it names                                                         |
+
+        Where constraints are redundant, some of it is undetermined, and the shortest Lagrange multipliers of each loop
+        are taken (docs/results.md).
         """
-        name = self._checked_joint(joint)
-        if self.mechanism.constraints:
-            names = ", ".join(f"'{constraint.name}'" for constraint in self.mechanism.constraints)
-            message = f"reactions are not computed under the constraints {names}"
-            raise MomentreeError(f"joint '{name}': {message}. Use joints instead.")
-        wrenches = np.empty((len(self.t), 6))
-        for part, held in self._phases():
-            wrenches[part] = self._each(lambda samples: samples.reactions(name), part, held)
-        return wrenches
+        mechanism = self.mechanism
+        pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
+        if name in mechanism.by_joint or name in pairs:
+            return self._by_phase(lambda samples: samples.reactions(name))
+        constraints = [constraint.name for constraint in mechanism.constraints]
+        if name in constraints:
+            return named_forces(mechanism, name, self._by_phase(lambda samples: exerted(samples, name)))
+        choices = [*mechanism.by_joint, *pairs, *constraints]
+        what = "joint or constraint" if mechanism.constraints or pairs else "joint"
+        raise MomentreeError(f"there is no {what} '{name}'.{suggestion(name, choices)}")
+
+    def multipliers(self, name: str) -> Array:
+        """The Lagrange multipliers lambda of a closing joint, higher pair or expression constraint, k x rows.
+
+        | of                       | a row is                              | unit                                      |
+        |--------------------------|---------------------------------------|-------------------------------------------|
+        | a closing joint          | each constraint that `print(system)`  | N along it, N m about it, on the joint's  |
+        |                          | names                                 | second body                               |
+        | a higher pair            | contact, no slip, distance, ...       | N on the guided body                      |
+        | an expression constraint | the expression, one                   | J for each unit of the expression, W for  |
+        |                          |                                       | each unit of one on velocities            |
+
+        M u' + d = Q + J' lambda with the constraint Jacobian J; ideal constraints do no work: `constraint_power`.
+        Of redundant constraints the shortest lambda is given: only the sum of their forces is determined.
+        """
+        constraint_of(self.mechanism, name)
+        return self._by_phase(lambda samples: multipliers(samples, name))
+
+    def constraint_power(self, name: str) -> Array:
+        """The power (W) of the forces of a closing joint, higher pair or expression constraint, k.
+
+        Zero, to round-off, unless it depends on time itself; the work of one that does is in the energy account, as
+        "motion of" its name.
+        """
+        constraint_of(self.mechanism, name)
+        return self._by_phase(lambda samples: power(samples, name))
+
+    def friction_needed(self, name: str) -> Array:
+        """The coefficient of friction that a rolling contact, "roll 1", needs not to slip: |T| / N, k.
+
+        Infinite where the normal force N would have to pull: there the wheel lifts off, or nothing presses it on.
+        """
+        return self._rolling(name).friction
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
@@ -307,6 +359,14 @@ class Run:
     def _all(self) -> Samples:
         """All samples, for a run that is not long: results for one measure serve the next."""
         return Samples(self.mechanism, self.q, self.v, self.t)
+
+    def _rolling(self, name: str) -> RollingForces:
+        """The forces of a rolling contact."""
+        return rolling_forces(rolling_pair(self.mechanism, name), self.multipliers(name))
+
+    def _by_phase(self, measure: Callable[[Samples], Array]) -> Array:
+        """A measure of all samples, with the joints that are locked at each of them."""
+        return np.concatenate([self._each(measure, part, held) for part, held in self._phases()])
 
     def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
         """Samples between impacts of latches, and the joints that are locked there: bodies by number, and where.
