@@ -27,7 +27,10 @@ def run_summary(run: Run) -> str:
         ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_step_sizes(s.shortest, s.longest)}"),
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
-        ("closure error", f"at most {largest:.2e} (m, rad)" if _closes(run) else "none: no loops, no constraints"),
+        (
+            "closure error",
+            f"at most {largest:.2e} (m, rad)" if run.mechanism.constrained else "none: no loops, no constraints",
+        ),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J was exchanged"),
     ]
     rows += [("global error", str(run.error))] if run.error is not None else []
@@ -74,10 +77,6 @@ def _last(run: Run) -> dict[str, Any]:
         "potential_J": account.potential[-1],
         "work_J": {name: work[-1] for name, work in account.work.items()},
     }
-
-
-def _closes(run: Run) -> bool:
-    return bool(run.mechanism.loops or run.mechanism.constraints)
 
 
 def _step_sizes(shortest: float, longest: float) -> str:

@@ -239,7 +239,11 @@ class Run:
 
         Infinite where the normal force N would have to pull: there the wheel lifts off, or nothing presses it on.
         """
-        return self._rolling(name).friction
+        return self.rolling_forces(name).friction
+
+    def rolling_forces(self, name: str) -> RollingForces:
+        """The normal force and the force along the surface of a rolling contact (N), k each."""
+        return rolling_forces(rolling_pair(self.mechanism, name), self.multipliers(name))
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
@@ -359,10 +363,6 @@ class Run:
     def _all(self) -> Samples:
         """All samples, for a run that is not long: results for one measure serve the next."""
         return Samples(self.mechanism, self.q, self.v, self.t)
-
-    def _rolling(self, name: str) -> RollingForces:
-        """The forces of a rolling contact."""
-        return rolling_forces(rolling_pair(self.mechanism, name), self.multipliers(name))
 
     def _by_phase(self, measure: Callable[[Samples], Array]) -> Array:
         """A measure of all samples, with the joints that are locked at each of them."""

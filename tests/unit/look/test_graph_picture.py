@@ -246,7 +246,7 @@ def test_arrows_run_as_the_arcs_do():
 def test_children_stand_where_chords_areshort():
     """Bodies 2 and 5 are joined over 3 and 4: they come to stand side by side."""
     graph = Graph([(0, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 5)])
-    sheet = lay_out(graph, NAMED, [""] * 6, {}, [Chord(2, 5, "", "black", False)])
+    sheet = lay_out(graph, NAMED, [""] * 6, {}, [Chord(2, 5, "", "black")])
     order = sorted((2, 3, 4, 5), key=lambda k: sheet.bodies[k - 1].box[0])
     assert abs(order.index(2) - order.index(5)) == 1
 
