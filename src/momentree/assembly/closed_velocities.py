@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.named_values import Entry, velocities_given
 from momentree.assembly.nearby_configurations import constraints_at, regular_rank
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
@@ -41,7 +42,12 @@ def closed_velocities(
     v = rows.shortest(right, cut)
     v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
     size = max(float(np.abs(x).max(initial=0.0)) for x in (right, v / rows.column_scales, _carried(at)))
-    _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
+    try:
+        _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
+    except AssemblyError:
+        if entries:
+            closed_velocities(mechanism, q, {}, t, unmoved)  # constraints that contradict each other are named first
+        raise
     return v
 
 
@@ -106,6 +112,14 @@ def _ambiguous(
     return f"{message}. {choose}, or all coordinates of a configuration on the branch that is meant."
 
 
+def _contradicting(mechanism: Mechanism, violated: NDArray[np.bool_]) -> list[str]:
+    """What is violated, if constraints on velocities or by expressions are among it."""
+    names = [name for name, bad in zip(constraint_names(mechanism, True), violated, strict=False) if bad]
+    others = {constraint.name for constraint in mechanism.constraints}
+    others |= {name for name in constraint_names(mechanism, True) if name.partition(": ")[0] in mechanism.nonholonomic}
+    return names if others & {*names} else []
+
+
 def _check_fit(
     mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledConstraints, residual: Array, size: float
 ) -> None:
@@ -116,6 +130,11 @@ def _check_fit(
     if (np.abs(residual) <= limit * size).all():
         return
     miss = float(np.abs(residual * rows.constraint_scales).max())
+    contradicting = [] if entries else _contradicting(mechanism, np.abs(residual) > limit * size)
+    if contradicting:
+        names = ", ".join(f"'{name}'" for name in contradicting)
+        message = f"constraints {names}: contradict each other: no velocities satisfy them all"
+        raise AssemblyError(f"{message}, they miss by {miss:.4g} at best. Change or remove one of them.")
     given_velocities = ", ".join(f"{e.label}={e.value:g}" for e in entries)
     driven = ", ".join(f"'{body.joint.name}'" for body in mechanism.bodies if body.laws)
     cause = f"the velocities {given_velocities}" if entries else f"the prescribed motions of joints {driven}"

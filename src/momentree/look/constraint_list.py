@@ -16,7 +16,7 @@ class ListedConstraint(NamedTuple):
 
     | field     | meaning                                                                               |
     |-----------|---------------------------------------------------------------------------------------|
-    | kind      | Rolling, Skating, Distance, OnSurfaces, or expression                                 |
+    | kind      | Rolling, Skating, Distance, OnSurfaces; or gear, belt, ..., constraint                |
     | pair      | whether it is a higher pair                                                           |
     | between   | the two bodies of a pair; the joints and frames that an expression names              |
     | bodies    | their numbers: of the pair, or after the joints and of the frames                     |
@@ -73,4 +73,6 @@ def _expression(mechanism: Mechanism, of: FrozenFormula) -> ListedConstraint:
     numbers = tuple(dict.fromkeys([*of.bodies, *(frame.body for frame in of.frames)]))
     between, constraint = (*joints, *frame_names(mechanism, of)), of.constraint
     equations = (f"{constraint.expression} = 0",)
-    return ListedConstraint(constraint.name, "expression", False, between, numbers, (constraint.holonomic,), equations)
+    return ListedConstraint(
+        constraint.name, constraint.kind, False, between, numbers, (constraint.holonomic,), equations
+    )
