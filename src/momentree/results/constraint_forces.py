@@ -69,23 +69,47 @@ def _has_name(loop: Loop) -> bool:
 # --- measures of samples ---
 
 
-def multipliers(samples: Samples, name: str) -> Array:
-    """k x rows."""
+def multipliers(samples: Samples, name: str, rows: int) -> Array:
+    """k x rows; zero where it does not act."""
+    if not _acts(samples, name):
+        return np.zeros((len(samples.t), rows))
     return samples.table(multipliers_of(samples.mechanism, _reacting(samples), name))
 
 
 def power(samples: Samples, name: str) -> Array:
     """k."""
+    if not _acts(samples, name):
+        return np.zeros(len(samples.t))
     return samples.column(constraint_power(samples.mechanism, _reacting(samples), name))
 
 
-def exerted(samples: Samples, name: str) -> Array:
+def pair_wrench(samples: Samples, name: str) -> Array:
+    """k x 6: of a higher pair on the guided body."""
+    return samples.reactions(name) if _acts(samples, name) else np.zeros((len(samples.t), 6))
+
+
+def exerted(samples: Samples, name: str, width: int) -> Array:
     """The forces of an expression constraint side by side: its multiplier, then as `named_forces` splits them."""
+    if not _acts(samples, name):
+        return np.zeros((len(samples.t), width))
     mechanism, reacting = samples.mechanism, _reacting(samples)
     forces = expression_forces_of(mechanism, reacting, name)
     entries = [force for along in forces.joints.values() for force in along]
     entries += [x for wrench in forces.frames.values() for x in wrench]
     return samples.table([*multipliers_of(mechanism, reacting, name), *entries])
+
+
+def exerted_width(mechanism: Mechanism, name: str) -> int:
+    """How many columns `exerted` has."""
+    (of,) = (of for of in mechanism.constraint_formulas if of.constraint.name == name)
+    along = sum(len(mechanism.bodies[number - 1].joint.velocities) for number in of.bodies)
+    return 1 + along + 6 * len(of.frames)
+
+
+def _acts(samples: Samples, name: str) -> bool:
+    """Whether a constraint acts, and has not been switched off."""
+    mechanism = samples.mechanism
+    return any(each.name == name for each in mechanism.loops) or any(c.name == name for c in mechanism.constraints)
 
 
 def named_forces(mechanism: Mechanism, name: str, table: Array) -> ConstraintForces:

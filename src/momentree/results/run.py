@@ -22,8 +22,10 @@ from momentree.results.constraint_forces import (
     RollingForces,
     constraint_of,
     exerted,
+    exerted_width,
     multipliers,
     named_forces,
+    pair_wrench,
     power,
     rolling_forces,
     rolling_pair,
@@ -31,6 +33,7 @@ from momentree.results.constraint_forces import (
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latch_events
 from momentree.structure.locked_joints import free_indices, locked
+from momentree.structure.mechanism import Loop
 
 if TYPE_CHECKING:
     import xarray
@@ -199,11 +202,14 @@ class Run:
         """
         mechanism = self.mechanism
         pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
-        if name in mechanism.by_joint or name in pairs:
+        if name in mechanism.by_joint:
             return self._by_phase(lambda samples: samples.reactions(name))
+        if name in pairs:
+            return self._by_phase(lambda samples: pair_wrench(samples, name))
         constraints = [constraint.name for constraint in mechanism.constraints]
         if name in constraints:
-            return named_forces(mechanism, name, self._by_phase(lambda samples: exerted(samples, name)))
+            width = exerted_width(mechanism, name)
+            return named_forces(mechanism, name, self._by_phase(lambda samples: exerted(samples, name, width)))
         choices = [*mechanism.by_joint, *pairs, *constraints]
         what = "joint or constraint" if mechanism.constraints or pairs else "joint"
         raise MomentreeError(f"there is no {what} '{name}'.{suggestion(name, choices)}")
@@ -222,8 +228,9 @@ class Run:
         M u' + d = Q + J' lambda with the constraint Jacobian J; ideal constraints do no work: `constraint_power`.
         Of redundant constraints the shortest lambda is given: only the sum of their forces is determined.
         """
-        constraint_of(self.mechanism, name)
-        return self._by_phase(lambda samples: multipliers(samples, name))
+        of = constraint_of(self.mechanism, name)
+        rows = len(of.rows) if isinstance(of, Loop) else 1
+        return self._by_phase(lambda samples: multipliers(samples, name, rows))
 
     def constraint_power(self, name: str) -> Array:
         """The power (W) of the forces of a closing joint, higher pair or expression constraint, k.
