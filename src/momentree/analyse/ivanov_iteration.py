@@ -42,8 +42,8 @@ from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.frames import GROUND
-from momentree.model.joint_type import Coordinates
 from momentree.model.higher_pairs import HigherPair
+from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Motion, RigidInertia, Scalar
 from momentree.spatial.vector import ZERO, Vector, X, Y, Z
 from momentree.structure.mechanism import Loop, Mechanism
@@ -297,7 +297,7 @@ def _refuse_other_closure(mechanism: Mechanism) -> None:
                 f"each. Split a body there: m.split('{body}', '{joint.name}')."
             )
     pairs = [loop for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
-    for constraint in (*pairs, *mechanism.constraints):
-        problems.append(f"constraint '{constraint.name}': Ivanov's iteration is for loops that are cut inside a body.")
+    for name in [loop.name for loop in pairs] + [constraint.name for constraint in mechanism.constraints]:
+        problems.append(f"constraint '{name}': Ivanov's iteration is for loops that are cut inside a body.")
     if problems:
         raise MomentreeError("\n".join(problems))
