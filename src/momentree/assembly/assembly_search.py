@@ -7,7 +7,7 @@ From the guess and, where that fails or is incomplete, from starts around it, `C
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ from momentree.assembly.named_values import Entry, coordinates_given
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
 from momentree.errors import AssemblyError
-from momentree.model.higher_pairs import HigherPair
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism, TreeBody
 from momentree.structure.size import LARGEST_TOLERANCE
@@ -33,9 +32,8 @@ LEAST_ATTEMPTS = 12  # before a search that settled ends
 UNGUESSED = 1e-3  # weight of a coordinate that was not guessed, relative to one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
+CONTRADICTS = 0.01  # of the largest miss: constraints that miss by more share in it
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
-INVOLVED = 1e-6  # of the largest: constraints that miss by less at the best compromise do not contradict others
-NAMED = 6  # constraints that are named
 SEED = 20190227
 
 
@@ -185,14 +183,13 @@ class AssemblySearch:
         """The closure error at best, the loop or constraint that does not close, and a remedy."""
         culprit, short = self.widest_opening(Configuration(self.mechanism, q, t=self.t))
         if not self.given:
-            return AssemblyError(f"{short}. {_advice(culprit, short)}{self._rounded(q)}", culprit)
+            return AssemblyError(f"{short}. {_advice(culprit)}{self._rounded(q)}", culprit)
         given = ", ".join(f"{e.label}={e.value:.6g}" for e in self.given)
         return AssemblyError(f"{short} ({given}). {self._nearest_closed(q)}", culprit)
 
     def widest_opening(self, at: Configuration) -> tuple[tuple[str, str] | None, str]:
         """The loop or constraint with the largest closure error, and how large it is: translations before rotations."""
         widest: dict[str, tuple[float, float, ClosingJoint]] = {}
-        constraints = self._missed_constraints(at)
         bounds = zip(at.joints, self.mechanism.loop_tolerances, self.mechanism.loop_sizes, strict=True)
         for joint, length, loop_size in bounds:
             closure_errors = joint.closure_errors()
@@ -207,29 +204,17 @@ class AssemblySearch:
         for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
             if unit in widest:
                 _, closure_error, joint = widest[unit]
-                name, missed = joint.loop.name, words.format(closure_error)
-                if isinstance(joint.loop.joint_type, HigherPair):
-                    return ("constraint", name), f"constraint '{name}': cannot hold: {missed}{_besides(constraints)}"
-                thing = "joint" if joint.loop.joint else "body"
-                short = f"{thing} '{name}': closes a loop, but cannot: {missed}{_besides(constraints)}"
-                return (thing, name), short
-        if len(constraints) == 1:
-            ((name, miss),) = constraints.items()
-            return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
-        if constraints:
-            names = listed([f"'{name}'" for name in constraints])
-            sizes = listed([f"{miss:.4g}" for miss in constraints.values()])
-            return ("constraint", next(iter(constraints))), (
-                f"constraints {names}: contradict each other: they are {sizes} at best, not 0"
-            )
+                thing, miss = joint.loop.kind, words.format(closure_error)
+                cannot = "cannot hold" if thing == "constraint" else "closes a loop, but cannot"
+                return (thing, joint.loop.name), f"{thing} '{joint.loop.name}': {cannot}: {miss}"
+        constraints = [c.name for c in self.mechanism.constraints if c.holonomic]
+        misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
+        if misses.max(initial=0.0) > CLOSED:
+            name, miss = constraints[int(misses.argmax())], misses.max()
+            others = [c for c, x in zip(constraints, misses, strict=True) if x > CONTRADICTS * miss and c != name]
+            fault = f"contradicts {', '.join(map(repr, others))}" if others else "cannot hold"
+            return ("constraint", name), f"constraint '{name}': {fault}: it is {miss:.4g} at best, not 0"
         return None, "the given coordinates do not fit together"
-
-    def _missed_constraints(self, at: Configuration) -> dict[str, float]:
-        """The expression constraints that do not hold, and by how much; at best, all that contradict each other."""
-        names = [c.name for c in self.mechanism.constraints if c.holonomic]
-        misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(names) :])
-        least = max(CLOSED, INVOLVED * float(misses.max(initial=0.0)))
-        return {name: float(miss) for name, miss in zip(names, misses, strict=True) if miss > least}
 
     def _rounded(self, q: Array) -> str:
         """What to do if the lengths are right but rounded: closure errors that are small by the size of their loops."""
@@ -253,23 +238,9 @@ class AssemblySearch:
         return f"The nearest that closes has {near}.{advice}"
 
 
-def _besides(constraints: Mapping[str, float]) -> str:
-    """Constraints that do not hold either."""
-    names = [f"'{name}' is {miss:.4g} off" for name, miss in constraints.items()]
-    return f", where {listed(names)}" if names else ""
-
-
-def listed(names: Sequence[str]) -> str:
-    """ "a, b and c"; many are cut short."""
-    several = [*names[:NAMED], *(["others"] if len(names) > NAMED else [])]
-    return " and ".join([", ".join(several[:-1]), several[-1]]) if len(several) > 1 else several[0]
-
-
-def _advice(culprit: tuple[str, str] | None, short: str = "") -> str:
-    if short.startswith("constraints "):
-        return "Change or remove one of them."
+def _advice(culprit: tuple[str, str] | None) -> str:
     if culprit is not None and culprit[0] == "constraint":
-        return "Check its expression."
+        return "Check its equation and lengths, and those of the constraints and joints around it."
     return "Check the lengths and the directions of the axes around it."
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.named_values import Entry, velocities_given
@@ -112,14 +111,6 @@ def _ambiguous(
     return f"{message}. {choose}, or all coordinates of a configuration on the branch that is meant."
 
 
-def _contradicting(mechanism: Mechanism, violated: NDArray[np.bool_]) -> list[str]:
-    """What is violated, if constraints on velocities or by expressions are among it."""
-    names = [name for name, bad in zip(constraint_names(mechanism, True), violated, strict=False) if bad]
-    others = {constraint.name for constraint in mechanism.constraints}
-    others |= {name for name in constraint_names(mechanism, True) if name.partition(": ")[0] in mechanism.nonholonomic}
-    return names if others & {*names} else []
-
-
 def _check_fit(
     mechanism: Mechanism, entries: Sequence[Entry], rows: ScaledConstraints, residual: Array, size: float
 ) -> None:
@@ -130,11 +121,13 @@ def _check_fit(
     if (np.abs(residual) <= limit * size).all():
         return
     miss = float(np.abs(residual * rows.constraint_scales).max())
-    contradicting = [] if entries else _contradicting(mechanism, np.abs(residual) > limit * size)
-    if contradicting:
-        names = ", ".join(f"'{name}'" for name in contradicting)
-        message = f"constraints {names}: contradict each other: no velocities satisfy them all"
-        raise AssemblyError(f"{message}, they miss by {miss:.4g} at best. Change or remove one of them.")
+    names = constraint_names(mechanism, on_velocities=True)
+    share = np.abs(residual[: len(names)])
+    open_rows = [name for name, x in zip(names, share, strict=True) if x > 0.01 * share.max(initial=0.0) > 0]
+    if not entries and not any(body.laws for body in mechanism.bodies) and mechanism.ground is None:
+        listed = ", ".join(map(repr, open_rows[:6]))
+        conflict = f"velocities under the constraints {listed} contradict each other, by {miss:.4g} at best"
+        raise AssemblyError(f"{conflict}. Change one of them.")
     given_velocities = ", ".join(f"{e.label}={e.value:g}" for e in entries)
     driven = ", ".join(f"'{body.joint.name}'" for body in mechanism.bodies if body.laws)
     cause = f"the velocities {given_velocities}" if entries else f"the prescribed motions of joints {driven}"

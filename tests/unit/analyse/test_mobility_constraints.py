@@ -103,32 +103,31 @@ def test_gears_that_say_the_same_are_redundant_by_name_and_move_all_the_same():
 
 
 CONTRADICTIONS = {
-    "offset": ([("A = 2*B", "c 1"), ("A = 2*B + 0.1", "c 2")], r"constraints 'c 1' and 'c 2': contradict each other"),
+    "offset": ([("A = 2*B", "c 1"), ("A = 2*B + 0.1", "c 2")], {"c 1", "c 2"}),
     "three": (
         [("A = 2*B", "c 1"), ("B = 3*C", "c 2"), ("A = 6*C + 0.1", "c 3"), ("C + D = 0", "c 4")],
-        r"constraints 'c 1', 'c 2' and 'c 3': contradict each other.*Change or remove one",
+        {"c 1", "c 2", "c 3"},
     ),
-    "velocities": (
-        [("A' = 1", "c 1"), ("A' = 2", "c 2")],
-        r"constraints 'c 1', 'c 2': contradict each other: no velocities satisfy them all",
-    ),
-    "velocities of positions": (
-        [("A = 2*B", "c 1"), ("A' = 2*B' + 1", "c 2")],
-        r"constraints 'c 1', 'c 2': contradict each other: no velocities",
-    ),
-    "one alone": ([("A^2 + 1", "c 1")], r"constraint 'c 1': cannot hold: it is 1 at best, not 0"),
+    "velocities": ([("A' = 1", "c 1"), ("A' = 2", "c 2"), ("B' = 1", "c 3")], {"c 1", "c 2"}),
+    "velocities of positions": ([("A = 2*B", "c 1"), ("A' = 2*B' + 1", "c 2")], {"c 1", "c 2"}),
 }
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
 def test_contradicting_constraints_are_named_and_refused(name):
-    coupled, message = CONTRADICTIONS[name]
+    coupled, culprits = CONTRADICTIONS[name]
     system = wheels("A", "B", "C", "D", coupled=coupled).build()
-    with pytest.raises(mt.AssemblyError, match=message):
-        system.assemble()
-    with pytest.raises(mt.AssemblyError, match=message.split(":")[0]):
-        system.assemble({"A": 0.2}, velocities={"B": 1.0})
+    for how in ((), ({"A": 0.2}, {"B": 1.0})):
+        with pytest.raises(mt.AssemblyError, match="contradict") as raised:
+            system.assemble(*how)
+        assert {f"c {i}" for i in range(1, 5) if f"'c {i}'" in str(raised.value)} == culprits
     assert "degrees of freedom (mobility) unknown" in str(system)
+
+
+def test_a_constraint_that_cannot_hold_alone_contradicts_none():
+    system = wheels("A", "B", coupled=[("A^2 + 1", "c 1"), ("A + B", "c 2")]).build()
+    with pytest.raises(mt.AssemblyError, match=r"constraint 'c 1': cannot hold: it is 1 at best, not 0"):
+        system.assemble()
 
 
 def test_a_rod_that_is_too_short_is_named():
