@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from agree.test_reactions import body_momenta
+import momentree as mt
 from mechanisms import random_frame, random_loops
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.configuration_space import integrate
@@ -66,10 +66,19 @@ SETS = [
 ]
 
 
-def constrained(names, seed, closing=("Spherical",)):
+def on_a_moving_ground():
+    """A turntable on a ship: a prescribed joint, which is at time T where it is at 0, on a ground that moves."""
+    m = mt.Model("ship")
+    m.ground.moves(("0.1*sin(5*t)", 0, "0.2*t^2"), (0, "0.3*sin(2*t)", "0.1*t"))
+    joint = mt.Revolute("z", motion=f"0.5*sin(2*pi*t/{T})")
+    m.joint("table", joint, m.ground.at((0.2, 0.1, 0.3)), m.body("table", mass=1.0, inertia=(1, 1, 1)))
+    return m
+
+
+def constrained(names, seed, closing=("Spherical",), model=None):
     """A random mechanism with a loop, constraints that hold at the configuration that comes with it, and a motion."""
     random = np.random.default_rng(seed)
-    model, q = random_loops(random, KINDS, list(closing))
+    model, q = random_loops(random, KINDS, list(closing), model)
     m = model.build().mechanism
     frames = tuple((name, m.attach(random_frame(random, model.bodies[k]))) for name, k in (("tip", 2), ("heel", 4)))
     m = dataclasses.replace(m, frames=frames, bodies=m.bodies)
@@ -112,6 +121,12 @@ def with_pair(m, model, q, name, random):
     return dataclasses.replace(m, loops=(*m.loops, loop))
 
 
+def momenta(m, q, v, t):
+    """Of each body, in inertial axes, about the inertial origin."""
+    bodies = Configuration(m, q, v, t).bodies[1:]
+    return np.array([[*body.X_0.force_to_parent(body.inertia @ body.v)] for body in bodies], dtype=float)
+
+
 def accelerations(m, q, v):
     return np.array(forward_dynamics(Evaluation(m, q, T), v, [0] * m.nv), dtype=float)
 
@@ -121,7 +136,11 @@ CASES = [(names, seed) for seed, names in enumerate(SETS)]
 
 @pytest.mark.parametrize(("names", "seed"), CASES)
 def test_wrenches_of_joints_pairs_and_frames_change_the_momentum_of_each_body(names, seed):
-    model, m, q, v = constrained(names, seed)
+    check_momenta(*constrained(names, seed), names)
+
+
+def check_momenta(model, m, q, v, names):
+    """The sum of weights and all wrenches on a body is the derivative of its momentum, by differences."""
     at = Evaluation(m, q, T)
     found = {name: np.array([*wrench], dtype=float) for name, wrench in joint_reactions(at, v).items()}
     reacting, placed = reacting_constraints(at, v), records(at)
@@ -151,12 +170,17 @@ def test_wrenches_of_joints_pairs_and_frames_change_the_momentum_of_each_body(na
     a = accelerations(m, q, v)
 
     def slope(h):
-        ends = [body_momenta(m, integrate(m, q, k * v + k * k / 2 * a), v + k * a) for k in (h, -h)]
+        ends = [momenta(m, integrate(m, q, k * v + k * k / 2 * a), v + k * a, T + k) for k in (h, -h)]
         return (ends[0] - ends[1]) / (2 * h)
 
     change = (4 * slope(5e-5) - slope(1e-4)) / 3
     np.testing.assert_allclose(change, total[1:], rtol=0, atol=2e-6 * np.abs(total).max())
     assert all(np.abs(found[name]).max() > 1e-3 for name in names if name in PAIRS)
+
+
+@pytest.mark.parametrize(("names", "seed"), CASES)
+def test_so_they_do_on_a_moving_ground_with_prescribed_joints(names, seed):
+    check_momenta(*constrained(names, seed, model=on_a_moving_ground()), names)
 
 
 @pytest.mark.parametrize(("names", "seed"), CASES)
