@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +74,17 @@ def multipliers(samples: Samples, name: str, rows: int) -> Array:
     if not _acts(samples, name):
         return np.zeros((len(samples.t), rows))
     return samples.table(multipliers_of(samples.mechanism, _reacting(samples), name))
+
+
+def rolling_multipliers(samples: Samples, names: Sequence[str]) -> Array:
+    """k x 3 n: of all rolling contacts at once; zero where one does not act."""
+    acting = [name for name in names if _acts(samples, name)]
+    found = np.zeros((len(samples.t), len(names), 3))
+    if acting:
+        reacting = _reacting(samples)
+        for name in acting:
+            found[:, names.index(name)] = samples.table(multipliers_of(samples.mechanism, reacting, name))
+    return found.reshape(len(samples.t), 3 * len(names))
 
 
 def power(samples: Samples, name: str) -> Array:
@@ -163,9 +174,6 @@ def rolling_forces(pair: Rolling, found: Array) -> RollingForces:
     return RollingForces(-found[:, 0] if inside else found[:, 0], np.hypot(found[:, 1], found[:, 2]))
 
 
-def rolling_pair(mechanism: Mechanism, name: str) -> Rolling:
-    """The rolling contact of this name."""
-    rolling = {loop.name: loop.joint_type for loop in mechanism.loops if isinstance(loop.joint_type, Rolling)}
-    if name not in rolling:
-        raise MomentreeError(f"there is no rolling contact '{name}'.{suggestion(name, rolling)}")
-    return rolling[name]
+def rolling_pairs(mechanism: Mechanism) -> dict[str, Rolling]:
+    """The rolling contacts by name."""
+    return {loop.name: loop.joint_type for loop in mechanism.loops if isinstance(loop.joint_type, Rolling)}

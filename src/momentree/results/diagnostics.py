@@ -19,7 +19,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, constraint_names
 from momentree.assembly.samples import Samples
-from momentree.model.higher_pairs import Rolling
+from momentree.results.constraint_forces import rolling_pairs
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -96,10 +96,8 @@ def _out_of_balance(run: Run) -> Iterator[str]:
 
 def _slipping(run: Run) -> Iterator[str]:
     """Rolling contacts that would lift off, or that need more friction than there is."""
-    rolling = [(loop.name, loop.joint_type) for loop in run.mechanism.loops if isinstance(loop.joint_type, Rolling)]
-    for name, pair in rolling if len(run.t) else ():
-        with np.errstate(all="ignore"):
-            forces = run.rolling_forces(name)
+    for name, pair in rolling_pairs(run.mechanism).items() if len(run.t) else ():
+        forces = run.rolling_forces(name)
         lifted = np.flatnonzero(forces.lifts)
         if len(lifted):
             yield (

@@ -28,7 +28,8 @@ from momentree.results.constraint_forces import (
     pair_wrench,
     power,
     rolling_forces,
-    rolling_pair,
+    rolling_multipliers,
+    rolling_pairs,
 )
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latch_events
@@ -250,7 +251,22 @@ class Run:
 
     def rolling_forces(self, name: str) -> RollingForces:
         """The normal force and the force along the surface of a rolling contact (N), k each."""
-        return rolling_forces(rolling_pair(self.mechanism, name), self.multipliers(name))
+        if name not in self._rolling:
+            raise MomentreeError(f"there is no rolling contact '{name}'.{suggestion(name, self._rolling)}")
+        return self._rolling[name]
+
+    @cached_property
+    def _rolling(self) -> dict[str, RollingForces]:
+        """Of all rolling contacts."""
+        pairs = rolling_pairs(self.mechanism)
+        found = self._by_phase(lambda samples: rolling_multipliers(samples, [*pairs])) if pairs else None
+        return (
+            {}
+            if found is None
+            else {
+                name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in enumerate(pairs.items())
+            }
+        )
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""

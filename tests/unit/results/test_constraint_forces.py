@@ -10,6 +10,7 @@ import pytest
 
 import momentree as mt
 from momentree.errors import MomentreeError
+from momentree.look.run_tables import run_data
 
 g = 9.81
 SOLID = 0.4  # inertia of a solid ball by m r^2
@@ -55,6 +56,8 @@ def test_a_run_warns_where_friction_does_not_suffice():
         run = system.simulate(system.assemble(), 0.3, every=0.1)
     assert "a coefficient of 0.36" in run.warnings[0]
     assert "friction is 0.3. Raise it" in run.warnings[0]
+    assert "rolling       roll 1 needs a friction coefficient of 0.36 at most" in str(run)
+    assert run_data(run)["friction_needed"]["roll 1"] == pytest.approx(2 / 7 * math.tan(0.9), rel=1e-9)
     enough = slope(0.9, friction=0.37)
     assert enough.simulate(enough.assemble(), 0.3, every=0.1).warnings == ()
 
