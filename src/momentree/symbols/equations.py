@@ -288,7 +288,7 @@ def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Ite
         notes=_notes(mechanism),
         ranks=_ranks(derivation),
         multipliers=() if derivation.reduced else _multipliers(derivation),
-        constraints=_constraint_equations(found, positions, () if derivation.reduced else J * sp.Matrix(u) + j),
+        constraints=_constraint_equations(found, positions, [*(J * sp.Matrix(u) + j)] if p_j else []),
         J=J,
         j=j,
         dependent=tuple((x, _force(meaning, u, shortest).xreplace(final)) for (x, _), meaning in eliminated),

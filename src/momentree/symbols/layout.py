@@ -22,7 +22,7 @@ TITLES = {"energy": "the theorem of kinetic energy", "aggregative": "the aggrega
 def text_lines(equations: Equations) -> Iterator[str]:
     """Title, equations, constraints, what the names mean, how coordinates follow from velocities, notes."""
     writer = Text(equations.ranks)
-    yield title_of(equations)
+    yield title_of(equations) + (f", {remaining(equations, writer)}" if equations.reduced else "")
     yield ""
     for left, right in sides(equations, writer):
         yield from _wrapped(left, right)
@@ -45,8 +45,12 @@ def text_lines(equations: Equations) -> Iterator[str]:
 
 def title_of(equations: Equations) -> str:
     """What they are, and by which formalism."""
-    reduced = "reduced equations of motion" if equations.reduced else "equations of motion"
-    return f"{equations.name}: {reduced} by {TITLES.get(equations.by, equations.by)}"
+    return f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
+
+
+def remaining(equations: Equations, writer: Writer) -> str:
+    """Which velocities remain in reduced equations."""
+    return f"reduced to {', '.join(map(writer.write, equations.velocities))}"
 
 
 def sides(equations: Equations, writer: Writer) -> Iterator[Sides]:
@@ -84,7 +88,7 @@ def _linear(row: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], rest: sp.Expr,
 def meanings(equations: Equations) -> Iterator[tuple[str, Definitions]]:
     """Titles and definitions that follow the equations, where there are any."""
     for title, definitions in (
-        ("with the dependent", equations.dependent),
+        ("with", equations.dependent),
         ("where", equations.definitions),
         ("and", equations.kinematics),
     ):
