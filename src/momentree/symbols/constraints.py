@@ -19,17 +19,18 @@ out (structure/loop_constraints.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import sympy as sp
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import frame_jacobian, frame_placement, records
+from momentree.equations.kinematics import records
+from momentree.equations.loops.residual import residual
 from momentree.equations.sweeps import Records
 from momentree.model.expressions.expression import Reference
-from momentree.equations.loops.residual import residual
+from momentree.model.higher_pairs import POSITION, Distance, HigherPair, OnSurfaces
 from momentree.model.joint_type import angle_about
 from momentree.model.joint_types import Screw
 from momentree.model.values import TIME
@@ -90,6 +91,28 @@ class Seen(NamedTuple):
     drift: Motion
 
 
+def seen(s: Symbolic, placed: Records, axes: Rotation, path: Sequence[int], placement: Transform) -> Seen:
+    """A frame on the last body of a path outward, seen from the body where the path begins, in some axes of it."""
+    X, through = Transform(axes), []
+    for number in path:
+        chain = placed[number].X
+        X = X @ chain.mount @ chain.joint
+        through.append((number, X))
+    X = X @ placement
+    columns: dict[int, Motion] = {}
+    drift = Motion(ZERO, ZERO)
+    for number, X_B in through:
+        body, record = s.mechanism.bodies[number - 1], placed[number]
+        if body.laws is not None:
+            drift = drift + _at_point(record.A @ record.u, X_B, X.offset)
+        else:
+            indices = range(body.v.start, body.v.stop)
+            columns |= {
+                i: _at_point(column, X_B, X.offset) for i, column in zip(indices, record.A.columns, strict=True)
+            }
+    return Seen(X, columns, drift)
+
+
 class LoopInSymbols:
     """A loop on symbols; directions of its joints are numbers in `loop`, and all else is on symbols."""
 
@@ -99,13 +122,16 @@ class LoopInSymbols:
         first, second, self.base = mechanism.paths(loop)
         self.paths = (first[::-1], second[::-1])
         self.F, self.M = (
-            self._seen(path, frame.placement)
+            seen(s, placed, self._axes(), path, frame.placement)
             for path, frame in zip(self.paths, (on_symbols.first, on_symbols.second), strict=True)
         )
         self.offset = self.M.X.offset - self.F.X.offset
 
     def constraints(self) -> Iterator[ScalarConstraint]:
         """Its scalar constraints: offsets, then rotations."""
+        if isinstance(self.type, HigherPair):
+            yield from self._higher_pair(self.type)
+            return
         rows = loop_constraints(self.mechanism, self.loop)
         pure = [row for row in rows if _is_zero(row.linear) or _is_zero(row.angular)]
         offsets = [_exact(row.linear) for row in pure if _is_zero(row.angular)]
@@ -138,7 +164,7 @@ class LoopInSymbols:
         return self._constraint(
             f"offset along {axis_name(n)} of its first frame",
             d @ self.offset,
-            lambda F, M: d @ (M.linear - F.linear) + F.angular.cross(d) @ self.offset,
+            self._power_of(Force(d, ZERO)),
         )
 
     def _rotation(self, m: Vector) -> ScalarConstraint:
@@ -182,12 +208,27 @@ class LoopInSymbols:
         return self._constraint(
             f"thread along {axis_name(n)}",
             d @ self.offset - advance * angle,
-            lambda F, M: (
-                d @ (M.linear - F.linear)
-                + F.angular.cross(d) @ self.offset
-                - advance * (d @ (M.angular - F.angular))
-            ),
+            self._power_of(Force(d, d * -advance)),
         )
+
+    def _higher_pair(self, pair: HigherPair) -> Iterator[ScalarConstraint]:
+        """The rows of a higher pair; distances squared, and surfaces as they are given: not divided by gradients."""
+        R, X_FM = self.F.X.rotation, self.F.X.inverse() @ self.M.X
+        names = {TIME: self.s.t, **self.s.free}
+        if isinstance(pair, Distance):
+            length = sp.S(pair.length)
+            rows = [(Force(X_FM.offset * 2, ZERO), X_FM.offset @ X_FM.offset - length**2, sp.Integer(0))]
+        elif isinstance(pair, OnSurfaces):
+            at = {**names, **dict(zip(POSITION, X_FM.offset, strict=True))}
+            rows = [_surface_row(ExactLaw(g, {}), at) for g in pair.expressions]
+        else:
+            rows = list(zip(pair.rows(X_FM, names), pair.errors(X_FM, names), pair.drifts(X_FM, names), strict=True))
+        for name, holonomic, (row, error, drift) in zip(pair.row_names, pair.holonomic, rows, strict=True):
+            wrench = Force(R @ row.linear, R @ row.angular)
+            constraint = self._constraint(
+                name if len(rows) > 1 else "", error if holonomic else None, self._power_of(wrench)
+            )
+            yield replace(constraint, j=constraint.j + sp.S(drift))
 
     def _along(self, row: Force) -> ScalarConstraint:
         """Any other wrench, fixed in F; its closure error is that of residual.py."""
@@ -195,26 +236,27 @@ class LoopInSymbols:
         f, m = (Vector(*map(self.s.scalar, part)) for part in (row.linear, row.angular))
         X_FM = self.F.X.inverse() @ self.M.X
         error = residual(X_FM, self.type.placement(self.type.fit(X_FM)))
-        d, axis = R @ f, R @ m
         return self._constraint(
             "combined offset and rotation",
             f @ error.offset + m @ error.small_angle,
-            lambda F, M: (
-                d @ (M.linear - F.linear) + F.angular.cross(d) @ self.offset + axis @ (M.angular - F.angular)
-            ),
+            self._power_of(Force(R @ f, R @ m)),
         )
 
     # --- kinematics ------------------------------------------------------------------------------------------------
 
-    def _constraint(self, meaning: str, position: Scalar | None, velocity: Any) -> ScalarConstraint:
+    def _constraint(
+        self, meaning: str, position: Scalar | None, velocity: Callable[[Motion, Motion], Scalar]
+    ) -> ScalarConstraint:
         """A constraint from its velocity as a linear function of the twists of F and M."""
         still = Motion(ZERO, ZERO)
-        J = [
-            sp.S(velocity(self.F.columns.get(i, still), self.M.columns.get(i, still)))
-            for i in range(len(self.s.u))
-        ]
+        J = [sp.S(velocity(self.F.columns.get(i, still), self.M.columns.get(i, still))) for i in range(len(self.s.u))]
         j = sp.S(velocity(self.F.drift, self.M.drift))
         return ScalarConstraint(self._name, meaning, None if position is None else sp.S(position), tuple(J), j)
+
+    def _power_of(self, wrench: Force) -> Callable[[Motion, Motion], Scalar]:
+        """The power of a wrench at the origin of M for the motion of M relative to F."""
+        f, m = wrench.linear, wrench.angular
+        return lambda F, M: f @ (M.linear - F.linear - F.angular.cross(self.offset)) + m @ (M.angular - F.angular)
 
     @property
     def _name(self) -> str:
@@ -224,25 +266,6 @@ class LoopInSymbols:
         """From the frame used here for the body where branches meet to the user's frame of it."""
         own = self.s.mechanism.bodies[self.base - 1].own.rotation if self.base else IDENTITY
         return own.T
-
-    def _seen(self, path: Sequence[int], placement: Transform) -> Seen:
-        X, through = Transform(self._axes()), []
-        for number in path:
-            chain = self.placed[number].X
-            X = X @ chain.mount @ chain.joint
-            through.append((number, X))
-        X = X @ placement
-        columns: dict[int, Motion] = {}
-        drift = Motion(ZERO, ZERO)
-        for number, X_B in through:
-            body, record = self.s.mechanism.bodies[number - 1], self.placed[number]
-            if body.laws is not None:
-                drift = drift + _at_point(record.A @ record.u, X_B, X.offset)
-            else:
-                indices = range(body.v.start, body.v.stop)
-                for index, column in zip(indices, record.A.columns, strict=True):
-                    columns[index] = _at_point(column, X_B, X.offset)
-        return Seen(X, columns, drift)
 
     def _at_reference(self, end: int) -> Rotation:
         """The rotation of F (0) or M (1), all joints at reference."""
@@ -262,6 +285,12 @@ class LoopInSymbols:
             if _is_zero(n.cross(axis)):
                 return pair
         return normals(n)
+
+
+def _surface_row(g: ExactLaw, at: Mapping[Reference, Scalar]) -> tuple[Force, Scalar, Scalar]:
+    """Gradient, value and explicit time derivative of a surface equation."""
+    f = Vector(*(g.derivative(x).evaluate(at) for x in POSITION))
+    return Force(f, ZERO), g.evaluate(at), g.derivative(TIME).evaluate(at)
 
 
 def _at_point(v: Motion, X_B: Transform, point: Vector) -> Motion:
@@ -314,20 +343,33 @@ def _quantity(r: Reference, s: Symbolic, placed: Records) -> Quantity | None:
         return Quantity(q, s.derivatives[q])
     if r in mechanism.velocities:
         return Quantity(s.u[mechanism.velocities.index(r)], None)
-    frame = dict(getattr(mechanism, "frames", ())).get(r.name)
+    for body in mechanism.bodies:
+        record = placed[body.number]
+        for names, values, changes in (
+            (body.joint.coordinates, record.q, record.u),
+            (body.joint.velocities, record.u, (None,) * len(record.u)),
+        ):
+            if body.laws is not None and r in names and len(values) == len(changes):
+                return Quantity(sp.S(values[names.index(r)]), changes[names.index(r)])
+    frame = dict(mechanism.frames).get(r.name)
     return None if frame is None else _of_frame(r, frame, s, placed)
 
 
 def _of_frame(r: Reference, frame: Attached, s: Symbolic, placed: Records) -> Quantity:
     """A component of the position, velocity or angular velocity of a named frame, in axes of the ground."""
-    columns = frame_jacobian(s.mechanism, placed, frame)
-    twist = Motion(ZERO, ZERO)
-    for column, u in zip(columns, s.u, strict=True):
-        twist = twist + column * u
+    path: list[int] = []
+    number = frame.body
+    while number:
+        path.insert(0, number)
+        number = s.mechanism.parents[number]
+    frame_seen = seen(s, placed, IDENTITY, path, frame.placement)
+    twist = frame_seen.drift
+    for i, column in frame_seen.columns.items():
+        twist = twist + column * s.u[i]
     axis = "xyz".index(r.component[-1])
     if r.component.startswith("w"):
         return Quantity(sp.S(tuple(twist.angular)[axis]), None)
     velocity = sp.S(tuple(twist.linear)[axis])
     if r.velocity:
         return Quantity(velocity, None)
-    return Quantity(sp.S(tuple(frame_placement(placed, frame).offset)[axis]), velocity)
+    return Quantity(sp.S(tuple(frame_seen.X.offset)[axis]), velocity)

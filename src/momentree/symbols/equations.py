@@ -44,6 +44,11 @@ class ConstraintEquation(NamedTuple):
     position: sp.Expr | None
     velocity: sp.Expr | None
 
+    def xreplace(self, values: Mapping[sp.Symbol, sp.Expr]) -> ConstraintEquation:
+        """The same with symbols replaced."""
+        position, velocity = (None if x is None else x.xreplace(values) for x in (self.position, self.velocity))
+        return self._replace(position=position, velocity=velocity)
+
     @property
     def label(self) -> str:
         """Whose it is, and which one."""
@@ -105,10 +110,7 @@ class Equations:
             meanings = {symbol: meaning.xreplace(meanings) for symbol, meaning in meanings.items()}
         matrices = {name: getattr(self, name).xreplace(meanings) for name in ("A", "b", "Q", "J", "j")}
         dependent = tuple((symbol, meaning.xreplace(meanings)) for symbol, meaning in self.dependent)
-        constraints = tuple(
-            ConstraintEquation(*(x.xreplace(meanings) if isinstance(x, sp.Expr) else x for x in constraint))
-            for constraint in self.constraints
-        )
+        constraints = tuple(constraint.xreplace(meanings) for constraint in self.constraints)
         return dataclasses.replace(self, **matrices, constraints=constraints, dependent=dependent, definitions=())
 
     def constraint_accelerations(self) -> tuple[sp.Expr, ...]:

@@ -6,11 +6,11 @@ All velocities follow from those that remain, u = B(q) w + c(q, t), and so do th
 
 since J B = 0. Dependent velocities are found step by step:
 
-| step     | of a constraint                                              | gives                                        |
-|----------|--------------------------------------------------------------|----------------------------------------------|
-| constant | with a coefficient that does not change, as those of gears   | that velocity, and its coordinate if it can  |
-| pair     | along a direction that turns: -sin x' + cos y' + ... = 0     | one speed u across it: x' = u cos + ...      |
-| ratio    | all others, up to `LARGEST` that are coupled with each other | ratios of velocities, by Cramer's rule       |
+| step     | of a constraint                                              | gives                                       |
+|----------|--------------------------------------------------------------|---------------------------------------------|
+| constant | with a coefficient that does not change, as those of gears   | that velocity, and its coordinate if it can |
+| pair     | along a direction that turns: -sin x' + cos y' + ... = 0     | one speed u across it: x' = u cos + ...     |
+| ratio    | all others, up to `LARGEST` that are coupled with each other | ratios of velocities, by Cramer's rule      |
 
 Ratios get names. Their derivatives follow from the accelerations of the constraints, with the same denominator.
 """
@@ -29,7 +29,7 @@ from momentree.structure import Mechanism
 from momentree.symbols.constraints import ScalarConstraint
 from momentree.symbols.derivation import Derivation
 from momentree.symbols.parallel import carriers
-from momentree.symbols.scalars import Symbolic, unused
+from momentree.symbols.scalars import Symbolic
 from momentree.symbols.shortest import ink, simplified
 
 LARGEST = 3  # constraints that are solved together
@@ -43,9 +43,7 @@ def kept(mechanism: Mechanism, s: Symbolic, wanted: bool | Sequence[str]) -> fro
     if isinstance(wanted, bool):
         return frozenset()
     names = [wanted] if isinstance(wanted, str) else list(wanted)
-    by_key = {
-        f"{r.name}.{r.component}".rstrip("."): u for r, u in zip(mechanism.velocities, s.u, strict=True)
-    }
+    by_key = {f"{r.name}.{r.component}".rstrip("."): u for r, u in zip(mechanism.velocities, s.u, strict=True)}
     for name in names:
         if str(name).rstrip("'") not in by_key:
             raise MomentreeError(f"reduced: there is no velocity '{name}'.{suggestion(str(name), by_key)}")
@@ -309,9 +307,7 @@ def _columns(rows: Sequence[Row], symbols: Sequence[sp.Symbol]) -> sp.Matrix:
     return sp.Matrix([[row.J.get(p, sp.Integer(0)) for p in symbols] for row in rows])
 
 
-def _by_monomials(
-    expressions: Sequence[sp.Expr], w: Sequence[sp.Symbol]
-) -> Iterator[tuple[sp.Expr, list[sp.Expr]]]:
+def _by_monomials(expressions: Sequence[sp.Expr], w: Sequence[sp.Symbol]) -> Iterator[tuple[sp.Expr, list[sp.Expr]]]:
     """Expressions, quadratic in w, as monomials with their coefficients in each of them."""
     none = dict.fromkeys(w, sp.Integer(0))
     yield sp.Integer(1), [x.xreplace(none) for x in expressions]

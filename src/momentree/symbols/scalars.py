@@ -31,14 +31,14 @@ ROUND_OFF = 4 * 2.0**-52
 class Symbolic:
     """The mechanism on symbols.
 
-    | field        | meaning                                                                    |
-    |--------------|----------------------------------------------------------------------------|
-    | numeric      | the mechanism before, with numbers for directions                          |
-    | q, u, du, t  | symbols of the coordinates, the velocities, their derivatives, and time          |
-    | parameters   | symbols of the free parameters, in the order of the model                   |
-    | inertial     | those that are masses and moments of inertia                                |
-    | gravity      | those that make the acceleration of gravity                                 |
-    | derivatives  | time derivative of each coordinate, by the velocities                       |
+    | field       | meaning                                                                 |
+    |-------------|-------------------------------------------------------------------------|
+    | numeric     | the mechanism before, with numbers for directions                       |
+    | q, u, du, t | symbols of the coordinates, the velocities, their derivatives, and time |
+    | parameters  | symbols of the free parameters, in the order of the model               |
+    | inertial    | those that are masses and moments of inertia                            |
+    | gravity     | those that make the acceleration of gravity                             |
+    | derivatives | time derivative of each coordinate, by the velocities                   |
     """
 
     mechanism: Mechanism
@@ -109,6 +109,10 @@ class ExactLaw:
     def evaluate(self, names: Mapping[Reference, Scalar]) -> Scalar:
         """The law at given scalars; free parameters are symbols."""
         return self.law.evaluate({**self.parameters, **names}, {**FUNCTIONS, "number": exact})
+
+    def derivative(self, by: Reference) -> ExactLaw:
+        """The partial derivative."""
+        return ExactLaw(self.law.derivative(by), self.parameters)
 
     def references(self) -> frozenset[Reference]:
         """Everything that the law depends on."""
