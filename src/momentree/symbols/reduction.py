@@ -6,11 +6,11 @@ All velocities follow from those that remain, u = B(q) w + c(q, t), and so do th
 
 since J B = 0. Dependent velocities are found step by step:
 
-| step     | of a constraint                                              | gives                                       |
-|----------|--------------------------------------------------------------|---------------------------------------------|
-| constant | with a coefficient that does not change, as those of gears   | that velocity, and its coordinate if it can |
-| pair     | along a direction that turns: -sin x' + cos y' + ... = 0     | one speed u across it: x' = u cos + ...     |
-| ratio    | all others, up to `LARGEST` that are coupled with each other | ratios of velocities, by Cramer's rule      |
+| step     | of a constraint                                              | gives                                      |
+|----------|--------------------------------------------------------------|--------------------------------------------|
+| constant | with a coefficient that does not change, as those of gears   | that velocity, its coordinate if it can    |
+| pair     | along a direction that turns: -sin x' + cos y' + ... = 0     | one speed u across it: x' = u cos + ...    |
+| ratio    | all others, up to `LARGEST` that are coupled with each other | ratios of velocities, by Cramer's rule     |
 
 Ratios get names. Their derivatives follow from the accelerations of the constraints, with the same denominator.
 """
