@@ -456,8 +456,7 @@ class System:
         """
         from momentree.symbols.equations import derive, freed
 
-        closed = self.start().q.tolist() if reduced is not False and self.mechanism.loops else None
-        return derive(freed(self._model), by, velocities, reduced, closed)
+        return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
 
     @cached_property
     def _numeric(self) -> Mechanism:

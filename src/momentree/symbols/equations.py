@@ -231,7 +231,7 @@ def derive(
     by: str = "energy",
     velocities: Mapping[str, str] | None = None,
     reduced: bool | Sequence[str] = False,
-    at: Sequence[float] | None = None,
+    at: Callable[[], Sequence[float]] | None = None,
 ) -> Equations:
     """The equations of a mechanism in its free parameters.
 
@@ -239,7 +239,7 @@ def derive(
     |------------|------------------------------------------------------------------------------------------|
     | velocities | other names for velocities, as {"theta5": "w5"}                                          |
     | reduced    | whether multipliers and dependent velocities are eliminated; or the velocities that stay |
-    | at         | closed coordinates, where dependent velocities must follow from the others               |
+    | at         | finds coordinates where constraints hold and dependent velocities must follow            |
     """
     if by not in FORMALISMS:
         raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")

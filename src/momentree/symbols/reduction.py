@@ -18,7 +18,7 @@ Ratios get names. Their derivatives follow from the accelerations of the constra
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -54,7 +54,7 @@ def reduce(
     derivation: Derivation,
     keep: frozenset[sp.Symbol],
     letters: Iterator[sp.Symbol],
-    at: Sequence[float] | None = None,
+    at: Callable[[], Sequence[float]] | None = None,
 ) -> Derivation:
     """The equations (1) in the velocities that remain; those of `keep` are among them."""
     elimination = Elimination(derivation, keep)
@@ -191,7 +191,9 @@ class Ratios:
     | definitions | ratios and denominators by name                                                     |
     """
 
-    def __init__(self, elimination: Elimination, letters: Iterator[sp.Symbol], at: Sequence[float] | None):
+    def __init__(
+        self, elimination: Elimination, letters: Iterator[sp.Symbol], at: Callable[[], Sequence[float]] | None
+    ):
         self.elimination, self.letters, self.at = elimination, letters, at
         self.values: dict[sp.Symbol, sp.Expr] = {}
         self.changes: dict[sp.Symbol, sp.Expr] = {}
@@ -241,7 +243,7 @@ class Ratios:
             return False
         values = s.numeric.values
         numbers = {symbol: float(values.scalar(symbol.name)) for symbol in s.parameters}
-        numbers |= dict(zip(s.q, map(float, self.at), strict=True)) | {s.t: 0.0}
+        numbers |= dict(zip(s.q, map(float, self.at()), strict=True)) | {s.t: 0.0}
         there = matrix.subs(numbers).evalf()
         size = sp.Mul(*(there[i, :].norm() for i in range(there.rows)))
         return bool(abs(there.det()) <= SINGULAR * size)
