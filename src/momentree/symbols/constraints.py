@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.loops.residual import residual
 from momentree.equations.sweeps import Records
@@ -38,7 +37,9 @@ from momentree.spatial import IDENTITY, ZERO, Force, Motion, Rotation, Scalar, T
 from momentree.spatial.vector import X, Y, Z, axis_name, normals
 from momentree.structure.loop_constraints import loop_constraints, plane_of
 from momentree.structure.mechanism import Attached, Constraint, Loop, Mechanism
+from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import ExactLaw, Symbolic, exact
+from momentree.symbols.shortest import simplified
 
 AXES = (X, Y, Z)
 
@@ -66,7 +67,7 @@ def constraints_of(mechanism: Mechanism, s: Symbolic) -> list[ScalarConstraint]:
     """All scalar constraints of a mechanism, which has numbers for its directions, on the symbols s made of it."""
     if not mechanism.loops and not mechanism.constraints:
         return []
-    at_rest = records(Evaluation(s.mechanism, s.q, s.t), (sp.Integer(0),) * len(s.u))
+    at_rest = records(s.evaluation, (sp.Integer(0),) * len(s.u))
     found: list[ScalarConstraint] = []
     for loop, on_symbols in zip(mechanism.loops, s.mechanism.loops, strict=True):
         found += LoopInSymbols(mechanism, s, at_rest, loop, on_symbols).constraints()
@@ -118,7 +119,7 @@ class LoopInSymbols:
 
     def __init__(self, mechanism: Mechanism, s: Symbolic, placed: Records, loop: Loop, on_symbols: Loop):
         self.mechanism, self.s, self.placed, self.loop = mechanism, s, placed, loop
-        self.type = on_symbols.joint_type
+        self.type, self.carried = on_symbols.joint_type, carriers(mechanism, s)
         first, second, self.base = mechanism.paths(loop)
         self.paths = (first[::-1], second[::-1])
         self.F, self.M = (
@@ -224,11 +225,33 @@ class LoopInSymbols:
         else:
             rows = list(zip(pair.rows(X_FM, names), pair.errors(X_FM, names), pair.drifts(X_FM, names), strict=True))
         for name, holonomic, (row, error, drift) in zip(pair.row_names, pair.holonomic, rows, strict=True):
-            wrench = Force(R @ row.linear, R @ row.angular)
             constraint = self._constraint(
-                name if len(rows) > 1 else "", error if holonomic else None, self._power_of(wrench)
+                name if len(rows) > 1 else "",
+                error if holonomic else None,
+                self._power_of(Force(R @ row.linear, R @ row.angular)),
             )
+            constraint = self._without_sizes(constraint)
             yield replace(constraint, j=constraint.j + sp.S(drift))
+
+    def _without_sizes(self, constraint: ScalarConstraint) -> ScalarConstraint:
+        """Roots of squares taken as positive: of a disc, the cosine of its inclination."""
+        positive: list[sp.Expr] = []
+
+        def root(base: sp.Expr, power: sp.Expr) -> sp.Expr:
+            size = sp.sqrt(simplified(base, self.carried))
+            if isinstance(size, sp.Abs):
+                positive.append(size.args[0])
+                size = size.args[0]
+            return size ** (2 * power)
+
+        def rooted(x: sp.Expr) -> sp.Expr:
+            return x.replace(lambda e: e.is_Pow and e.exp.is_Rational and e.exp.q == 2, lambda e: root(*e.args))
+
+        position = None if constraint.position is None else rooted(constraint.position)
+        J = tuple(map(rooted, constraint.J))
+        where = [f"{x} > 0" for x in dict.fromkeys(positive)]
+        meaning = ", ".join([*([constraint.meaning] if constraint.meaning else []), *where])
+        return replace(constraint, meaning=meaning, position=position, J=J, j=rooted(constraint.j))
 
     def _along(self, row: Force) -> ScalarConstraint:
         """Any other wrench, fixed in F; its closure error is that of residual.py."""

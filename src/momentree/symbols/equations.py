@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from momentree.equations.evaluation import Evaluation
 from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.files.atomic_write import write_file
 from momentree.model import Model
@@ -339,7 +338,7 @@ def by_energy(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the theorem of kinetic energy, projected (Rusanov 2014)."""
     from momentree.equations.energy import energy_form
 
-    form = energy_form(Evaluation(s.mechanism, s.q, s.t), s.u, [sp.Integer(0)] * len(s.u))
+    form = energy_form(s.evaluation, s.u, [sp.Integer(0)] * len(s.u))
     return [*form.A, form.T, form.Q]
 
 
@@ -347,7 +346,7 @@ def by_aggregation(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the aggregative forms (Belkov and Konoplev 1997)."""
     from momentree.equations.aggregative import first_form, mass_matrix, second_form
 
-    at = Evaluation(s.mechanism, s.q, s.t)
+    at = s.evaluation
     b, d = (form(at, s.u).b for form in (first_form, second_form))
     return [*mass_matrix(at), b, [x - y for x, y in zip(b, d, strict=True)]]
 

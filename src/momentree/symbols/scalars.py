@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy as sp
 
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial import Scalar
@@ -56,6 +57,11 @@ class Symbolic:
     def free(self) -> dict[Reference, sp.Symbol]:
         """The free parameters by reference."""
         return {Reference(symbol.name): symbol for symbol in self.parameters}
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Where equations are evaluated: at all the symbols."""
+        return Evaluation(self.mechanism, self.q, self.t, self.free)
 
     def scalar(self, x: Scalar) -> sp.Expr:
         """A number or an expression of free parameters on symbols."""
