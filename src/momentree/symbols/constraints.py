@@ -189,7 +189,8 @@ class LoopInSymbols:
         """The sum of the angles around a planar loop."""
         R_F, R_M = (self._at_reference(i) for i in (0, 1))
         axis = R_F @ n
-        angle = angle_about(n, R_F.T @ R_M)
+        turned = sp.S(angle_about(n, R_F.T @ R_M))
+        angle = exact(float(turned)) if turned.is_number else turned
         for path, sign in zip(self.paths, (-1, 1), strict=True):
             R = self._axes()
             for number in path:
@@ -198,7 +199,7 @@ class LoopInSymbols:
                 for column, q in zip(record.A.columns, record.q, strict=True):
                     if not _is_zero(column.angular):
                         angle = angle + sign * (axis @ (R @ column.angular)) * q
-        return self._constraint("sum of angles", angle, lambda F, M: axis @ (M.angular - F.angular))
+        return self._constraint("sum of angles, up to full turns", angle, lambda F, M: axis @ (M.angular - F.angular))
 
     def _thread(self, row: Force) -> ScalarConstraint:
         """Turning coupled with sliding: the row is the force -n / advance with the moment n."""
@@ -207,7 +208,7 @@ class LoopInSymbols:
         n, advance = self.type.axis, sp.S(self.type.pitch) / (2 * sp.pi)
         d, angle = self.F.X.rotation @ n, angle_about(n, self.F.X.rotation.T @ self.M.X.rotation)
         return self._constraint(
-            f"thread along {axis_name(n)}",
+            f"thread along {axis_name(n)}, up to full turns",
             d @ self.offset - advance * angle,
             self._power_of(Force(d, d * -advance)),
         )
