@@ -191,8 +191,8 @@ class AssemblySearch:
         widest: dict[str, tuple[float, float, ClosingJoint]] = {}
         bounds = zip(at.joints, self.mechanism.loop_tolerances, self.mechanism.loop_sizes, strict=True)
         for joint, length, loop_size in bounds:
-            closure_errors = joint.directions @ joint.closure_error()
-            slides = np.array([row.direction.linear != ZERO for row in joint.rows])
+            closure_errors = joint.closure_errors()
+            slides = np.array([row.direction.linear != ZERO for row in joint.loop.position_rows], dtype=bool)
             for unit, part, limit in (
                 ("m", closure_errors[slides], length),
                 ("rad", closure_errors[~slides], length / loop_size),

@@ -145,7 +145,7 @@ class BatchOfRows:
 
     @cached_property
     def _rows_of_loops(self) -> list[int]:
-        return [len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in self.mechanism.loops]
+        return [len(loop.position_rows) for loop in self.mechanism.loops]
 
     @cached_property
     def _measured(self) -> Callable[[Array, Indices], Array]:

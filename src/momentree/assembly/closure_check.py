@@ -27,19 +27,21 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     """The worst of all that starts leave open beyond what they may; None if they are closed."""
     scales = Scales(mechanism)
     more = len(mechanism.constraints)
-    by_constraint = np.concatenate([scales.rows, np.ones(more)])
+    by_position = np.concatenate([scales.rows, np.ones(more)])
+    by_velocity = np.concatenate([scales.velocity_rows, np.ones(more)])
     within = np.concatenate([constraint_tolerances(mechanism), np.full(more, CLOSED)])
+    velocities_within = np.concatenate([constraint_tolerances(mechanism, on_velocities=True), np.full(more, CLOSED)])
     speed = np.maximum(1.0, np.abs(at.v.T / scales.columns).max(axis=1, initial=0.0))[:, None]
     closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
     count = closure_errors.shape[1]
     for what, unit, values, by, limit in (
-        ("closure error", "m or rad", closure_errors, by_constraint[:count], np.maximum(within[:count], CLOSED)),
-        ("velocity", "m/s or rad/s", velocities, by_constraint * speed, np.maximum(within, CUT_OFF)),
+        ("closure error", "m or rad", closure_errors, by_position[:count], np.maximum(within[:count], CLOSED)),
+        ("velocity", "m/s or rad/s", velocities, by_velocity * speed, np.maximum(velocities_within, CUT_OFF)),
     ):
         scaled = np.abs(values / by)
         scaled = np.where(np.isfinite(scaled), scaled, np.inf)
         for k in np.flatnonzero((scaled > CLOSED).any(axis=1)):
-            part = _independent(mechanism, scales, at, int(k), (values / by)[k])
+            part = _independent(mechanism, scales, at, int(k), (values / by)[k], what == "velocity")
             worst = np.maximum(np.abs(part) / CLOSED, scaled[k] / limit)
             i = int(worst.argmax())
             if not worst[i] <= 1:
@@ -47,11 +49,13 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     return None
 
 
-def _independent(mechanism: Mechanism, scales: Scales, at: Samples, k: int, scaled: Array) -> Array:
+def _independent(
+    mechanism: Mechanism, scales: Scales, at: Samples, k: int, scaled: Array, on_velocities: bool
+) -> Array:
     """The part of scaled closure errors that motions of the tree could close, along directions above the cut-off."""
     if not np.isfinite(scaled).all():
         return scaled
     configuration = Configuration(mechanism, at.q[:, k], t=float(at.t[k]))
-    J = scales.scaled(configuration, on_velocities=len(scaled) > len(configuration.closure_errors()))
+    J = scales.scaled(configuration, on_velocities)
     closing = J.shortest(scaled, CUT_OFF)
     return np.asarray(J.J @ (closing / J.column_scales))

@@ -141,9 +141,9 @@ class Rolling(HigherPair):
             d = Z if self.disc is None else self._towards(Z, X_FM)
             c = d * -self.radius
             return c, (Z, X, Y), p.z + c.z
-        c = (p / p.norm if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
+        c = (_unit(p) if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
         w = p + c
-        n = w / w.norm
+        n = _unit(w)
         t = _tangent(n) if self.disc is None else _unit((X_FM.rotation @ self.disc).cross(n))
         return c, (n, t, n.cross(t)), w.norm - absolute(self.ball)
 
@@ -266,7 +266,7 @@ class OnSurfaces(HigherPair):
 
     def errors(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
         at = _at(X_FM, names)
-        return tuple(g.evaluate(at) / _gradient(g, at).norm for g in self.expressions)
+        return tuple(_over(g.evaluate(at), _gradient(g, at).norm) for g in self.expressions)
 
     def drifts(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
         if self.still:
@@ -291,7 +291,14 @@ class OnSurfaces(HigherPair):
 
 
 def _unit(v: Vector) -> Vector:
-    return v / v.norm
+    """v / |v|; no direction, zero, where v vanishes: a disc that lies flat, a rod without length."""
+    norm = v.norm
+    return ZERO if isinstance(norm, float) and norm == 0 else v / norm
+
+
+def _over(value: Scalar, size: Scalar) -> Scalar:
+    """value / size; the value itself where the size vanishes."""
+    return value if isinstance(size, float) and size == 0 else value / size
 
 
 def _unit_derivative(v: Vector, dv: Vector) -> Vector:

@@ -27,7 +27,7 @@ from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.phase import closed_states
 from momentree.simulate.settings import Settings
 from momentree.simulate.stall_detection import StallDetector
-from momentree.simulate.start_checks import check_closed, check_states, check_time, refuse_constraints
+from momentree.simulate.start_checks import check_closed, check_states, check_time
 from momentree.simulate.step_plan import RECORDS, StepPlan
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def simulate_many(
     States may stand in for q and v: those of `assemble_many`, or a list. Each start must close with its own parameters.
     Lanes share their steps. Where one fails, those of its group are computed again, each alone.
     """
-    refuse_constraints(system.mechanism)
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
     starts = _Starts.of(system, q, v, parameters, t_start)
@@ -264,7 +263,7 @@ class _Batch:
     def _closed(self, y: Array, parameters: Array) -> Array:
         """All states with their loops closed, where these are projected: between steps they may have opened."""
         m = self.system.mechanism
-        if not m.loops or self.settings.stabilization != "project":
+        if not m.constrained or self.settings.stabilization != "project":
             return y
         close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         quaternions = error_floor(m)[1]

@@ -68,6 +68,11 @@ class FrozenFormula(NamedTuple):
     frames: tuple[Attached, ...]
     inputs: tuple[Expression, ...]
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """The bodies at its ends: after its joints, of its frames, and the ground where it has frames."""
+        return (*self.bodies, *(frame.body for frame in self.frames), *((0,) if self.frames else ()))
+
 
 def coordinate(joint: int, index: int) -> Reference:
     """A coordinate of a joint in a formula; of a constraint on velocities its slopes depend on them too."""

@@ -143,6 +143,11 @@ class Loop:
         """The constraints of the joint, at its reference; the same everywhere but for a universal joint."""
         return self.joint_type.constraint_rows(self.joint_type.reference())
 
+    @cached_property
+    def position_rows(self) -> tuple[ConstraintRow, ...]:
+        """Those that constrain positions: all but rolling and skating."""
+        return tuple(row for row in self.rows if row.holonomic)
+
 
 @dataclass(frozen=True)
 class Constraint:

@@ -13,6 +13,7 @@ from momentree.equations.loops.expression_constraints import (
     expression_bias_derivative,
     is_expression,
     place_expression,
+    share_velocities,
 )
 from momentree.equations.loops.higher_pair_rows import (
     pair_drift_derivatives,
@@ -121,7 +122,7 @@ def acceleration_bias(alpha: Scalar) -> Callable[[Record], Fields]:
         else:
             changes = _loop_bias_derivatives(constraint)
         if alpha != 0:
-            velocities = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+            velocities = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
             terms = zip(changes, velocities, constraint.closure_error, strict=True)
             changes = [x + (v + drift) * (2 * alpha) + error * (alpha * alpha) for x, (v, drift), error in terms]
         return {"bias": tuple(changes)}
@@ -151,7 +152,7 @@ def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
 
 def find_constraint_velocities(constraint: Record) -> Fields:
     """The velocity of each row: the sum over the ends of rows' v, and its drift."""
-    terms = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+    terms = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
     return {"constraint_velocity": tuple(value + drift for value, drift in terms)}
 
 
@@ -169,7 +170,8 @@ def _over_ends(constraint: Record, motion: str, along: str) -> tuple[Scalar, ...
         body = getattr(constraint, f"body{end}")
         for i in range(len(total)):
             if end < joints:
-                coefficients = zip(getattr(constraint, f"rows_along{end}")[i], getattr(body, along), strict=True)
+                u = getattr(body, along)
+                coefficients = zip(getattr(constraint, f"rows_along{end}")[i], u, strict=True)
                 total[i] = total[i] + sum(x * y for x, y in coefficients)
             else:
                 total[i] = total[i] + getattr(body, motion) @ getattr(constraint, f"rows_on{end}")[i]
@@ -178,5 +180,6 @@ def _over_ends(constraint: Record, motion: str, along: str) -> tuple[Scalar, ...
 
 def constraint_velocities(moving: Records) -> list[Scalar]:
     """The velocity of each row of each constraint, where bodies move."""
+    moving.locally(share_velocities)
     moving.constraints.locally(find_constraint_velocities)
     return [velocity for each in moving.constraints[1:] for velocity in each.constraint_velocity]
