@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import sympy as sp
 
 import momentree as mt
+from constrained import accelerations_of_reduced, in_numbers, parametrized, solved
 from mechanisms import bennett, four_bar, slider_crank
 
-t = sp.Symbol("t", real=True)
 ACCURACY = 1e-10
-
-
-def parametrized(name, gravity, **parameters):
-    m = mt.Model(name, gravity=gravity)
-    for parameter, value in parameters.items():
-        m.parameter(parameter, value)
-    return m
 
 
 # --- mechanisms with loops ---
@@ -104,29 +96,6 @@ SLOW = (
 CASES = [pytest.param(*case, id=name, marks=[pytest.mark.long] * (name in SLOW)) for name, case in LOOPS.items()]
 
 
-def in_numbers(system, equations, q, u, at):
-    """A, b - Q, J, j, J' u + j' and positions at a state."""
-    expanded = equations.expanded
-    values = system.mechanism.values
-    numbers = {sp.Symbol(name, real=True): float(values.scalar(name)) for name in values.names}
-    still = dict.fromkeys(expanded.accelerations, sp.Integer(0))
-    changes = sp.Matrix([x.xreplace(still) for x in expanded.constraint_accelerations()])
-    positions = sp.Matrix([c.position for c in expanded.constraints if c.position is not None])
-    wanted = [sp.Matrix(x) for x in (expanded.A, expanded.b - expanded.Q, expanded.J, expanded.j)]
-    compute = sp.lambdify(
-        [expanded.coordinates, expanded.velocities, t, list(numbers)], [*wanted, changes, positions], "numpy"
-    )
-    A, d, J, j, change, g = compute(q, u, at, list(numbers.values()))
-    return A, np.ravel(d), J, np.ravel(j), np.ravel(change), np.ravel(g)
-
-
-def solved(A, d, J, change):
-    """u' of A u' + d = J' lambda, J u' + change = 0; redundant rows do no harm."""
-    m = len(J)
-    matrix = np.block([[A, -J.T], [J, np.zeros((m, m))]])
-    return np.linalg.lstsq(matrix, -np.concatenate([d, change]), rcond=1e-10)[0][: len(A)]
-
-
 def closed_state(system, given, velocities):
     """A state at which all constraints hold, found in numbers; of a body that is held, by what holds it."""
     if velocities is None:
@@ -156,16 +125,6 @@ def test_multipliers_give_the_accelerations_of_closed_loops(model, given, veloci
 def test_reduced_equations_give_the_accelerations_of_closed_loops(name):
     model, given, velocities = LOOPS[name]
     system = model().build()
-    equations = system.equations(reduced=True).expanded
     q, u = closed_state(system, given, velocities)
-    full = system.equations()
-    values = system.mechanism.values
-    numbers = {sp.Symbol(name, real=True): float(values.scalar(name)) for name in values.names}
-    at = {**numbers, t: 0.0, **dict(zip(full.coordinates, q, strict=True))}
-    at |= dict(zip(full.velocities, u, strict=True))
-    for symbol, meaning in equations.dependent:
-        assert float(meaning.subs(at)) == pytest.approx(at[symbol], abs=1e-9)
-    A, d = (np.array(x.subs(at), dtype=float) for x in (equations.A, equations.b - equations.Q))
-    found = np.linalg.solve(A, -d[:, 0])
-    expected = dict(zip(full.velocities, system.forward_dynamics(q, u), strict=True))
-    assert found == pytest.approx([expected[w] for w in equations.velocities], rel=1e-10)
+    found = accelerations_of_reduced(system, system.equations(reduced=True), q, u, 0.0)
+    assert found == pytest.approx(system.forward_dynamics(q, u), rel=1e-10)
