@@ -119,7 +119,8 @@ class Equations:
         given = sp.Matrix(self.accelerations)
         expanded, carried = self.expanded, carriers(self.symbols.numeric, self.symbols)
         return tuple(
-            (self.J[i, :] * given)[0] + simplified(self.symbols.total_derivative(constraint.velocity), carried)
+            (self.J[i, :] * given)[0]
+            + simplified(self.symbols.total_derivative(constraint.velocity), carried, self.symbols.quaternions)
             for i, constraint in enumerate(expanded.constraints)
         )
 
@@ -259,7 +260,9 @@ def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Ite
     s, u, found = derivation.symbols, derivation.velocities, derivation.constraints
     n, carried = len(u), carriers(mechanism, s)
     parts = _parts(derivation)
-    trigonometry = Trigonometry([x for part in parts for x in part], carried, lambda x: simplified(x, carried))
+    units = s.quaternions if derivation.constraints or derivation.reduced else ()
+    expressions = [x for part in parts for x in part]
+    trigonometry = Trigonometry(expressions, carried, lambda x: simplified(x, carried), units)
     polynomials = iter(trigonometry.polynomials)
     p, p_J, p_j, p_positions, p_dependent = ([next(polynomials) for _ in part] for part in parts)
     long, shortest = _long_letters(trigonometry), Shortest(trigonometry, s.inertial)

@@ -10,6 +10,7 @@ since J B = 0. Dependent velocities are found step by step:
 |----------|--------------------------------------------------------------|--------------------------------------------|
 | constant | with a coefficient that does not change, as those of gears   | that velocity, its coordinate if it can    |
 | pair     | along a direction that turns: -sin x' + cos y' + ... = 0     | one speed u across it: x' = u cos + ...    |
+| rotation | three of them, whose coefficients are a rotation matrix      | the velocity of a ball that rolls          |
 | ratio    | all others, up to `LARGEST` that are coupled with each other | ratios of velocities, by Cramer's rule     |
 
 Ratios get names. Their derivatives follow from the accelerations of the constraints, with the same denominator.
@@ -31,6 +32,7 @@ from momentree.symbols.derivation import Derivation
 from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic
 from momentree.symbols.shortest import ink, simplified
+from momentree.symbols.trigonometry import Trigonometry
 
 LARGEST = 3  # constraints that are solved together
 SHORT = 6  # ink up to which a denominator has no name of its own
@@ -58,7 +60,7 @@ def reduce(
 ) -> Derivation:
     """The equations (1) in the velocities that remain; those of `keep` are among them."""
     elimination = Elimination(derivation, keep)
-    while elimination.solve_constant() or elimination.solve_pair():
+    while elimination.solve_constant() or elimination.solve_pair() or elimination.solve_rotation():
         pass
     ratios = Ratios(elimination, letters, at)
     return _projected(elimination, ratios)
@@ -92,7 +94,12 @@ class Elimination:
 
     def short(self, x: sp.Expr) -> sp.Expr:
         """Simplified."""
-        return x if x.is_Atom else simplified(x, self.carried)
+        return x if x.is_Atom else simplified(x, self.carried, self.s.quaternions)
+
+    def normal(self, x: sp.Expr) -> sp.Expr:
+        """The normal form, which is zero if x is; quicker than the shortest form."""
+        trigonometry = Trigonometry([x], self.carried, quaternions=self.s.quaternions)
+        return trigonometry.polynomials[0].as_expr().xreplace(trigonometry.letters)
 
     @cached_property
     def changing(self) -> frozenset[sp.Symbol]:
@@ -154,6 +161,32 @@ class Elimination:
                 self._drop_empty_rows()
                 return True
         return False
+
+    def solve_rotation(self) -> bool:
+        """Solve three rows for three velocities of a ball or free body, if their coefficients are a rotation matrix."""
+        bodies = [self.s.u[body.v] for body in self.s.mechanism.bodies if len(self.s.u[body.v]) in (3, 6)]
+        for triple in (u[i : i + 3] for u in bodies for i in range(0, len(u), 3)):
+            rows = [row for row in self.rows if any(u in row.J for u in triple)]
+            if len(rows) != 3 or not set(triple) <= set(self.live) - self.keep:
+                continue
+            N = _columns(rows, triple)
+            square = (N * N.T).applyfunc(self.short)
+            if not square.is_diagonal() or any(x.free_symbols & self.changing for x in square):
+                continue
+            rest = [sp.Add(*(J * u for u, J in row.J.items() if u not in triple), row.j) for row in rows]
+            values = -N.T * square.inv() * sp.Matrix(rest)
+            self.rows = [row for row in self.rows if row not in rows]
+            self.positions += rows
+            self._replace({u: self._gathered(value, triple) for u, value in zip(triple, values, strict=True)})
+            self._drop_empty_rows()
+            return True
+        return False
+
+    def _gathered(self, x: sp.Expr, without: Sequence[sp.Symbol]) -> sp.Expr:
+        """A linear form of velocities with short coefficients."""
+        others = [u for u in self.live if u not in without]
+        none = dict.fromkeys(others, sp.Integer(0))
+        return sp.Add(*(self.short(x.diff(u)) * u for u in others), self.short(x.xreplace(none)))
 
     def _new_speed(self) -> sp.Symbol:
         taken = {x.name for x in (*self.s.parameters, *self.s.q, *self.live, *self.s.u)}
@@ -290,7 +323,7 @@ class Ratios:
         changes = [self.derivative(sp.Add(*(J * u for u, J in row.J.items()), row.j)) for row in rows]
         self.changes.update(dict.fromkeys(dependent, sp.Integer(0)))
         for monomial, parts in _by_monomials(changes, self.w):
-            if any(self.elimination.short(x) != 0 for x in parts):
+            if any(self.elimination.normal(x) != 0 for x in parts):
                 for p, x in self._cramer(rows, dependent, below, parts).items():
                     self.changes[p] = self.changes[p] + x * monomial
 
@@ -320,6 +353,11 @@ def _by_monomials(expressions: Sequence[sp.Expr], w: Sequence[sp.Symbol]) -> Ite
         yield u * v, [x.diff(u).diff(v).xreplace(none) * half for x in expressions]
 
 
+def _short_quadratic(x: sp.Expr, w: Sequence[sp.Symbol], elimination: Elimination) -> sp.Expr:
+    """An expression quadratic in w with short coefficients."""
+    return sp.Add(*(elimination.normal(parts[0]) * monomial for monomial, parts in _by_monomials([x], w)))
+
+
 def _projected(elimination: Elimination, ratios: Ratios) -> Derivation:
     """Equations (1)."""
     derivation, s, w = elimination.derivation, elimination.s, ratios.w
@@ -328,6 +366,7 @@ def _projected(elimination: Elimination, ratios: Ratios) -> Derivation:
         ratios.derivative(x) + sp.Add(*(x.diff(p) * change for p, change in ratios.changes.items()))
         for x in elimination.v
     ]
+    sigma = [_short_quadratic(x, w, elimination) for x in sigma]
     in_place = {**elimination.coordinates, **dict(zip(s.u, v, strict=True))}
     A, b, Q = (sp.Matrix(x).xreplace(in_place) for x in (derivation.A, derivation.b, derivation.Q))
     B = sp.Matrix([[x.diff(u) for u in w] for x in v])

@@ -59,6 +59,12 @@ class Symbolic:
         return {Reference(symbol.name): symbol for symbol in self.parameters}
 
     @property
+    def quaternions(self) -> list[tuple[sp.Symbol, ...]]:
+        """The unit quaternions among the coordinates."""
+        bodies = [body for body in self.mechanism.bodies if body.laws is None]
+        return [self.q[body.q][-4:] for body in bodies if len(self.q[body.q]) != len(self.u[body.v])]
+
+    @property
     def evaluation(self) -> Evaluation:
         """Where equations are evaluated: at all the symbols."""
         return Evaluation(self.mechanism, self.q, self.t, self.free)
