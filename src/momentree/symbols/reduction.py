@@ -98,7 +98,7 @@ class Elimination:
 
     def normal(self, x: sp.Expr) -> sp.Expr:
         """The normal form, which is zero if x is; quicker than the shortest form."""
-        trigonometry = Trigonometry([x], self.carried, quaternions=self.s.quaternions)
+        trigonometry = Trigonometry([x], self.carried, lambda y: simplified(y, self.carried), self.s.quaternions)
         return trigonometry.polynomials[0].as_expr().xreplace(trigonometry.letters)
 
     @cached_property
@@ -148,7 +148,7 @@ class Elimination:
         """Solve a row with a pair of coefficients whose squares add up to a constant; whether there is one."""
         for i, row in enumerate(self.rows):
             for p, r in itertools.combinations([u for u in row.J if u not in self.keep], 2):
-                square = self.short(row.J[p] ** 2 + row.J[r] ** 2)
+                square = self.normal(row.J[p] ** 2 + row.J[r] ** 2)
                 if square.free_symbols & self.changing:
                     continue
                 self.rows.pop(i)
@@ -170,7 +170,7 @@ class Elimination:
             if len(rows) != 3 or not set(triple) <= set(self.live) - self.keep:
                 continue
             N = _columns(rows, triple)
-            square = (N * N.T).applyfunc(self.short)
+            square = (N * N.T).applyfunc(self.normal)
             if not square.is_diagonal() or any(x.free_symbols & self.changing for x in square):
                 continue
             rest = [sp.Add(*(J * u for u, J in row.J.items() if u not in triple), row.j) for row in rows]
