@@ -138,6 +138,9 @@ CASES = [
     (wheel_on_a_wheel, {"U.x": 0.4}, {"L": 0.9, "U.x": 0.3}),
 ]
 
+SLOW = (wheel_on_a_wheel, ball_on_a_turntable)
+REDUCED = [pytest.param(*case, marks=[pytest.mark.long] * (case[0] in SLOW)) for case in CASES]
+
 
 @pytest.mark.parametrize(("model", "given", "velocities"), CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_multipliers_give_the_accelerations(model, given, velocities):
@@ -152,7 +155,7 @@ def test_multipliers_give_the_accelerations(model, given, velocities):
     assert np.abs(solved(A, d, J, change) - expected).max() < ACCURACY * max(1, np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("model", "given", "velocities"), CASES, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize(("model", "given", "velocities"), REDUCED, ids=lambda x: getattr(x, "__name__", ""))
 def test_reduced_equations_give_the_accelerations(model, given, velocities):
     system = model().build()
     state = system.assemble(given, velocities=velocities, t=AT)

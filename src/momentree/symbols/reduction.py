@@ -366,7 +366,8 @@ def _projected(elimination: Elimination, ratios: Ratios) -> Derivation:
         ratios.derivative(x) + sp.Add(*(x.diff(p) * change for p, change in ratios.changes.items()))
         for x in elimination.v
     ]
-    sigma = [_short_quadratic(x, w, elimination) for x in sigma]
+    if s.quaternions:  # of which products become long before they cancel
+        sigma = [_short_quadratic(x, w, elimination) for x in sigma]
     in_place = {**elimination.coordinates, **dict(zip(s.u, v, strict=True))}
     A, b, Q = (sp.Matrix(x).xreplace(in_place) for x in (derivation.A, derivation.b, derivation.Q))
     B = sp.Matrix([[x.diff(u) for u in w] for x in v])

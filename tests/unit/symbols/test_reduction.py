@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import sympy as sp
 
@@ -127,6 +129,15 @@ def test_latex_and_data_of_reduced_equations():
     assert set(data["dependent"]) == {"C", "B'", "C'"}
     assert data["multipliers"] == []
     assert equations.operations().divisions > 0
+
+
+def test_the_page_shows_what_is_printed():
+    page = (Path(__file__).parents[3] / "docs" / "equations.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    exec(page.partition("```python\n")[2].partition(".show()")[0] + "", names)
+    system = names["system"]
+    for reduced in (False, True):
+        assert f"```\n{system.equations(velocities={'s.angle': 'w'}, reduced=reduced)}\n```" in page
 
 
 # --- what cannot be ---
