@@ -77,7 +77,8 @@ def _last(run: Run) -> dict[str, Any]:
 
 
 def _closes(run: Run) -> bool:
-    return bool(run.mechanism.loops or run.mechanism.constraints)
+    whole = run.mechanism.whole or run.mechanism
+    return bool(whole.loops or whole.constraints)
 
 
 def _step_sizes(shortest: float, longest: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,16 @@ from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.files import dumps, loads
 from momentree.model.model import as_frame
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
-from momentree.simulate.events import latch_events
+from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
+from momentree.structure.switched_constraints import inactive_at_start, switched
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
     from momentree.results.global_error import ErrorEstimate
+    from momentree.results.impacts import Impact
     from momentree.structure.mechanism import Mechanism
     from momentree.system import System
 
@@ -40,6 +42,23 @@ class RunError(MomentreeError):
     def __init__(self, message: str, run: Run):
         self.run = run
         super().__init__(message)
+
+
+class RunPhase(NamedTuple):
+    """Consecutive samples of one mechanism.
+
+    | field    | meaning                                                                        |
+    |----------|--------------------------------------------------------------------------------|
+    | part     | which samples                                                                  |
+    | held     | the bodies whose joints are locked, by number, and the coordinates there       |
+    | inactive | the constraints that do not act, by name                                       |
+    | begun_by | the events at which it begins                                                  |
+    """
+
+    part: slice
+    held: dict[int, float]
+    inactive: frozenset[str]
+    begun_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +167,9 @@ class Run:
         The angles of a joint that closes a loop are counted on from turn to turn.
         """
         name = self._checked_joint(joint)
-        q = self._each(lambda samples: samples.coordinates_of(name))
-        body_or_loop = self.mechanism.by_joint[name]
-        if body_or_loop.joint is not None and body_or_loop in self.mechanism.loops:
+        q = self._of_all_joints(lambda samples: samples.coordinates_of(name))
+        body_or_loop = self._whole.by_joint[name]
+        if body_or_loop.joint is not None and body_or_loop in self._whole.loops:
             for i, unit in enumerate(body_or_loop.joint.type.units):
                 if unit == "rad":
                     q[:, i] = np.unwrap(q[:, i])
@@ -159,7 +178,7 @@ class Run:
     def velocity(self, joint: str) -> Array:
         """The velocities of any joint over time: k, or k x n."""
         name = self._checked_joint(joint)
-        return _single(self._each(lambda samples: samples.velocities_of(name)))
+        return _single(self._of_all_joints(lambda samples: samples.velocities_of(name)))
 
     def position(self, frame: Any) -> Array:
         """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
@@ -170,7 +189,7 @@ class Run:
         """The state at one sample, the last by default: the start of another run."""
         if not -len(self.t) <= index < len(self.t):
             raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
-        return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
+        return State(self.mechanism_at(index), self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
     def reactions(self, joint: str) -> Array:
         """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
@@ -184,10 +203,12 @@ class Run:
             names = ", ".join(f"'{constraint.name}'" for constraint in self.mechanism.constraints)
             message = f"reactions are not computed under the constraints {names}"
             raise MomentreeError(f"joint '{name}': {message}. Use joints instead.")
-        wrenches = np.empty((len(self.t), 6))
-        for part, held in self._phases():
-            wrenches[part] = self._each(lambda samples: samples.reactions(name), part, held)
-        return wrenches
+
+        def wrench(samples: Samples) -> Array:
+            acts = name in samples.mechanism.by_joint  # otherwise it has released
+            return samples.reactions(name) if acts else np.zeros((len(samples.t), 6))
+
+        return self._in_phases(wrench, locking=True)
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
@@ -201,7 +222,7 @@ class Run:
     @cached_property
     def energy(self) -> EnergyAccount:
         """Kinetic, potential and total energy, the work of each work term, and the balance (J)."""
-        parts = self._each(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
+        parts = self._in_phases(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
         return self._account(parts[:, 0], parts[:, 1])
 
     @cached_property
@@ -217,7 +238,14 @@ class Run:
     @cached_property
     def openings(self) -> Array:
         """The largest closure errors (m; rad) and their velocities (m/s; rad/s), of loops and constraints; k x 4."""
-        return self._each(lambda samples: samples.openings())
+        return self._in_phases(lambda samples: samples.openings())
+
+    @cached_property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Where joints locked and constraints started to act: impulses, and the energy that was lost."""
+        from momentree.results.impacts import impacts_of
+
+        return tuple(impacts_of(self))
 
     @cached_property
     def error(self) -> ErrorEstimate | None:
@@ -282,25 +310,48 @@ class Run:
         vars(self).update(measured)
         return self
 
+    @property
+    def _whole(self) -> Mechanism:
+        """The mechanism with the joints that do not act at the start, too."""
+        return self.mechanism.whole or self.mechanism
+
+    def _of_all_joints(self, measure: Callable[[Samples], Array]) -> Array:
+        whole = self._whole
+        return (
+            self._each(measure) if whole is self.mechanism else self._measured(measure, whole, self.q, self.v, self.t)
+        )
+
     def _account(self, kinetic: Array, potential: Array) -> EnergyAccount:
         names = distinct_names([work_term.name for work_term in self.work_terms])
         return EnergyAccount(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
 
-    def _each(
-        self, measure: Callable[[Samples], Array], among: slice = slice(None), held: Mapping[int, float] | None = None
-    ) -> Array:
-        """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
-
-        Joints that are `held` do not count as free: their coordinates and velocities are omitted.
-        """
-        mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
-        parts = in_batches(len(t)) or [slice(0, 0)]
+    def _each(self, measure: Callable[[Samples], Array]) -> Array:
+        """A measure of all samples, batch by batch; where they are not finite, neither is it."""
         with np.errstate(all="ignore"):
-            if not held and len(t) == len(self.t) and len(parts) == 1:
+            if len(in_batches(len(self.t))) <= 1:
                 return measure(self._all)
+        return self._measured(measure, self.mechanism, self.q, self.v, self.t)
+
+    def _in_phases(self, measure: Callable[[Samples], Array], locking: bool = False) -> Array:
+        """The same with the constraints that act at each sample; where `locking`, locked joints are not free."""
+        phases = list(self.phases())
+        if all(phase.inactive == phases[0].inactive and not (locking and phase.held) for phase in phases):
+            return self._each(measure)
+        parts = []
+        for phase in phases:
+            mechanism, held = switched(self.mechanism, phase.inactive), phase.held if locking else {}
+            q, v, t = (each[phase.part] for each in (self.q, self.v, self.t))
             if held:
                 coordinates, velocities = free_indices(mechanism, held)
                 mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, velocities]
+            parts.append(self._measured(measure, mechanism, q, v, t))
+        return np.concatenate(parts)
+
+    def _measured(
+        self, measure: Callable[[Samples], Array], mechanism: Mechanism, q: Array, v: Array, t: Array
+    ) -> Array:
+        parts = in_batches(len(t)) or [slice(0, 0)]
+        with np.errstate(all="ignore"):
             return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
 
     @cached_property
@@ -308,24 +359,38 @@ class Run:
         """All samples, for a run that is not long: results for one measure serve the next."""
         return Samples(self.mechanism, self.q, self.v, self.t)
 
-    def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
-        """Samples between impacts of latches, and the joints that are locked there: bodies by number, and where.
+    def phases(self) -> Iterator[RunPhase]:
+        """Samples between events that change the mechanism, and what is locked or does not act there.
 
-        An impact has two samples at the same time, before and after it.
+        Such an event has two samples at the same time, before and after it.
         """
-        latches = {event.name: event for event in latch_events(self.mechanism)}
+        acting = {event.name: event for event in acting_events(self.mechanism)}
         again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
-        begun, held = 0, dict[int, float]()
+        phase = RunPhase(slice(0, len(self.t)), {}, inactive_at_start(self.mechanism), ())
         for name, at in self.end.events:
             after = again[self.t[again] >= at]
-            if name in latches and len(after):
-                yield slice(begun, int(after[0])), dict(held)
-                begun, held = int(after[0]), {**held, latches[name].latch: latches[name].at}
-        yield slice(begun, len(self.t)), held
+            if name not in acting or not len(after):
+                continue
+            begun, event, causes = int(after[0]), acting[name], phase.begun_by
+            if begun > phase.part.start:
+                yield phase._replace(part=slice(phase.part.start, begun))
+                causes = ()
+            held = {**phase.held, event.latch: event.at} if event.latch else phase.held
+            inactive = phase.inactive
+            if event.switched:
+                inactive = inactive - {event.switched} if event.turns_on else inactive | {event.switched}
+            phase = RunPhase(slice(begun, len(self.t)), held, inactive, (*causes, name))
+        yield phase
+
+    def mechanism_at(self, index: int) -> Mechanism:
+        """The mechanism in floats, with the constraints that act at a sample."""
+        index %= max(len(self.t), 1)
+        inactive = [phase.inactive for phase in self.phases() if phase.part.start <= index]
+        return switched(self.mechanism, inactive[-1])
 
     def _checked_joint(self, joint: str) -> str:
-        if joint not in self.mechanism.by_joint:
-            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
+        if joint not in self._whole.by_joint:
+            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self._whole.by_joint)}")
         return joint
 
 
