@@ -51,10 +51,14 @@ class Prescribed(NamedTuple):
 
 
 class ConstraintRow(NamedTuple):
-    """One scalar constraint of a joint: its name, and the wrench by which it acts, in axes of F."""
+    """One scalar constraint of a joint: its name, and the wrench by which it acts, in axes of F.
+
+    A row that is not holonomic constrains velocities only: rolling, skating (higher_pairs.py).
+    """
 
     name: str
     direction: Force
+    holonomic: bool = True
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,17 @@ class JointType:
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         """Time derivatives of the coordinates at velocities u."""
         return tuple(u)
+
+    def coordinate_map(self, q: Coordinates) -> list[tuple[Scalar, ...]] | None:
+        """The derivatives of the coordinates at a unit of each velocity; None where velocities are their derivatives."""
+        if len(self.coordinates) == len(self.velocities):
+            return None
+        count = range(len(self.velocities))
+        return [self.coordinate_derivatives(q, [int(i == k) for i in count]) for k in count]
+
+    def coordinate_map_derivative(self, q: Coordinates, u: Coordinates) -> list[tuple[Scalar, ...]]:
+        """The time derivatives of `coordinate_map`, as the joint moves."""
+        raise NotImplementedError
 
     def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
         """Coordinates, velocities and their derivatives, for motion laws with these values and time derivatives."""

@@ -247,6 +247,10 @@ class Spherical(JointType):
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return tuple(e / 2 for e in quaternion_product(tuple(q), (*u, 0)))
 
+    def coordinate_map_derivative(self, q: Coordinates, u: Coordinates) -> list[tuple[Scalar, ...]]:
+        dq = self.coordinate_derivatives(q, u)  # the map is linear in the quaternion
+        return [self.coordinate_derivatives(dq, unit) for unit in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+
     def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
         _, b, c = laws
         w, dw = (
@@ -330,6 +334,11 @@ class Free(JointType):
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         v = quaternion_rotation(tuple(q[3:])) @ Vector(*u[:3])
         return (*v, *Spherical().coordinate_derivatives(q[3:], u[3:]))
+
+    def coordinate_map_derivative(self, q: Coordinates, u: Coordinates) -> list[tuple[Scalar, ...]]:
+        R, w = quaternion_rotation(tuple(q[3:])), Vector(*u[3:])
+        turning = Spherical().coordinate_map_derivative(q[3:], u[3:])
+        return [(*(R @ w.cross(n)), 0, 0, 0, 0) for n in (X, Y, Z)] + [(0, 0, 0, *part) for part in turning]
 
     def prescribed(self, laws: Coordinates, velocities: Coordinates, accelerations: Coordinates) -> Prescribed:
         q, w, dw = Spherical().prescribed(laws[3:], velocities[3:], accelerations[3:])

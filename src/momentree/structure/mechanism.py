@@ -57,6 +57,12 @@ class Reversed:
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return self.joint_type.coordinate_derivatives(q, u)
 
+    def coordinate_map(self, q: Coordinates) -> list[tuple[Scalar, ...]] | None:
+        return self.joint_type.coordinate_map(q)
+
+    def coordinate_map_derivative(self, q: Coordinates, u: Coordinates) -> list[tuple[Scalar, ...]]:
+        return self.joint_type.coordinate_map_derivative(q, u)
+
 
 class Laws(NamedTuple):
     """Prescribed functions of time and their first and second derivatives."""
@@ -121,13 +127,14 @@ class Loop:
     """A loop that was opened, closed by a joint from a frame of one body to a frame of another.
 
     A split body is closed by a weld between pre-image and image, at the frame that the user calls the body's own.
+    Rolling, skating and the like close loops as well: the type is then a HigherPair (model/higher_pairs.py).
     """
 
     name: str
     joint_type: JointType
     first: Attached
     second: Attached
-    joint: Joint | None  # None for a split body
+    joint: Joint | None  # None for a split body and for a higher pair
 
     @cached_property
     def rows(self) -> tuple[ConstraintRow, ...]:
@@ -137,7 +144,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Constraint:
-    """An expression kept at zero; holonomic, on positions, if it names no velocity."""
+    """An expression kept at zero; holonomic, on positions, if it names no velocity; else affine in the velocities."""
 
     name: str
     expression: Expression
@@ -226,6 +233,7 @@ class Mechanism:
     values: Values = field(repr=False)
     set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
     parameters: tuple[tuple[str, float], ...] = ()  # in floats: those that were left open, and their values
+    frames: tuple[tuple[str, Attached], ...] = ()  # by name, as constraints name them
 
     @cached_property
     def nq(self) -> int:
