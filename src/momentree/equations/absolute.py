@@ -73,12 +73,12 @@ def counted_angles(mechanism: Mechanism, maximal: Mechanism) -> list[Angle]:
 def angle_derivatives(maximal: Mechanism, moving: Records, angles: Sequence[Angle]) -> list[Scalar]:
     """The derivatives of these angles."""
     wanted = {angle.loop for angle in angles}
-    for number, record in enumerate(moving.loops[1:]):
+    for number, record in enumerate(moving.constraints[1:]):
         record.counts_turns = number in wanted
-    moving.loops.locally(
+    moving.constraints.locally(
         lambda loop: {"turn_velocities": find_joint_coordinates(loop)["u"]} if loop.counts_turns else {}
     )
-    return [moving.loops[angle.loop + 1].turn_velocities[angle.coordinate] for angle in angles]
+    return [moving.constraints[angle.loop + 1].turn_velocities[angle.coordinate] for angle in angles]
 
 
 def maximal_state(at: Evaluation, maximal: Mechanism, u: Coordinates) -> KinematicState:

@@ -7,7 +7,7 @@ accelerations, the inertial force of one body, that of the body and of all that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from momentree.equations.evaluation import Evaluation
@@ -118,15 +118,24 @@ def generalized_momenta(mechanism: Mechanism, moving: Records) -> tuple[Scalar, 
     return generalized(mechanism, moving, "b")
 
 
-def carried_forces(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> Records:
+def carried_forces(
+    at: Evaluation,
+    u: Coordinates,
+    du: Coordinates,
+    reactions: Sequence[Force] = (),
+    joint_forces: Mapping[int, Sequence[Scalar]] | None = None,
+) -> Records:
     """The bodies with Z, the wrench that each takes from its joint to move as it does, at its own frame.
 
     It includes constraint forces, drives, springs and dampers of the joint. `reactions` are further wrenches on the
-    ground and on each body, at its own frame, such as those of closed loops.
+    ground and on each body, at its own frame, such as those of closed loops; `joint_forces` further generalized forces
+    by the number of a body, such as those of gears.
     """
     moving = loaded_bodies(at, u, du)
     for record, reaction in zip(moving, reactions, strict=False):
         record.applied = record.applied + reaction
+    for number, forces in (joint_forces or {}).items():
+        moving[number].Q = tuple(a + b for a, b in zip(moving[number].Q, forces, strict=True))
     return _gathered(moving)
 
 

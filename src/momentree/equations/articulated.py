@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
-from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
@@ -56,8 +56,8 @@ def find_reactions(body: Record, parent: Record) -> Fields:
     if not body.free:
         return {"dv": a, **numbered(eta)}
     net = list(body.net)
-    for force, size in zip(body.open.F, eta, strict=True):
-        net = [f + along * size for f, along in zip(net, body.A.along(force), strict=True)]
+    for k, (force, size) in enumerate(zip(body.open.F, eta, strict=True)):
+        net = [f + along * size for f, along in zip(net, along_joint(body, k, force), strict=True)]
     return {**find_accelerations(body.having(net=net), parent), **numbered(eta)}
 
 
@@ -81,21 +81,21 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
     Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
     """
     mechanism = at.mechanism
-    moving = loaded_bodies(at, u, None, closed=bool(mechanism.loops))
+    moving = loaded_bodies(at, u, None, closed=mechanism.constrained)
     for body in mechanism.bodies:
         record = moving[body.number]
         record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
     moving.locally(begin_with_bias_force)
     moving.outward(carry_bias)
-    if not mechanism.loops:
+    if not mechanism.constrained:
         moving.inward(articulate_with_bias_force)
         moving.outward(find_accelerations)
         return moving
     if alpha != 0:
-        moving.loops.locally(measure_closure_error)
-    moving.loops.locally(acceleration_bias(alpha))
+        moving.constraints.locally(measure_closure_error)
+    moving.constraints.locally(acceleration_bias(alpha))
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c"))
+    moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c", u="du"))
     moving.outward(find_reactions)
     return moving
 
@@ -103,6 +103,6 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
 def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
     """The same, with the wrenches of loops on their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
     moving = accelerating_bodies(at, u, tau, alpha=alpha)
-    if at.mechanism.loops:
-        moving.loops.locally(apply_constraint_forces)
+    if at.mechanism.constrained:
+        moving.constraints.locally(apply_constraint_forces)
     return moving

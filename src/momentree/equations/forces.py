@@ -15,9 +15,9 @@ from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.closing_joint import find_joint_coordinates
 from momentree.equations.loops.records import closing_joints
 from momentree.equations.loops.wrenches import (
-    NO_WRENCHES,
     add_constraint_wrenches,
     apply_joint_forces,
+    no_forces,
     wrenches_by_body,
 )
 from momentree.equations.stops import stop_energy, stop_force, stops_of
@@ -35,7 +35,7 @@ def names_of(at: Evaluation, moving: Records) -> Names:
     names = at.names
     moved = [(body.joint, moving[body.number]) for body in mechanism.bodies]
     named = _named(mechanism)
-    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=True):
+    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=False):
         if loop.joint is not None and loop.name in named:
             moved.append((loop.joint, record))
     for joint, record in moved:
@@ -50,9 +50,10 @@ def closing_joint_records(mechanism: Mechanism, moving: Records) -> Records:
     if hasattr(loops, "has_joint_coordinates"):
         return loops
     names = {loop.name for loop in loaded_loops(mechanism)}
-    for loop, record in zip(mechanism.loops, loops[1:], strict=True):
-        record.loaded = loop.joint is not None and loop.name in names
-    loops.locally(_where_loaded(find_joint_coordinates, {}))
+    for i, record in enumerate(loops[1:]):
+        loop = mechanism.loops[i] if i < len(mechanism.loops) else None
+        record.loaded = loop is not None and loop.joint is not None and loop.name in names
+    loops.locally(_where_loaded(find_joint_coordinates, lambda _: {}))
     loops.has_joint_coordinates = True
     return loops
 
@@ -98,22 +99,22 @@ def apply_forces(at: Evaluation, moving: Records, closed: bool = False) -> None:
     apply_joint_torques(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force
-    if not any(record.loaded for record in moving.loops[1:]):
+    if not any(record.loaded for record in moving.constraints[1:]):
         return
-    moving.loops.locally(_where_loaded(apply_joint_forces, NO_WRENCHES))
+    moving.constraints.locally(_where_loaded(apply_joint_forces, no_forces))
     if closed:
         moving.locally(add_constraint_wrenches)
         return
-    for record, force in zip(moving, wrenches_by_body(mechanism, moving.loops, len(moving)), strict=True):
+    for record, force in zip(moving, wrenches_by_body(mechanism, moving.constraints, len(moving)), strict=True):
         record.applied = record.applied + force
 
 
-def _where_loaded(step: LocalStep, otherwise: Fields) -> LocalStep:
-    """A step of the loops that are `loaded`; the others are given `otherwise`."""
+def _where_loaded(step: LocalStep, otherwise: LocalStep) -> LocalStep:
+    """A step of the loops that are `loaded`; the others make the step `otherwise`."""
 
     @functools.wraps(step)
     def where_loaded(loop: Record) -> Fields:
-        return step(loop) if loop.loaded else otherwise
+        return step(loop) if loop.loaded else otherwise(loop)
 
     return where_loaded
 
@@ -136,7 +137,7 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
 def apply_joint_torques(mechanism: Mechanism, moving: Records, names: Names) -> None:
     """Give each joint its generalized forces Q: torque laws, springs, dampers and stops."""
     joints = {body.joint.name: (body.joint.type, moving[body.number]) for body in mechanism.bodies}
-    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=True):
+    for loop, record in zip(mechanism.loops, closing_joint_records(mechanism, moving)[1:], strict=False):
         if record.loaded:
             joints[loop.name] = (loop.joint_type, record)
     for joint, record in joints.values():
@@ -148,8 +149,8 @@ def apply_joint_torques(mechanism: Mechanism, moving: Records, names: Names) -> 
         laws = (law.evaluate(names) for law in torque.laws)
         record.driven = tuple(old + new for old, new in zip(record.driven, laws, strict=True))
     moving.locally(add_joint_elements)
-    if any(record.loaded for record in moving.loops[1:]):
-        moving.loops.locally(_where_loaded(add_joint_elements, {}))
+    if any(record.loaded for record in moving.constraints[1:]):
+        moving.constraints.locally(_where_loaded(add_joint_elements, lambda _: {}))
 
 
 def add_joint_elements(body: Record) -> Fields:

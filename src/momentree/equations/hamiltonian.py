@@ -29,7 +29,13 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import apply_forces, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
 from momentree.equations.loops.constraint_rows import velocity_bias
-from momentree.equations.loops.elimination import begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.elimination import (
+    begin_constraints,
+    has_joint_ends,
+    impulses,
+    numbered,
+    with_constraints,
+)
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import (
     add_constraint_wrenches,
@@ -96,11 +102,14 @@ def find_velocities(body: Record, parent: Record) -> Fields:
 def find_impulses(body: Record, parent: Record) -> Fields:
     """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (9)."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
-    phi = body.phi
+    phi, p = body.phi, body.p
     if not body.slots.closes:
         for force, size in zip(body.open.F, eta, strict=True):
             phi = phi - force * size
-    return {**find_velocities(body.having(phi=phi), parent), **numbered(eta)}
+    if body.free and has_joint_ends(body):
+        for coefficients, size in zip(body.along, eta, strict=True):
+            p = [x + a * size for x, a in zip(p, coefficients, strict=True)] if coefficients else p
+    return {**find_velocities(body.having(phi=phi, p=p), parent), **numbered(eta)}
 
 
 # --- the third pass, inward: p' ---
@@ -134,19 +143,19 @@ def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
     Loops stay closed, or their closure errors vanish as exp(-gamma t) (Baumgarte stabilization).
     """
     mechanism = at.mechanism
-    moving = records(at, closed=bool(mechanism.loops))
+    moving = records(at, closed=mechanism.constrained)
     for body in mechanism.bodies:
         record = moving[body.number]
         record.free, record.p = body.v.stop > body.v.start, tuple(p[body.v])
     moving.locally(begin)
-    if not mechanism.loops:
+    if not mechanism.constrained:
         moving.inward(articulate)
         moving.inward(transmit_phi)
         moving.outward(find_velocities)
         return moving
     if gamma != 0:
-        moving.loops.locally(measure_closure_error)
-        moving.loops.locally(velocity_bias(gamma))
+        moving.constraints.locally(measure_closure_error)
+        moving.constraints.locally(velocity_bias(gamma))
     find_closed_velocities(moving)
     return moving
 
@@ -154,7 +163,7 @@ def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
 def find_closed_velocities(moving: Records) -> None:
     """The first two passes with closed loops, of bodies that have M*, phi and v^r (`begin`)."""
     moving.locally(begin_constraints)
-    moving.inward(with_constraints(articulate_with_phi, phi="phi", v_r="v_r"))
+    moving.inward(with_constraints(articulate_with_phi, phi="phi", v_r="v_r", u="u"))
     moving.outward(find_impulses)
 
 
@@ -167,9 +176,9 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
     mechanism = at.mechanism
     moving = moving_bodies(at, p, gamma)
     moving.locally(move)
-    apply_forces(at, moving, closed=bool(mechanism.loops))
-    if mechanism.loops:
-        moving.loops.locally(apply_impulse_changes(kappa))
+    apply_forces(at, moving, closed=mechanism.constrained)
+    if mechanism.constrained:
+        moving.constraints.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
     moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
     moving.outward(carry_gravity)

@@ -63,6 +63,7 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
         contacts=tuple(
             dataclasses.replace(x, frame=moved(x.frame), against=moved(x.against)) for x in mechanism.contacts
         ),
+        frames=tuple((name, moved(frame)) for name, frame in mechanism.frames),
     )
 
 

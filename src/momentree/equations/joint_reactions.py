@@ -15,7 +15,7 @@ from momentree.equations.articulated import reacting_bodies
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.loops.records import loops_with_records
-from momentree.equations.loops.wrenches import loop_wrenches
+from momentree.equations.loops.wrenches import constraint_wrenches
 from momentree.equations.sweeps import Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Rotation, Vector
@@ -34,11 +34,11 @@ def joint_reactions(at: Evaluation, u: Coordinates) -> dict[str, Force]:
 def reactions_of(at: Evaluation, reacting: Records, u: Coordinates, du: Coordinates) -> dict[str, Force]:
     """By joint, at accelerations du and with the wrenches of loops in their records."""
     mechanism = at.mechanism
-    carried = carried_forces(at, u, du, loop_wrenches(mechanism, reacting))
+    carried = carried_forces(at, u, du, constraint_wrenches(mechanism, reacting))
     wrenches = {body.joint.name: _on_second(carried, body) for body in mechanism.bodies}
     for number, (loop, record) in enumerate(loops_with_records(mechanism, reacting), 1):
         if loop.joint is not None:
-            R, wrench, driven = record.body1.X_0.rotation, record.wrench_on1, carried.loops[number]
+            R, wrench, driven = record.body1.X_0.rotation, record.wrench_on1, carried.constraints[number]
             if driven.loaded:
                 wrench = wrench + driven.wrench_on1
             wrenches[loop.name] = _turned(R, _about(loop.second.placement.offset, wrench))

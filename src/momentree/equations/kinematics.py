@@ -92,11 +92,12 @@ def records(
         fixed = {"number": body.number, "parent": body.parent, "mount": body.mount, "joint_type": body.joint_type}
         bodies.append(Record(**fixed, inertia=body.inertia, **moves))
     still = mechanism.ground is None and not weighed
-    moving = with_loops(mechanism, bodies, at.run, still) if closed else at.run(bodies)
+    moving = with_loops(mechanism, bodies, at.run, still, now) if closed else at.run(bodies)
+    moving.names = now
     moving.outward(place_body)
     if closed:
         moving.outward(carry_offset)
-        moving.loops.locally(place_constraints)
+        moving.constraints.locally(place_constraints)
     if u is not None:
         moving.outward(carry_velocity)
     if du is not None:

@@ -70,11 +70,13 @@ class Records(list[Record]):
     """The ground (0) and the bodies of a tree, swept by a plain loop; `parent` numbers the preceding body.
 
     `order` has parents before children, where the numbers do not. A field of a record may be another record, of these
-    or of other ones: a step reads it, and changes only its own. `loops` are the records of closed loops.
+    or of other ones: a step reads it, and changes only its own. `constraints` are the records of closed loops, then of
+    expression constraints; `names` are the values of time and free parameters.
     """
 
-    loops: Records
-    has_joint_coordinates: bool  # of loops: set with the coordinates and velocities of closing joints
+    constraints: Records
+    names: dict[Any, Any]
+    has_joint_coordinates: bool  # of constraints: set with the coordinates and velocities of closing joints
 
     def __init__(self, records: Iterable[Record], order: Sequence[int] | None = None):
         super().__init__(records)

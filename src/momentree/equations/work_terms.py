@@ -20,7 +20,7 @@ of each force is a work term; together with the work of prescribed joints and of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from momentree.equations.aggregative import carried_forces
@@ -36,7 +36,9 @@ from momentree.equations.forces import (
 from momentree.equations.stops import stop_power, stops_of
 from momentree.equations.sweeps import Record, Records
 from momentree.model.frames import GROUND
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates, JointType
+from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar
 from momentree.structure.mechanism import Contact, Loop, Mechanism, PointForce, Spring, Torque
 
@@ -63,17 +65,47 @@ def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
 
 
 def motion_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-    """Name and kind of each prescribed motion: joints, then the ground."""
+    """Name and kind of each prescribed motion: joints, then the ground, then constraints that depend on time."""
     joints = [(f"motion of {body.joint.name}", "motion") for body in mechanism.bodies if body.laws]
-    return (*joints, *([("motion of the ground", "ground")] if mechanism.ground else []))
+    constraints = [(f"motion of {name}", "motion") for name, _ in _moving_constraints(mechanism)]
+    return (*joints, *([("motion of the ground", "ground")] if mechanism.ground else []), *constraints)
 
 
-def motion_powers(at: Evaluation, u: Coordinates, du: Coordinates, reactions: Sequence[Force] = ()) -> list[Scalar]:
-    """The power (W) of each of the `motion_terms` while u changes with du, by inverse dynamics: (A' Z) u, (C' Z) v_0.
+def _moving_constraints(mechanism: Mechanism) -> list[tuple[str, int]]:
+    """Constraints that depend on time explicitly: name and number."""
+    moving = [(loop.name, i) for i, loop in enumerate(mechanism.loops, 1) if _depends_on_time(loop.joint_type)]
+    formulas = enumerate(mechanism.constraint_formulas, 1 + len(mechanism.loops))
+    return moving + [(of.constraint.name, i) for i, of in formulas if of.formula.moves]
 
-    `reactions` are the wrenches of loops on the ground and on each body, at its own frame.
+
+def _depends_on_time(joint: JointType) -> bool:
+    return isinstance(joint, HigherPair) and TIME in joint.names
+
+
+def constraint_powers(mechanism: Mechanism, reacting: Records) -> list[Scalar]:
+    """The power (W) of each constraint that depends on time: -lambda' drift, since J u = -drift."""
+    results = []
+    for _, number in _moving_constraints(mechanism):
+        record = reacting.constraints[number]
+        multipliers = [getattr(record.node, f"eta{i}") for i in range(len(record.drift))]
+        results.append(-_product(multipliers, record.drift))
+    return results
+
+
+def motion_powers(
+    at: Evaluation,
+    u: Coordinates,
+    du: Coordinates,
+    reactions: Sequence[Force] = (),
+    joint_forces: Mapping[int, Sequence[Scalar]] | None = None,
+) -> list[Scalar]:
+    """The power (W) of prescribed joints and of the ground while u changes with du, by inverse dynamics: (A' Z) u,
+    (C' Z) v_0.
+
+    `reactions` are the wrenches of constraints on the ground and on each body, at its own frame, `joint_forces` those
+    along joints, by the number of the body after each.
     """
-    moving = carried_forces(at, u, du, reactions)
+    moving = carried_forces(at, u, du, reactions, joint_forces)
     results = [_product(moving[body.number].b, moving[body.number].u) for body in at.mechanism.bodies if body.laws]
     if at.mechanism.ground:
         carried = -moving[0].applied

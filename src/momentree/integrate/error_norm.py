@@ -21,8 +21,9 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.formulations import Formulation
 from momentree.model.expressions.expression import Expression
+from momentree.model.higher_pairs import OnSurfaces
 from momentree.spatial import Scalar
-from momentree.structure.mechanism import Laws, Mechanism, TreeBody
+from momentree.structure.mechanism import Laws, Loop, Mechanism, TreeBody
 
 LEAST = 0.01  # of 1 rad, 1 rad/s and, for lengths, of the size of the mechanism
 _ZERO = Expression("number", (0.0,))
@@ -51,7 +52,7 @@ def error_norm_of(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, project: bool = False
 ) -> ErrorNorm | None:
     """The error norm; None where the state holds velocities, and no projection changes them."""
-    if not mechanism.nv or not (formulation.momenta or (project and mechanism.loops)):
+    if not mechanism.nv or not (formulation.momenta or (project and mechanism.constrained)):
         return None
 
     def velocities(at: Evaluation, p: Sequence[Scalar]) -> Sequence[Scalar]:
@@ -65,13 +66,24 @@ def error_norm_of(
 
 
 def at_rest(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, where prescribed joints and the ground stay as they are at each moment."""
+    """The same mechanism, where prescribed joints, the ground and constraints stay as they are at each moment."""
 
     def still(laws: Laws | None) -> Laws | None:
         return laws and Laws(laws[0], (_ZERO,) * len(laws[1]), (_ZERO,) * len(laws[2]))
 
-    bodies = tuple(dataclasses.replace(body, laws=still(body.laws)) for body in mechanism.bodies)
-    return dataclasses.replace(mechanism, bodies=bodies, ground=still(mechanism.ground))
+    replace = dataclasses.replace
+    return replace(
+        mechanism,
+        bodies=tuple(replace(body, laws=still(body.laws)) for body in mechanism.bodies),
+        ground=still(mechanism.ground),
+        loops=tuple(_at_rest(loop) for loop in mechanism.loops),
+        constraints=tuple(replace(constraint, still=True) for constraint in mechanism.constraints),
+    )
+
+
+def _at_rest(loop: Loop) -> Loop:
+    pair = loop.joint_type
+    return dataclasses.replace(loop, joint_type=pair.with_fields(still=True)) if isinstance(pair, OnSurfaces) else loop
 
 
 def _groups(body: TreeBody) -> list[VelocityGroup]:

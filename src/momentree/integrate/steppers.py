@@ -84,7 +84,7 @@ def runge_kutta_stepper(
     floor = np.append(floor, np.full(count, np.inf))  # work terms do not reduce the step size
     what = problem.with_work, jacobian, problem.constraint_gains, problem.counted
     rhs = right_hand_side_code(mechanism, formulation, code, *what)
-    closed = problem.project and mechanism.loops
+    closed = problem.project and mechanism.constrained
     projection = projection_of(mechanism, formulation, code, problem.leak) if closed else None
     norm = error_norm_of(mechanism, formulation, code, problem.project) if tableau.adaptive else None
     least = np.maximum(floor, np.append(least_sizes(mechanism), np.zeros(count)))

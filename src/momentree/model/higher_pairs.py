@@ -35,6 +35,7 @@ class HigherPair(JointType):
     | row_names  | of each row                                                                        |
     | holonomic  | of each row: whether it is a constraint on positions                               |
     | extent     | a length that is typical of it (m), 0 if there is none                             |
+    | names      | time and the free parameters that its rows depend on                               |
     """
 
     row_names: ClassVar[tuple[str, ...]] = ()
@@ -46,6 +47,11 @@ class HigherPair(JointType):
     @property
     def extent(self) -> Scalar:
         return 0.0
+
+    @property
+    def names(self) -> tuple[Reference, ...]:
+        """Time and the free parameters that its rows depend on."""
+        return ()
 
     def rows(self, X_FM: Transform, names: Names) -> tuple[Force, ...]:
         """The rows (f, m)."""
@@ -233,6 +239,7 @@ class OnSurfaces(HigherPair):
     """
 
     expressions: tuple[Expression, ...] = ()
+    still: bool = False  # as if time stood still
 
     @property
     def row_names(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -243,6 +250,10 @@ class OnSurfaces(HigherPair):
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
         return (True,) * len(self.expressions)
+
+    @property
+    def names(self) -> tuple[Reference, ...]:
+        return tuple(sorted({r for g in self.expressions for r in g.references()} - {*POSITION}))
 
     def rows(self, X_FM: Transform, names: Names) -> tuple[Force, ...]:
         at = _at(X_FM, names)
@@ -258,6 +269,8 @@ class OnSurfaces(HigherPair):
         return tuple(g.evaluate(at) / _gradient(g, at).norm for g in self.expressions)
 
     def drifts(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
+        if self.still:
+            return (0,) * len(self.expressions)
         at = _at(X_FM, names)
         return tuple(g.derivative(TIME).evaluate(at) / _gradient(g, at).norm for g in self.expressions)
 

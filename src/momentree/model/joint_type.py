@@ -136,7 +136,7 @@ class JointType:
         return tuple(u)
 
     def coordinate_map(self, q: Coordinates) -> list[tuple[Scalar, ...]] | None:
-        """The derivatives of the coordinates at a unit of each velocity; None where velocities are their derivatives."""
+        """Derivatives of the coordinates at a unit of each velocity; None where velocities are their derivatives."""
         if len(self.coordinates) == len(self.velocities):
             return None
         count = range(len(self.velocities))

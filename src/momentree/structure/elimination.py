@@ -1,7 +1,8 @@
 """Elimination order of constraints: the plan by which one pass inward and one outward solve for all of them.
 
-A constraint acts on the bodies at its ends: two if a joint closes a loop, one or many in general. Its rows are open in
-the bodies on the paths from its ends inward to their common ancestor. There, on an elimination node welded to that body
+A constraint acts on the bodies at its ends: two if a joint closes a loop, one or many in general; or along the
+velocities of the joint that precedes a body, and so between this body and its parent. Its rows are open in the bodies
+on the paths from its ends inward to their common ancestor. There, on an elimination node welded to that body
 (or to the ground), the constraint is closed and its rows are eliminated. The constraints of one ancestor are eliminated
 in the order of minimum degree, first the one coupled with the fewest others, as in sparse factorization: so loops in a
 row cost as much as their number.
@@ -20,10 +21,14 @@ from typing import NamedTuple
 
 
 class ConstraintEnds(NamedTuple):
-    """A constraint as the elimination sees it: how many rows it has, and the number of the body at each of its ends."""
+    """A constraint as the elimination sees it: how many rows it has, and the number of the body at each of its ends.
+
+    The first `along` ends are at joints, those that precede these bodies.
+    """
 
     rows: int
     bodies: tuple[int, ...]
+    along: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class ConstraintSlots:
     | closes          | how many of them, the first, are closed here                          |
     | above           | how many are open in the parent                                       |
     | up              | the slots in the parent of those that stay open                       |
-    | ends            | of constraints, at this body: slot of the first row, index of the end |
+    | ends            | of constraints, here: slot of the first row, index of the end, and    |
+    |                 | whether it is at the joint that precedes the body                     |
     | on_fixed_ground | the parent is the ground, or a node on it, and does not move          |
     """
 
@@ -53,7 +59,7 @@ class ConstraintSlots:
     closes: int = 0
     above: int = 0
     up: tuple[int, ...] = ()
-    ends: tuple[tuple[int, int], ...] = ()
+    ends: tuple[tuple[int, int, bool], ...] = ()
     on_fixed_ground: bool = False
 
 
@@ -87,7 +93,7 @@ def elimination_plan(
     open_at: list[list[int]] = [[] for _ in parents]  # constraints on whose paths a body is
     meeting: dict[int, list[int]] = {}  # constraints by the common ancestor of their ends
     for number, constraint in enumerate(constraints):
-        paths, base = paths_inward(parents, constraint.bodies)
+        paths, base = paths_inward(parents, constraint.bodies, constraint.along)
         for body in dict.fromkeys(itertools.chain(*paths)):
             open_at[body].append(number)
         meeting.setdefault(base, []).append(number)
@@ -111,13 +117,16 @@ def elimination_plan(
     return EliminationPlan(tuple(constraints), tuple(nodes), tuple(_outward(parents)), tuple(node_of))
 
 
-def paths_inward(parents: Sequence[int], bodies: Sequence[int]) -> tuple[list[list[int]], int]:
+def paths_inward(parents: Sequence[int], bodies: Sequence[int], along: int = 0) -> tuple[list[list[int]], int]:
     """The bodies from each end inward, and the common ancestor of all ends, which is in none of the paths.
 
-    The path of a single end leads to the ground. Parents have smaller numbers than their children.
+    The first `along` ends are at joints, whose paths go on from the parents of these bodies. The path of another single
+    end leads to the ground. Parents have smaller numbers than their children.
     """
-    paths: list[list[int]] = [[] for _ in bodies]
-    at = [*bodies] if len(bodies) > 1 else [*bodies, 0]
+    paths: list[list[int]] = [[body] for body in bodies[:along]] + [[] for _ in bodies[along:]]
+    at = [*(parents[body] for body in bodies[:along]), *bodies[along:]]
+    if len(bodies) == 1 and not along:
+        at.append(0)
     while min(at) < (outermost := max(at)):
         for path, (end, body) in zip(paths, enumerate(at), strict=False):
             if body == outermost:
@@ -145,7 +154,7 @@ def _with_slots(
     for number, parent in enumerate(parents[1:], 1):
         staying = [other for other in open_at[number] if node_of[other] != number]
         up = tuple(starts[parent][other] + k for other in staying for k in range(constraints[other].rows))
-        begun = tuple((end.start, end.index) for end in ends[number])
+        begun = tuple((e.start, e.index, e.index < constraints[e.constraint].along) for e in ends[number])
         slots = ConstraintSlots(rows[number], rows[number] - len(up), rows[parent], up, begun, parent in at_rest)
         yield EliminationNode(parent, tuple(ends[number]), slots)
 

@@ -18,6 +18,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
+from momentree.model.higher_pairs import OnSurfaces
 from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Force, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
@@ -26,6 +27,7 @@ from momentree.structure.elimination import paths_inward
 from momentree.structure.graph import Graph
 
 if TYPE_CHECKING:
+    from momentree.structure.constraint_formulas import FrozenFormula
     from momentree.structure.loop_elimination import LoopElimination
 
 
@@ -149,6 +151,7 @@ class Constraint:
     name: str
     expression: Expression
     holonomic: bool
+    still: bool = False  # as if time stood still: without the velocity that it has by itself
 
 
 @dataclass(frozen=True)
@@ -321,8 +324,26 @@ class Mechanism:
 
         return tuple(loop_constraints(self, loop) for loop in self.loops)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether it has loops or constraints."""
+        return bool(self.loops or self.constraints)
+
+    @cached_property
+    def nonholonomic(self) -> tuple[str, ...]:
+        """The names of loops and constraints that constrain velocities only, in part at least."""
+        loops = [loop.name for loop in self.loops if not all(row.holonomic for row in loop.rows)]
+        return (*loops, *(constraint.name for constraint in self.constraints if not constraint.holonomic))
+
+    @cached_property
+    def constraint_formulas(self) -> tuple[FrozenFormula, ...]:
+        """What each constraint computes: structure/constraint_formulas.py."""
+        from momentree.structure.constraint_formulas import constraint_formula
+
+        return tuple(constraint_formula(self, constraint) for constraint in self.constraints)
+
     def elimination(self, fixed_ground: bool) -> LoopElimination:
-        """How its loops are eliminated, made once: on a ground that does not move or accelerate, or on any other."""
+        """How its constraints are eliminated, made once: on a ground that neither moves nor accelerates, or another."""
         from momentree.structure.loop_elimination import loop_elimination
 
         made: dict[bool, LoopElimination] = vars(self).setdefault("_eliminations", {})
@@ -348,6 +369,7 @@ class Mechanism:
             forces=tuple(dataclasses.replace(force, frame=with_numbers(force.frame, f)) for force in self.forces),
             springs=tuple(with_numbers(spring, f) for spring in self.springs),
             contacts=tuple(with_numbers(contact, f) for contact in self.contacts),
+            frames=tuple((name, with_numbers(frame, f)) for name, frame in self.frames),
         )
 
     def at_defaults(self) -> Mechanism:
@@ -384,11 +406,15 @@ class Mechanism:
         def motion(laws: Laws | None) -> Laws | None:
             return laws and Laws(*(each(level) for level in laws))
 
+        def surfaces(pair: JointType) -> JointType:
+            return pair.with_fields(expressions=each(pair.expressions)) if isinstance(pair, OnSurfaces) else pair
+
         replace = dataclasses.replace
         return replace(
             self,
             ground=motion(self.ground),
             bodies=tuple(replace(body, laws=motion(body.laws)) for body in self.bodies),
+            loops=tuple(replace(loop, joint_type=surfaces(loop.joint_type)) for loop in self.loops),
             constraints=tuple(
                 replace(constraint, expression=f(constraint.expression)) for constraint in self.constraints
             ),
@@ -428,7 +454,8 @@ def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
         case tuple():
             return tuple(with_numbers(entry, f) for entry in thing)
         case JointType():
-            names = [field.name for field in dataclasses.fields(thing) if field.name != "motion"]
+            laws = ("motion", "expressions")
+            names = [field.name for field in dataclasses.fields(thing) if field.name not in laws]
             return thing.with_fields(**{name: with_numbers(getattr(thing, name), f) for name in names})
         case Joint():
             return dataclasses.replace(thing, type=with_numbers(thing.type, f))

@@ -15,6 +15,7 @@ from typing import Any
 from momentree.compile.trace.tape import Variable
 from momentree.equations.loops.elimination import OpenConstraints
 from momentree.equations.newton_euler import Spin
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.joint_type import JointType
 from momentree.spatial import (
     IDENTITY,
@@ -32,6 +33,7 @@ from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.moments import MassMoments
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import Vector
+from momentree.structure.constraint_formulas import ConstraintFormula
 from momentree.structure.elimination import ConstraintSlots
 from momentree.structure.mechanism import Reversed
 from momentree.structure.reach import Reach
@@ -40,6 +42,7 @@ Form = Any
 
 _VECTOR: Form = (Vector, (None,) * 3)
 _ROTATION: Form = (Rotation, (_VECTOR,) * 3)
+_WHOLE = (bool, str, ConstraintSlots, ConstraintFormula, Expression, Reference)  # things without numbers
 _NOT_SWEPT = ("motion", "limits")  # fields of joints: motions enter as coordinates, limits as stops
 
 
@@ -89,7 +92,7 @@ def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
         numbers += (thing.x, thing.y, thing.z)
         return _VECTOR
     special = thing is ZERO or thing is IDENTITY
-    if (special and not generally) or thing is None or isinstance(thing, (bool, str, ConstraintSlots)):
+    if (special and not generally) or thing is None or isinstance(thing, _WHOLE):
         return "is", thing
     make, parts = _parts(thing, generally)
     if parts is None:

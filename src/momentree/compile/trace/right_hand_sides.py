@@ -26,9 +26,9 @@ from momentree.equations.kinematics import coordinate_derivatives, move, moved_c
 from momentree.equations.lie_group import forces_on_group, velocities_on_group
 from momentree.equations.loops.closing_step import closing_step, loop_closure_errors, loop_impulses, opening_step
 from momentree.equations.loops.constraint_rows import constraint_velocities
-from momentree.equations.loops.wrenches import loop_wrenches
+from momentree.equations.loops.wrenches import constraint_joint_forces, constraint_wrenches
 from momentree.equations.sweeps import Records
-from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
+from momentree.equations.work_terms import constraint_powers, motion_powers, motion_terms, powers, work_terms
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.structure.maximal_coordinates import Angle
@@ -128,7 +128,7 @@ def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None,
         moving = hamiltonian.changing_bodies(tree, p)
         dq, dp = list(coordinate_derivatives(mechanism, moving)), list(generalized(mechanism, moving, "dp"))
         u = generalized(mechanism, moving, "u")
-        if mechanism.loops:
+        if mechanism.constrained:
             reacting = reacting_bodies(at._replace(run=Records), u, [0] * mechanism.nv)
             reactions = loop_impulses(mechanism, reacting)
             dp = [change + force for change, force in zip(dp, reactions, strict=True)]
@@ -156,8 +156,10 @@ def _powers(at: Evaluation, moving: Records, alpha: float = 0, felt: Mechanism |
     if len(results) < len(work_terms_of(mechanism)):
         u = generalized(mechanism, moving, "u")
         reacting = reacting_bodies(at, u, [0] * mechanism.nv, alpha=alpha)
-        du, reactions = generalized(mechanism, reacting, "du"), loop_wrenches(mechanism, reacting)
-        results += motion_powers(at, u, du, reactions)
+        du, reactions = generalized(mechanism, reacting, "du"), constraint_wrenches(mechanism, reacting)
+        forces = constraint_joint_forces(mechanism, reacting) if mechanism.constraints else {}
+        results += motion_powers(at, u, du, reactions, forces)
+        results += constraint_powers(mechanism, reacting)
     return results
 
 
@@ -179,7 +181,7 @@ def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
 
     def positions(at: Evaluation, p: Coordinates) -> list[Scalar]:
         moving = closing_step(at)
-        errors = [error for loop in moving.loops[1:] for error in loop.closure_error]
+        errors = [error for each in moving.constraints[1:] for error in each.closure_error]
         return [*moved_coordinates(at.mechanism, moving), *errors]
 
     return traced_code(mechanism, positions, code)
@@ -247,11 +249,14 @@ def _velocities_on_group(mechanism: Mechanism, moving: Records) -> list[Scalar]:
 
 def _of_tree(at: Evaluation) -> Evaluation:
     """The same with its loops open."""
-    return at._replace(mechanism=dataclasses.replace(at.mechanism, loops=())) if at.mechanism.loops else at
+    mechanism = at.mechanism
+    return (
+        at._replace(mechanism=dataclasses.replace(mechanism, loops=(), constraints=())) if mechanism.constrained else at
+    )
 
 
 def closure_errors(at: Evaluation) -> list[Scalar]:
-    """The closure error of each row of all loops, and zeros up to ROWS of each."""
+    """The closure error of each row of all constraints, and zeros up to `most_rows`."""
     return _filled(at.mechanism, loop_closure_errors(at))
 
 
@@ -269,12 +274,17 @@ def velocity_projection(at: Evaluation, p: Coordinates) -> list[Scalar]:
 
 
 def _filled(mechanism: Mechanism, rows: Sequence[Scalar]) -> list[Scalar]:
-    return [*rows, *[0] * (ROWS * len(mechanism.loops) - len(rows))]
+    return [*rows, *[0] * (most_rows(mechanism) - len(rows))]
+
+
+def most_rows(mechanism: Mechanism) -> int:
+    """How many rows its constraints have at most."""
+    return ROWS * len(mechanism.loops) + len(mechanism.constraints)
 
 
 def loop_codes(mechanism: Mechanism, code: str | None = None) -> dict[str, Traced]:
     """The codes of `closure_errors`, `constraint_push` and `velocity_projection`, by name."""
-    rows = Signature.of_state(mechanism, ("q", mechanism.nq), ("g", ROWS * len(mechanism.loops)))
+    rows = Signature.of_state(mechanism, ("q", mechanism.nq), ("g", most_rows(mechanism)))
     formulas = (
         (closure_errors, _configuration(mechanism)),
         (constraint_push, rows),

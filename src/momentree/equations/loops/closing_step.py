@@ -25,8 +25,8 @@ from momentree.structure.mechanism import Mechanism
 
 
 def begin_with_wrenches(body: Record) -> Fields:
-    """Z begins as the wrench of loops on the body."""
-    return {"Z": body.applied}
+    """Z begins as the wrench of constraints on the body; Q, which Z is less by, as the opposite of their forces."""
+    return {"Z": body.applied, "Q": tuple(-force for force in body.Q)}
 
 
 def closing_step(at: Evaluation) -> Records:
@@ -35,8 +35,8 @@ def closing_step(at: Evaluation) -> Records:
     u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is its step of q, `closure_error` of loops is g.
     """
     resting = _resting(at)
-    resting.loops.locally(measure_closure_error)
-    resting.loops.locally(closure_error_bias)
+    resting.constraints.locally(measure_closure_error)
+    resting.constraints.locally(closure_error_bias)
     _find_velocities(resting)
     return resting
 
@@ -44,17 +44,17 @@ def closing_step(at: Evaluation) -> Records:
 def opening_step(at: Evaluation, openings: Sequence[Scalar]) -> Records:
     """The bodies with velocities u = M^-1 J' lam such that J u = -`openings`, one for each constraint."""
     resting, start = _resting(at), 0
-    for loop in resting.loops[1:]:
+    for loop in resting.constraints[1:]:
         count = row_count(loop)
         loop.targets, start = tuple(openings[start : start + count]), start + count
-    resting.loops.locally(target_bias)
+    resting.constraints.locally(target_bias)
     _find_velocities(resting)
     return resting
 
 
 def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     """J' eta: the generalized impulses of loops, or generalized forces J' lambda where eta are Lagrange multipliers."""
-    moving.loops.locally(apply_constraint_forces)
+    moving.constraints.locally(apply_constraint_forces)
     for body in mechanism.bodies:
         record = moving[body.number]
         record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
@@ -67,8 +67,8 @@ def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
 def loop_closure_errors(at: Evaluation) -> list[Scalar]:
     """g(q, t): the closure error of each constraint of each loop."""
     placed = records(at, closed=True)
-    placed.loops.locally(measure_closure_error)
-    return [closure_error for loop in placed.loops[1:] for closure_error in loop.closure_error]
+    placed.constraints.locally(measure_closure_error)
+    return [closure_error for loop in placed.constraints[1:] for closure_error in loop.closure_error]
 
 
 def _resting(at: Evaluation) -> Records:

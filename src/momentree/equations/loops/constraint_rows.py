@@ -1,6 +1,7 @@
-"""Constraint rows of loops: wrenches on the bodies at their ends, and the bias of their velocities and accelerations.
+"""Constraint rows: wrenches on the bodies at their ends, and the bias of their velocities and accelerations.
 
-The velocity of a constraint is the sum over its ends of rows' v + bias; the elimination makes it vanish.
+The velocity of a constraint is the sum over its ends of rows' v, or of coefficients times u, and its drift, which it
+has while all is at rest. Drift and bias are part of what the elimination makes vanish.
 """
 
 from __future__ import annotations
@@ -8,17 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from momentree.equations.loops.closing_joint import crossed_axes, velocity_at
+from momentree.equations.loops.expression_constraints import (
+    expression_bias_derivative,
+    is_expression,
+    place_expression,
+)
+from momentree.equations.loops.higher_pair_rows import (
+    pair_drift_derivatives,
+    pair_drifts,
+    pair_row_derivatives,
+    pair_rows,
+)
 from momentree.equations.loops.residual import misfit
 from momentree.equations.sweeps import Fields, Record, Records
+from momentree.model.higher_pairs import HigherPair
 from momentree.spatial import ZERO, Force, Motion, Rotation, Scalar, Vector
 
 
-def row_count(loop: Record) -> int:
-    """How many rows close a loop."""
-    return len(loop.fixed_rows) + (loop.joint_type.crossed_axes is not None)
+def row_count(constraint: Record) -> int:
+    """How many rows a constraint has."""
+    if is_expression(constraint):
+        return 1
+    if isinstance(constraint.joint_type, HigherPair):
+        return len(constraint.joint_type.row_names)
+    return len(constraint.fixed_rows) + (constraint.joint_type.crossed_axes is not None)
 
 
-def place_constraints(loop: Record) -> Fields:
+def place_constraints(constraint: Record) -> Fields:
+    """Rows as wrenches on the bodies at the ends, and where they are."""
+    return place_expression(constraint) if is_expression(constraint) else place_loop(constraint)
+
+
+def place_loop(loop: Record) -> Fields:
     """E, which takes axes of the second body to those of the first; O from the first; rows as wrenches on both."""
     first, second = loop.body0, loop.body1
     R = first.X_0.rotation.T
@@ -26,8 +48,11 @@ def place_constraints(loop: Record) -> Fields:
     ground = getattr(loop, "ground", None)
     between = loop.anchor_offset if ground is None else ground.X_0.rotation @ loop.anchor_offset
     origin = R @ (second.r - first.r + between) + E @ loop.second_frame.offset
-    rows = loop.fixed_rows
-    if loop.joint_type.crossed_axes is not None:
+    rows, drift = loop.fixed_rows, (0,) * row_count(loop)
+    if isinstance(loop.joint_type, HigherPair):
+        placed = loop.having(E=E, origin=origin)
+        rows, drift = pair_rows(placed), pair_drifts(placed)
+    elif loop.joint_type.crossed_axes is not None:
         a, b = crossed_axes(loop, E)
         rows = (*rows, Force(ZERO, a.cross(b)))
     pairs = [wrench_pair(row, origin, E, loop.second_frame.offset) for row in rows]
@@ -37,7 +62,8 @@ def place_constraints(loop: Record) -> Fields:
         "origin": origin,
         "rows": rows,
         **on_bodies,
-        "bias": (0,) * len(rows),
+        "drift": drift,
+        "bias": drift,
         "misfit": misfit(loop, E, origin),
     }
 
@@ -49,13 +75,18 @@ def wrench_pair(wrench: Force, origin: Vector, E: Rotation, second_origin: Vecto
     return Force(wrench.linear, wrench.angular + origin.cross(wrench.linear)), -second
 
 
-def row_derivative(loop: Record, i: int, w: Vector, w_2: Vector) -> Force:
-    """The derivative of a row, which turns with the first body or, if it is perpendicular to two axes, with both."""
-    row = loop.rows[i]
-    if i < len(loop.fixed_rows):
-        return Force(w.cross(row.linear), w.cross(row.angular))
-    a, b = crossed_axes(loop, loop.E)
-    return Force(ZERO, w.cross(a).cross(b) + a.cross(w_2.cross(b)))
+def row_derivatives(loop: Record, w: Vector, w_2: Vector) -> list[Force]:
+    """The derivatives of the rows, which turn with the first body; one perpendicular to two axes turns with both.
+
+    Those of a higher pair change besides, as the second body moves.
+    """
+    turning = [Force(w.cross(row.linear), w.cross(row.angular)) for row in loop.rows]
+    if isinstance(loop.joint_type, HigherPair):
+        return [turn + change for turn, change in zip(turning, pair_row_derivatives(loop), strict=True)]
+    if loop.joint_type.crossed_axes is not None:
+        a, b = crossed_axes(loop, loop.E)
+        turning[-1] = Force(ZERO, w.cross(a).cross(b) + a.cross(w_2.cross(b)))
+    return turning
 
 
 # --- biases ---
@@ -63,7 +94,12 @@ def row_derivative(loop: Record, i: int, w: Vector, w_2: Vector) -> Force:
 
 def velocity_bias(gamma: Scalar) -> Callable[[Record], Fields]:
     """A step: constraint velocities are to be -gamma times the closure errors (Baumgarte stabilization)."""
-    return lambda loop: {"bias": tuple(gamma * error for error in loop.closure_error)}
+
+    def step(constraint: Record) -> Fields:
+        both = zip(constraint.closure_error, constraint.drift, strict=True)
+        return {"bias": tuple(gamma * error + drift for error, drift in both)}
+
+    return step
 
 
 def target_bias(loop: Record) -> Fields:
@@ -79,47 +115,68 @@ def closure_error_bias(loop: Record) -> Fields:
 def acceleration_bias(alpha: Scalar) -> Callable[[Record], Fields]:
     """A step: the part J' u of constraint accelerations, and g'' + 2 alpha g' + alpha^2 g = 0 (Baumgarte 1972)."""
 
-    def step(loop: Record) -> Fields:
-        first, second = loop.body0.v, loop.body1.v
-        v, w = velocity_at(first, loop.origin), first.angular
-        v_O, w_2 = loop.E @ velocity_at(second, loop.second_frame.offset), loop.E @ second.angular
-        linear = w.cross(v_O * 2 - v) - w_2.cross(v_O)
-        relative = Motion(v - v_O, w - w_2)
-        bias = []
-        for i, row in enumerate(loop.rows):
-            turning = row_derivative(loop, i, w, w_2).angular
-            value = linear @ row.linear + turning @ relative.angular
-            if alpha != 0:
-                value = value + (relative @ row) * (2 * alpha) + loop.closure_error[i] * (alpha * alpha)
-            bias.append(value)
-        return {"bias": tuple(bias)}
+    def step(constraint: Record) -> Fields:
+        if is_expression(constraint):
+            changes = [expression_bias_derivative(constraint)]
+        else:
+            changes = _loop_bias_derivatives(constraint)
+        if alpha != 0:
+            velocities = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+            terms = zip(changes, velocities, constraint.closure_error, strict=True)
+            changes = [x + (v + drift) * (2 * alpha) + error * (alpha * alpha) for x, (v, drift), error in terms]
+        return {"bias": tuple(changes)}
 
     return step
+
+
+def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
+    """The derivative of each row's velocity without dv."""
+    first, second = loop.body0.v, loop.body1.v
+    v, w = velocity_at(first, loop.origin), first.angular
+    v_O, w_2 = loop.E @ velocity_at(second, loop.second_frame.offset), loop.E @ second.angular
+    linear = w.cross(v_O * 2 - v) - w_2.cross(v_O)
+    relative = Motion(v - v_O, w - w_2)
+    if isinstance(loop.joint_type, HigherPair):
+        rows = zip(loop.rows, pair_row_derivatives(loop), pair_drift_derivatives(loop), strict=True)
+        turning = [
+            (row, Force(change.linear, w.cross(row.angular) + change.angular), more) for row, change, more in rows
+        ]
+        return [linear @ row.linear + relative @ change + more for row, change, more in turning]
+    rows = zip(loop.rows, row_derivatives(loop, w, w_2), strict=True)
+    return [linear @ row.linear + turning.angular @ relative.angular for row, turning in rows]
 
 
 # --- velocities and accelerations of rows ---
 
 
 def find_constraint_velocities(constraint: Record) -> Fields:
-    """The velocity of each row: the sum over the ends of rows' v."""
-    return {"constraint_velocity": _over_ends(constraint, "v")}
+    """The velocity of each row: the sum over the ends of rows' v, and its drift."""
+    terms = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+    return {"constraint_velocity": tuple(value + drift for value, drift in terms)}
 
 
 def find_constraint_accelerations(constraint: Record) -> Fields:
     """The acceleration of each row: the sum over the ends of rows' dv, and its bias."""
-    terms = zip(_over_ends(constraint, "dv"), constraint.bias, strict=True)
+    terms = zip(_over_ends(constraint, "dv", "du"), constraint.bias, strict=True)
     return {"constraint_acceleration": tuple(value + bias for value, bias in terms)}
 
 
-def _over_ends(constraint: Record, motion: str) -> tuple[Scalar, ...]:
-    """The sum over the ends of rows times a motion of the body there."""
-    ends = range(constraint.ends)
-    motions = [getattr(getattr(constraint, f"body{end}"), motion) for end in ends]
-    rows = zip(*(getattr(constraint, f"rows_on{end}") for end in ends), strict=True)
-    return tuple(sum(v @ row for v, row in zip(motions, each, strict=True)) for each in rows)
+def _over_ends(constraint: Record, motion: str, along: str) -> tuple[Scalar, ...]:
+    """The sum over the ends of rows times a motion of the body there, or of coefficients along its joint."""
+    joints = len(constraint.formula.by_joint) if is_expression(constraint) else 0
+    total: list[Scalar] = [0] * row_count(constraint)
+    for end in range(constraint.ends):
+        body = getattr(constraint, f"body{end}")
+        for i in range(len(total)):
+            if end < joints:
+                coefficients = zip(getattr(constraint, f"rows_along{end}")[i], getattr(body, along), strict=True)
+                total[i] = total[i] + sum(x * y for x, y in coefficients)
+            else:
+                total[i] = total[i] + getattr(body, motion) @ getattr(constraint, f"rows_on{end}")[i]
+    return tuple(total)
 
 
 def constraint_velocities(moving: Records) -> list[Scalar]:
-    """The velocity of each row of each loop, where bodies move."""
-    moving.loops.locally(find_constraint_velocities)
-    return [velocity for loop in moving.loops[1:] for velocity in loop.constraint_velocity]
+    """The velocity of each row of each constraint, where bodies move."""
+    moving.constraints.locally(find_constraint_velocities)
+    return [velocity for each in moving.constraints[1:] for velocity in each.constraint_velocity]

@@ -2,14 +2,15 @@
 
 The open constraints of a body are collected together with M* and phi of the tree (docs/theory/loops.md):
 
-    constraint velocity = F' v + b + Phi eta        of the rows that are open in a body that moves with v
-    joint:    s = A' F ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
+    constraint velocity = F' v + a' u + b + Phi eta      of the rows that are open in a body that moves with v
+    joint:    s = A' F + a ,  F <- F - W D s ,  b <- b + s' D (p - A' phi) + F' v^r ,  Phi <- Phi + s' D s
     closed:   eta = -Phi_cc^+ (F_c' v + b_c + Phi_co eta_o)
               M* <- M* + F_c Phi_cc^+ F_c' ,  phi <- phi + F_c Phi_cc^+ b_c
 
-and on the outward pass, where v is computed, phi* = phi - F eta. Phi is the Delassus matrix J M^-1 J' of the open rows.
-Phi_cc may be singular, or look regular where it is not: delta, relative to the scale of each row, says below which
-eigenvalue a direction counts as redundant.
+where a are the coefficients of rows along the velocities u of the joint itself (couplings, gears); and on the outward
+pass, where v is computed, phi* = phi - F eta and p + a eta stands for p. Phi is the Delassus matrix J M^-1 J' of the
+open rows. Phi_cc may be singular, or look regular where it is not: delta, relative to the scale of each row, says below
+which eigenvalue a direction counts as redundant.
 
 The steps serve three problems: with momenta, velocities and phi they find eta, the constraint impulses; with forces,
 accelerations and bias forces, the Lagrange multipliers lambda; with closure errors alone, the shortest step (weighed by
@@ -80,23 +81,41 @@ class OpenConstraints:
 
 
 def begin_constraints(body: Record) -> Fields:
-    """The rows of constraints that have an end here; their bias counts at end 0."""
+    """The rows of constraints that have an end here, on the body or along its joint; their bias counts at end 0."""
     empty = OpenConstraints.empty(body.slots.rows)
-    F, b = dict[int, Force](), list(empty.b)
-    for i, (start, end) in enumerate(body.slots.ends):
+    F, b, a = dict[int, Force](), list(empty.b), dict[int, tuple[Scalar, ...]]()
+    for i, (start, end, along) in enumerate(body.slots.ends):
         constraint = getattr(body, f"constraint{i}")
-        for slot, row in enumerate(getattr(constraint, f"rows_on{end}"), start):
-            F[slot] = F[slot] + row if slot in F else row
+        for slot, row in enumerate(getattr(constraint, f"rows_along{end}" if along else f"rows_on{end}"), start):
+            if along:
+                a[slot] = row
+            else:
+                F[slot] = F[slot] + row if slot in F else row
         if end == 0:
             b[start : start + len(constraint.bias)] = constraint.bias
     wrenches = [F.get(slot, zero) for slot, zero in enumerate(empty.F)]
-    return {"open": OpenConstraints(wrenches, b, empty.Phi, empty.scale)}
+    fields: Fields = {"open": OpenConstraints(wrenches, b, empty.Phi, empty.scale)}
+    return fields | ({"along": tuple(a.get(slot, ()) for slot in range(body.slots.rows))} if a else {})
 
 
-def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
+def along_joint(body: Record, k: int, force: Force) -> list[Scalar]:
+    """s = A' F + a of an open row: its coefficients along the velocities of the joint."""
+    s = body.A.along(force)
+    if not has_joint_ends(body) or not body.along[k]:
+        return list(s)
+    return [x + y for x, y in zip(s, body.along[k], strict=True)]
+
+
+def has_joint_ends(body: Record) -> bool:
+    """Whether constraints act along the joint that precedes the body."""
+    return any(along for *_, along in body.slots.ends)
+
+
+def with_constraints(step: InwardStep, phi: str, v_r: str, u: str) -> InwardStep:
     """The inward step of a formalism where loops are closed: rows that are closed, the step, rows that stay open.
 
-    `phi` and `v_r` are the fields that stand for these there; of a free joint the step gives `net`, p - A' phi.
+    `phi`, `v_r` and `u` (of a prescribed joint) are the fields that stand for these there; of a free joint the step
+    gives `net`, p - A' phi.
     """
 
     def eliminate(body: Record) -> tuple[Fields, Fields]:
@@ -106,7 +125,8 @@ def with_constraints(step: InwardStep, phi: str, v_r: str) -> InwardStep:
             here = body.having(M_star=M_star, **{phi: bias})
         fields, to_parent = step(here)
         vars(here).update(fields)
-        still_open = {"open": carried(here, rows, fields.get("net", ()), getattr(here, v_r))}
+        prescribed = () if here.free or not has_joint_ends(here) else getattr(here, u)
+        still_open = {"open": carried(here, rows, fields.get("net", ()), getattr(here, v_r), prescribed)}
         return closed | fields, still_open if body.slots.on_fixed_ground else to_parent | still_open
 
     return eliminate
@@ -138,11 +158,13 @@ def close(body: Record, phi: Force) -> tuple[Fields, ArticulatedInertia, Force, 
     return closed, body.M_star.plus_products(rows.F[:count], G_F), phi, OpenConstraints(F, b, Phi, rows.scale[count:])
 
 
-def carried(body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Motion) -> OpenConstraints:
-    """The open rows as the parent sees them, among all that are open there."""
+def carried(
+    body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Motion, prescribed: Sequence[Scalar] = ()
+) -> OpenConstraints:
+    """The open rows as the parent sees them, among all that are open there; `prescribed` are u of such a joint."""
     F, b, Phi, scale = list(rows.F), list(rows.b), [list(row) for row in rows.Phi], list(rows.scale)
     if body.free:
-        s = [body.A.along(force) for force in rows.F]
+        s = [along_joint(body, k, force) for k, force in enumerate(rows.F)]
         for k in range(len(F)):
             shares = product(body.D, s[k])
             for w, share in zip(body.W, shares, strict=True):
@@ -152,6 +174,9 @@ def carried(body: Record, rows: OpenConstraints, rest: Sequence[Scalar], v_r: Mo
                 Phi[k][j] = Phi[k][j] + sum(x * y for x, y in zip(shares, s[j], strict=True))
             scale[k] = scale[k] + sum(x * y for x, y in zip(shares, s[k], strict=True))
             scale[k] = scale[k] + _at_most(body, body.reach[k])
+    if prescribed:
+        for k, coefficients in enumerate(body.along):
+            b[k] = b[k] + sum(x * y for x, y in zip(coefficients, prescribed, strict=False))
     if v_r is not REST:
         b = [bias + v_r @ force for bias, force in zip(b, F, strict=True)]
     dropped = body.slots.on_fixed_ground

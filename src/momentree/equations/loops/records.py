@@ -5,28 +5,36 @@ The fields are listed in equations/loops/__init__.py, the mathematics is in docs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from momentree.equations.loops.constraint_rows import place_constraints
 from momentree.equations.sweeps import Fields, Record, Records, Runner
+from momentree.model.expressions.expression import Reference
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_types import Fixed
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Transform, Vector
 from momentree.spatial.scalar import select
+from momentree.structure.constraint_formulas import FrozenFormula
 from momentree.structure.elimination import EliminationPlan
 from momentree.structure.mechanism import Loop, Mechanism
 
 
-def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, fixed_ground: bool) -> Records:
-    """The records of bodies and of the nodes where loops are closed; `loops` of them are the records of the loops.
+def with_loops(
+    mechanism: Mechanism, bodies: list[Record], run: Runner, fixed_ground: bool, names: Mapping[Reference, Scalar]
+) -> Records:
+    """The records of bodies and of the nodes where constraints are closed; `constraints` of them are the records of
+    the loops, then of the expression constraints.
 
-    `fixed_ground`: the ground does not move, or accelerate, in the problem to be solved.
+    `fixed_ground`: the ground does not move, or accelerate, in the problem to be solved; `names` are the values of time
+    and free parameters.
     """
     rows, lengths, plan, reaches = mechanism.elimination(fixed_ground)
     for record, reach in zip(bodies[1:], reaches[1:], strict=True):
         record.reach = reach
     _anchor(bodies)
-    loops = [_loop(*each) for each in zip(mechanism.loops, rows, lengths, strict=True)]
-    linked = with_constraints_at(bodies, loops, plan, run)
+    constraints = [_loop(*each, names) for each in zip(mechanism.loops, rows, lengths, strict=True)]
+    constraints += [_expression(formula, names) for formula in mechanism.constraint_formulas]
+    linked = with_constraints_at(bodies, constraints, plan, run)
     _join(mechanism, linked)
     return linked
 
@@ -34,43 +42,44 @@ def with_loops(mechanism: Mechanism, bodies: list[Record], run: Runner, fixed_gr
 def with_constraints_at(
     bodies: Sequence[Record], constraints: Sequence[Record], plan: EliminationPlan, run: Runner
 ) -> Records:
-    """The records of bodies and elimination nodes, and of constraints (`loops` of them), linked as the plan says."""
+    """The records of bodies, elimination nodes and constraints, linked as the plan says."""
     nodes = [_node(number) for number in range(len(bodies), len(plan.nodes))]
     everything = [*bodies, *nodes]
     for record, node in zip(everything[1:], plan.nodes[1:], strict=True):
         record.parent, record.slots = node.parent, node.slots
     linked = run(everything, plan.order)
-    linked.loops = run([Record(number=0), *constraints])
-    for number, (record, ends) in enumerate(zip(linked.loops[1:], plan.constraints, strict=True), 1):
+    linked.constraints = run([Record(number=0), *constraints])
+    for number, (record, ends) in enumerate(zip(linked.constraints[1:], plan.constraints, strict=True), 1):
         record.number, record.parent, record.ends = number, 0, len(ends.bodies)
         for end, body in enumerate(ends.bodies):
             setattr(record, f"body{end}", linked[body])
-    for record, number in zip(linked.loops[1:], plan.node_of, strict=True):
+    for record, number in zip(linked.constraints[1:], plan.node_of, strict=True):
         record.node = linked[number]
         linked[number].closing = record
     for record, node in zip(linked[1:], plan.nodes[1:], strict=True):
         for i, begun in enumerate(node.ends):
-            setattr(record, f"constraint{i}", linked.loops[begun.constraint + 1])
+            setattr(record, f"constraint{i}", linked.constraints[begun.constraint + 1])
     return linked
 
 
 def closing_joints(mechanism: Mechanism, moving: Records) -> Records:
     """The records of the loops, placed: those that close them or, where loops are left open, without rows."""
-    if not hasattr(moving, "loops"):
-        moving.loops = Records([Record(number=0), *(_loop(loop, (), 0.0) for loop in mechanism.loops)])
-        for number, (loop, record) in enumerate(zip(mechanism.loops, moving.loops[1:], strict=True), 1):
+    if not hasattr(moving, "constraints"):
+        loops = [_loop(loop, (), 0.0, moving.names) for loop in mechanism.loops]
+        moving.constraints = Records([Record(number=0), *loops])
+        for number, (loop, record) in enumerate(zip(mechanism.loops, moving.constraints[1:], strict=True), 1):
             record.number, record.parent, record.ends = number, 0, 2
             record.body0, record.body1 = moving[loop.first.body], moving[loop.second.body]
         _anchor(moving)
         _join(mechanism, moving)
         moving.outward(carry_offset)
-        moving.loops.locally(place_constraints)
-    return moving.loops
+        moving.constraints.locally(place_constraints)
+    return moving.constraints
 
 
 def loops_with_records(mechanism: Mechanism, moving: Records) -> list[tuple[Loop, Record]]:
     """The loops, each with its record; none where there are none."""
-    return list(zip(mechanism.loops, moving.loops[1:], strict=True)) if mechanism.loops else []
+    return list(zip(mechanism.loops, moving.constraints[1:], strict=False)) if mechanism.loops else []
 
 
 def carry_offset(body: Record, parent: Record) -> Fields:
@@ -91,7 +100,7 @@ def _anchor(bodies: Sequence[Record]) -> None:
 def _join(mechanism: Mechanism, moving: Records) -> None:
     """Give loops the offset between the points where the paths to their two bodies leave the ground."""
     anchors = _anchors(mechanism)
-    for loop, record in zip(mechanism.loops, moving.loops[1:], strict=True):
+    for loop, record in zip(mechanism.loops, moving.constraints[1:], strict=False):
         record.anchor_offset = anchors[loop.second.body] - anchors[loop.first.body]
         if mechanism.ground is not None:
             record.ground = moving[0]
@@ -113,14 +122,22 @@ def _node(number: int) -> Record:
     return Record(number=number, parent=-1, mount=Transform(), joint_type=Fixed(), inertia=inertia, **nothing)
 
 
-def _loop(loop: Loop, rows: Sequence[Force], length: Scalar) -> Record:
+def _loop(loop: Loop, rows: Sequence[Force], length: Scalar, names: Mapping[Reference, Scalar]) -> Record:
     R = loop.first.placement.rotation
     fixed = tuple(Force(R @ row.linear, R @ row.angular) for row in rows)
     frames = {"first_frame": loop.first.placement, "second_frame": loop.second.placement}
     joint_type = loop.joint_type.with_fields(motion=None)
+    if isinstance(joint_type, HigherPair):
+        inputs = {"input_names": joint_type.names, "inputs": tuple(names[name] for name in joint_type.names)}
+        return Record(joint_type=joint_type, fixed_rows=(), per_length=_reciprocal(length), **frames, **inputs)
     if joint_type.crossed_axes is not None:  # its last row is perpendicular to both axes, one in each body
         fixed = fixed[:3]
     return Record(joint_type=joint_type, fixed_rows=fixed, per_length=_reciprocal(length), **frames)
+
+
+def _expression(of: FrozenFormula, names: Mapping[Reference, Scalar]) -> Record:
+    offsets = {f"frame_offset{k}": frame.placement.offset for k, frame in enumerate(of.frames)}
+    return Record(formula=of.formula, inputs=tuple(value.evaluate(names) for value in of.inputs), **offsets)
 
 
 def _reciprocal(length: Scalar) -> Scalar:

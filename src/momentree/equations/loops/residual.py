@@ -14,7 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from momentree.equations.loops.closing_joint import crossed_axes, relative_placement
+from momentree.equations.loops.expression_constraints import expression_error, is_expression
+from momentree.equations.loops.higher_pair_rows import pair_errors
 from momentree.equations.sweeps import Fields, Record
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_types import Spherical
 from momentree.spatial import ZERO, Motion, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import rotation_vector
@@ -53,8 +56,17 @@ def residual(X: Transform, nearest: Transform) -> Residual:
     return Residual(X.offset - nearest.offset, X.rotation, nearest.rotation)
 
 
-def measure_closure_error(loop: Record) -> Fields:
-    """The closure error of each row: how far the first body is beyond the second, along it."""
+def measure_closure_error(constraint: Record) -> Fields:
+    """The closure error of each row; zero where it constrains velocities only."""
+    if is_expression(constraint):
+        return expression_error(constraint)
+    if isinstance(constraint.joint_type, HigherPair):
+        return {"closure_error": pair_errors(constraint)}
+    return {"closure_error": _loop_errors(constraint)}
+
+
+def _loop_errors(loop: Record) -> tuple[Scalar, ...]:
+    """How far the first body is beyond the second, along each row."""
     R, X_FM = loop.first_frame.rotation, relative_placement(loop)
     ball = isinstance(loop.joint_type, Spherical)  # which takes any rotation
     nearest = Transform(X_FM.rotation) if ball else loop.joint_type.placement(loop.joint_type.fit(X_FM))
@@ -63,7 +75,7 @@ def measure_closure_error(loop: Record) -> Fields:
     errors = [-(six @ row) for row in loop.fixed_rows]
     if loop.joint_type.crossed_axes is not None:
         errors.append(_angle_error(loop, loop.E))
-    return {"closure_error": tuple(errors)}
+    return tuple(errors)
 
 
 def misfit(loop: Record, E: Rotation, origin: Vector) -> Scalar:
@@ -71,6 +83,8 @@ def misfit(loop: Record, E: Rotation, origin: Vector) -> Scalar:
 
     Against the first frame itself: what the joint lets move is not along its rows.
     """
+    if isinstance(loop.joint_type, HigherPair):
+        return sum(_square(error * loop.per_length) for error in pair_errors(loop.having(E=E, origin=origin)))
     error = residual(Transform(E @ loop.second_frame.rotation, origin), loop.first_frame)
     offset, turned = error.offset * loop.per_length, _off_axis(loop, error)
     rows = loop.fixed_rows[:-1] if loop.joint_type.threaded else loop.fixed_rows

@@ -9,9 +9,9 @@ from momentree.compile.emit.lanes import module
 from momentree.compile.emit.routine import bits, table
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.right_hand_sides import (
-    ROWS,
     Traced,
     loop_codes,
+    most_rows,
     physical_right_hand_side_code,
     split_code,
     work_terms_of,
@@ -71,8 +71,8 @@ class VerletStepper(Stepper):
         shape = mechanism.nq, mechanism.nv, count, width, len(weights), dense
         codes = dict(zip(("kick", "drift"), split_code(mechanism, code, with_work), strict=True))
         layout = VerletLayout(*shape)
-        if mechanism.loops:
-            layout = RattleLayout(*shape, ROWS * len(mechanism.loops))
+        if mechanism.constrained:
+            layout = RattleLayout(*shape, most_rows(mechanism))
             codes |= loop_codes(mechanism, code)
         if dense:
             codes["rhs"] = physical_right_hand_side_code(mechanism, code, with_work)
@@ -91,8 +91,9 @@ class VerletStepper(Stepper):
 
 
 def _check(mechanism: Mechanism, integrator: str) -> None:
-    if mechanism.constraints:
-        raise MomentreeError(f"{integrator}: this system has constraints, which it does not solve for yet.")
+    for name in mechanism.nonholonomic:
+        message = f"constraint '{name}' is nonholonomic; {integrator} preserves the structure of holonomic systems only"
+        raise MomentreeError(f"{message}. Choose 'dop853', 'dopri5', 'rk4' or 'radau'.")
     for loop in loaded_loops(mechanism):
         what = "forces on it, and laws that name it"
         raise MomentreeError(f"joint '{loop.name}': closes a loop; {integrator} does not compute {what}. Cut another.")
