@@ -30,7 +30,10 @@ nodes, weights = np.polynomial.legendre.leggauss(30)
 a = pi / 4 * (1 - nodes)  # h1 from 90 to 0 degrees; panels at h1, -h1, h1 to the hub, in the plane of y + i z
 d = np.exp(1j * np.outer((1, -1, 1), a))
 mass, J, sums = np.array([300, 8, 8, 8]), 8 * (1 + 0.02**2) / 12, np.tril(np.ones((3, 3)), -1) + np.eye(3) / 2
-r, dr = (np.vstack([0 * a, c]) - mass[1:] @ c / 324 for c in (0.6 - 0.5j + sums @ d, sums @ (1j * np.array([[1], [-1], [1]]) * d)))
+r, dr = (
+    np.vstack([0 * a, c]) - mass[1:] @ c / 324
+    for c in (0.6 - 0.5j + sums @ d, sums @ (1j * np.array([[1], [-1], [1]]) * d))
+)
 share = (J + mass @ (r.conj() * dr).imag) / (300 * 1.2**2 / 6 + 3 * J + mass @ abs(r) ** 2)
 print(system, run, f"{latch} at {t:.5f} s: {lost:.4f} J lost; hub at {rotated[-1]:.6f} deg", sep="\n\n")
 assert m == mt.load(Path(__file__).with_name("model.toml"))

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import momentree as mt
 
 G = 9.81
-FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
+FORMULATIONS = ("hamiltonian", "lagrange", pytest.param("absolute", marks=pytest.mark.long))
 
 
 def known(equations, start, t):

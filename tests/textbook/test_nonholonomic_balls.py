@@ -15,7 +15,7 @@ import momentree as mt
 
 G, MASS, RADIUS = 9.81, 0.6, 0.1
 Z = np.array([0.0, 0.0, 1.0])
-FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
+FORMULATIONS = ("hamiltonian", "lagrange", pytest.param("absolute", marks=pytest.mark.long))
 
 
 # --- a ball on a turntable ---
@@ -167,7 +167,13 @@ def test_a_wheel_rolls_on_a_fixed_wheel(axis):
     inertia = 0.4 * L**2 / 3 + MASS * L**2 + MASS * RADIUS**2 / 2 * (L / RADIUS) ** 2
     stiffness = (0.4 / 2 + MASS) * G * L
     known = solve_ivp(
-        lambda _, y: [y[1], -stiffness / inertia * np.sin(y[0])], (0, 10), [1.2, 0], "DOP853", run.t, rtol=2.3e-14, atol=1e-14
+        lambda _, y: [y[1], -stiffness / inertia * np.sin(y[0])],
+        (0, 10),
+        [1.2, 0],
+        "DOP853",
+        run.t,
+        rtol=2.3e-14,
+        atol=1e-14,
     ).y
     np.testing.assert_allclose(run["arm"], known[0], rtol=0, atol=1e-9)
     np.testing.assert_allclose(run["wheel"], (known[0] - 1.2) * BIG / RADIUS, rtol=0, atol=1e-8)
