@@ -3,9 +3,9 @@
     python benchmarks/couplings.py [--write docs/couplings.md] [--quick]
 
 Shafts and sliders with springs, coupled by gears, a planetary set, a rack and a differential, are linear: their exact
-motion is a sum of cosines. MuJoCo couples joints by equality constraints (`joint`, or `tendon` for more than two), which
-are soft; they are as stiff here as its steps of 1 ms allow. The contestants take turns in one process on one core.
-Times are CPU seconds. `--quick` measures too little to tell.
+motion is a sum of cosines. MuJoCo couples joints by equality constraints (`joint`, or `tendon` for more than two). These
+are soft, and here as stiff as its steps of 1 ms allow. The contestants take turns in one process on one core. Times are
+CPU seconds. `--quick` measures too little to tell.
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ def page(figures: Sequence[Figure], growths: Sequence[Growth], effort: Effort, v
     lines += table(head, rows)
     lines += [
         "- Momentree: default settings; couplings are closed to round-off after each step.",
-        f"- MuJoCo: RK4, steps of {STEP * 1000:g} ms, `equality/joint`, and `equality/tendon` with a fixed tendon for more",
-        f"  than two joints. Stiff: `{SETTINGS['MuJoCo, stiff']}`.",
+        f"- MuJoCo: RK4, steps of {STEP * 1000:g} ms, `equality/joint`, and `equality/tendon` with a fixed tendon for",
+        f"  more than two joints. Stiff: `{SETTINGS['MuJoCo, stiff']}`.",
         "",
         "## A row of gears",
         "",

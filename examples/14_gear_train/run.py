@@ -16,9 +16,8 @@ m.joint("sun", mt.Revolute("z"), m.ground, sun)
 m.joint("carrier", mt.Revolute("z"), m.ground, carrier)
 for i in (1, 2, 3):
     planet = m.body(f"planet {i}", mt.cylinder(mass=0.15, radius=0.025, length=0.02))
-    m.joint(
-        f"planet {i}", mt.Revolute("z"), carrier.at((f"0.045*cos({i}*120*deg)", f"0.045*sin({i}*120*deg)", 0)), planet
-    )
+    at = (f"0.045*cos({i}*120*deg)", f"0.045*sin({i}*120*deg)", 0)
+    m.joint(f"planet {i}", mt.Revolute("z"), carrier.at(at), planet)
 m.torque("motor", "T0*(1 - motor'/w0)")
 m.gear("motor", "sun", teeth=(15, 60))
 m.planetary("sun", None, "carrier", teeth=(20, 70), planets=["planet 1", "planet 2", "planet 3"])  # the ring is held

@@ -1,7 +1,7 @@
 """Couplings in closed form: gears, planetary sets, racks, belts, differentials, screws, mimic joints.
 
-A coupling without losses adds inertias by the squares of their ratios. Willis 1841 for planetary sets; Mueller, Epicyclic
-Drive Trains, 1982.
+A coupling without losses adds inertias by the squares of their ratios. Planetary sets: Willis, Principles of Mechanism,
+1841; Müller, Epicyclic Drive Trains, 1982.
 """
 
 from __future__ import annotations

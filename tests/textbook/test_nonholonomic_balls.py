@@ -1,7 +1,7 @@
 """Balls and wheels that roll: on a turntable, down an incline, on one another; closed forms and own equations.
 
-The turntable: Routh, Advanced Dynamics of a System of Rigid Bodies, 1905, art. 239; Weltner, American Journal of Physics
-47 (1979). The ball on a ball: Routh, art. 241.
+The turntable: Routh, Advanced Dynamics of a System of Rigid Bodies, 1905; Weltner, American Journal of Physics 47
+(1979), 984. The ball on a ball: Routh, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def rolling(x, v, turning, spin):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_a_ball_on_a_turntable_moves_in_a_circle(formulation, tilt):
-    # v' = k z x v + 5/7 g sin(tilt), k = 2/7 of the turntable's angular velocity: a circle, and a drift across the slope
+    # v' = k z x v + 5/7 g sin(tilt), k = 2/7 of the table's angular velocity: a circle, and a drift across the slope
     turning, x0, v0 = 3.5, np.array([0.4, -0.1]), np.array([0.3, 0.5])
     system = on_turntable(turning, tilt)
     q, v = rolling(x0, v0, turning, 0.7)
@@ -196,7 +196,7 @@ def test_two_wheels_on_fixed_axes_turn_against_each_other():
 
 
 def ball_on_ball(n0, dn0, spin, t):
-    """Direction n from the fixed ball's centre to the rolling one's: (I L/r + m r L) n x n'' = -I spin n' - m g r n x z."""
+    """The direction n from centre to centre: (I L/r + m r L) n x n'' = -I spin n' - m g r n x z."""
     L, inertia = BIG + RADIUS, 0.4 * MASS * RADIUS**2
 
     def equations(_, y):
@@ -210,7 +210,7 @@ def ball_on_ball(n0, dn0, spin, t):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("spin", [60.0, 120.0])
 def test_a_ball_rolls_on_a_ball(formulation, spin):
-    # like a top with w . n constant; with 60 rad/s it passes to the lower half, where the ball hangs (the pair holds it)
+    # like a top with w . n constant; at 60 rad/s it passes to the lower half, where the pair holds it
     L = BIG + RADIUS
     n0 = np.array([0.3, 0.0, np.sqrt(1 - 0.3**2)])
     dn0 = np.array([0.0, 0.4, 0.0])

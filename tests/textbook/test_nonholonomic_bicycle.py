@@ -1,8 +1,8 @@
 """The benchmark bicycle: Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007), 1955-1982.
 
 Axes of the paper: x forward, y to the right, z down, the origin at the rear contact. Its linear motion about straight
-running is M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 with q = (lean, steer); here it comes from differences of accelerations
-of the nonlinear bicycle at states that keep all constraints.
+running is M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 with q = (lean, steer). Here it comes from differences of
+accelerations of the nonlinear bicycle at states that keep all constraints.
 """
 
 from __future__ import annotations
