@@ -31,9 +31,8 @@ nodes, weights = np.polynomial.legendre.leggauss(30)
 signs, mass, J = np.array([[1], [-1], [1]]), np.array([300, 8, 8, 8]), 8 * (1 + 0.02**2) / 12
 d = np.exp(1j * signs * pi / 4 * (1 - nodes))  # h1 from 90 to 0 degrees: along the panels, in the plane of y + i z
 sums = np.vstack([np.zeros(3), np.tril(np.ones((3, 3)), -1) + np.eye(3) / 2])  # to the centres of hub and panels
-r, dr = (
-    c - mass @ c / 324 for c in (np.array([[0], [1], [1], [1]]) * (0.6 - 0.5j) + sums @ d, sums @ (1j * signs * d))
-)
+hinge = np.array([[0], [1], [1], [1]]) * (0.6 - 0.5j)
+r, dr = (c - mass @ c / 324 for c in (hinge + sums @ d, sums @ (1j * signs * d)))
 share = (J + mass @ (r.conj() * dr).imag) / (300 * 1.2**2 / 6 + 3 * J + mass @ abs(r) ** 2)
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert run.closure_error.max() < 1e-12
