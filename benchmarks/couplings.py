@@ -4,8 +4,8 @@
 
 Shafts and sliders with springs, coupled by gears, a planetary set, a rack and a differential, are linear: their exact
 motion is a sum of cosines. MuJoCo couples joints by equality constraints (`joint`, or `tendon` for more than two).
-These are soft, and here as stiff as its steps of 1 ms allow. The contestants take turns in one process on one core. Times
-are CPU seconds. `--quick` measures too little to tell.
+These are soft, and here as stiff as its steps of 1 ms allow. The contestants take turns in one process on one core.
+Times are CPU seconds. `--quick` measures too little to tell.
 """
 
 from __future__ import annotations

@@ -19,7 +19,6 @@ m.couple("h2", to="h1", ratio=-2, name="cable 1")  # pulleys of 2 : 1 at the hub
 m.couple("h3", to="h2", ratio=-1, name="cable 2")
 m.latch("h1", at=0)
 m.start_at({"h1": "pi/2"}, t_end=6)
-
 system = m.build()
 run = system.simulate(rtol=1e-10, every=0.02)
 run.plot("run.svg", joints=["h1", "h2", "h3"])
