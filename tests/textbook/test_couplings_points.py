@@ -168,6 +168,30 @@ def test_a_bead_on_a_rod_that_turns(by, formulation):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("by", ["surface", "expression", "frame"])
+def test_a_bead_on_a_circle_that_grows(by, formulation):
+    # its angular momentum is kept: r = R + c t, angle = (h / c) (1/R - 1/r) with h = r^2 angle'
+    R, c, h = 0.5, 0.3, 0.8
+    m, body = bead(gravity=(0, 0, 0), along="xy")
+    m.parameter("R", R)
+    m.parameter("c", c)
+    if by == "surface":
+        m.on_surface(body, "x^2 + y^2 = (R + c*t)^2")
+    elif by == "expression":
+        m.constrain("x^2 + y^2 = (R + c*t)^2")
+    else:
+        m.frame("P", body)
+        m.constrain("P.x*P.x' + P.y*P.y' = c*(R + c*t)")  # the same, in velocities
+    system = m.build()
+    start = system.assemble({"x": R, "y": 0}, velocities={"y": h / R})
+    run = system.simulate(start, t_end=5.0, every=0.1, formulation=formulation)
+    r = R + c * run.t
+    angle = h / c * (1 / R - 1 / r)
+    np.testing.assert_allclose(run["x"], r * np.cos(angle), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run["y"], r * np.sin(angle), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_cam_lifts_its_follower(formulation):
     # an eccentric circle: s = e sin(q) + sqrt(R^2 - e^2 cos(q)^2), one freedom with the inertia I + m s'(q)^2
     e, R, inertia, mass = 0.03, 0.08, 0.002, 0.5

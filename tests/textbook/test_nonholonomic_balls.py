@@ -62,12 +62,12 @@ def test_a_ball_on_a_turntable_moves_in_a_circle(formulation, tilt):
     np.testing.assert_allclose(w[:, 2], 0.7, rtol=0, atol=1e-9 * max(1.0, np.abs(w).max()))  # the spin stays
 
 
-def velocity_of(run):
-    return Rotation.from_quat(run["ball"][:, 3:]).apply(run.velocity("ball")[:, :3])
+def velocity_of(run, body="ball"):
+    return Rotation.from_quat(run[body][:, 3:]).apply(run.velocity(body)[:, :3])
 
 
-def angular_velocity(run):
-    return Rotation.from_quat(run["ball"][:, 3:]).apply(run.velocity("ball")[:, 3:])
+def angular_velocity(run, body="ball"):
+    return Rotation.from_quat(run[body][:, 3:]).apply(run.velocity(body)[:, 3:])
 
 
 def test_a_ball_on_a_turntable_that_turns_freely():
@@ -178,6 +178,34 @@ def test_a_wheel_rolls_on_a_fixed_wheel(axis):
     np.testing.assert_allclose(run["arm"], known[0], rtol=0, atol=1e-9)
     np.testing.assert_allclose(run["wheel"], (known[0] - 1.2) * BIG / RADIUS, rtol=0, atol=1e-8)
     assert system.mobility == 1
+
+
+@pytest.mark.parametrize("what", ["ball", "cylinder"])
+def test_a_ball_or_a_wheel_swings_in_a_hollow(what):
+    # a pendulum: (1 + I / (m r^2)) (R - r) angle'' = -g sin(angle), and it turns R / r - 1 times as fast, backwards
+    shape, axis, k = SHAPES[what]
+    m = mt.Model("hollow", gravity=(0, 0, -G))
+    body = m.body("body", shape)
+    m.joint("body", mt.Planar("y"), m.ground, body) if axis else m.joint("body", mt.Free(), m.ground, body)
+    m.roll(body, radius=RADIUS, ball=-BIG, disc=axis)
+    system = m.build()
+    L, angle = BIG - RADIUS, 1.1
+    x, z = L * np.sin(angle), -L * np.cos(angle)
+    start = system.assemble({"body": (z, x, 0) if axis else (x, 0, z, 0, 0, 0, 1)})
+    run = system.simulate(start, t_end=5.0, every=0.05)
+    known = solve_ivp(
+        lambda _, y: [y[1], -G / (L * (1 + k)) * np.sin(y[0])],
+        (0, 5),
+        [angle, 0],
+        "DOP853",
+        run.t,
+        rtol=1e-13,
+        atol=1e-13,
+    ).y
+    place = run["body"][:, [1, 0]] if axis else run["body"][:, [0, 2]]
+    np.testing.assert_allclose(place, L * np.stack([np.sin(known[0]), -np.cos(known[0])], axis=1), rtol=0, atol=1e-9)
+    turning = run.velocity("body")[:, 2] if axis else angular_velocity(run, "body")[:, 1]
+    np.testing.assert_allclose(turning, known[1] * L / RADIUS, rtol=0, atol=1e-8)
 
 
 def test_two_wheels_on_fixed_axes_turn_against_each_other():
