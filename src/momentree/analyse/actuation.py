@@ -248,9 +248,9 @@ def _closing_scales(mechanism: Mechanism) -> Array:
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
     """Of each loop, the constraint accelerations."""
     moving = records(Evaluation(mechanism, q, t), v, vdot, closed=True)
-    moving.loops.locally(acceleration_bias(0))
-    moving.loops.locally(find_constraint_accelerations)
-    return [record.constraint_acceleration for record in moving.loops[1:]]
+    moving.constraints.locally(acceleration_bias(0))
+    moving.constraints.locally(find_constraint_accelerations)
+    return [record.constraint_acceleration for record in moving.constraints[1:]]
 
 
 # --- one row of a batch ---

@@ -99,8 +99,8 @@ def _give(mechanism: Mechanism, configurations: Sequence[Configuration]) -> Give
     most: tuple[float, Give] | None = None
     for at in configurations:
         for joint, size, tolerance in zip(at.joints, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-            closure_error = joint.directions @ joint.closure_error()
-            lengths = [size if not any(row.direction.linear) else 1.0 for row in joint.rows]
+            closure_error = joint.closure_errors()
+            lengths = [size if not any(row.direction.linear) else 1.0 for row in joint.loop.position_rows]
             length = float(np.abs(closure_error * lengths).max(initial=0.0))
             if length > ROUND_OFF * size and (most is None or length / tolerance > most[0]):
                 most = length / tolerance, Give(joint.loop.name, length, tolerance)

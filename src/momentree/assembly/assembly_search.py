@@ -32,6 +32,7 @@ LEAST_ATTEMPTS = 12  # before a search that settled ends
 UNGUESSED = 1e-3  # weight of a coordinate that was not guessed, relative to one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
+CONTRADICTS = 0.01  # of the largest miss: constraints that miss by more share in it
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
 SEED = 20190227
 
@@ -191,8 +192,8 @@ class AssemblySearch:
         widest: dict[str, tuple[float, float, ClosingJoint]] = {}
         bounds = zip(at.joints, self.mechanism.loop_tolerances, self.mechanism.loop_sizes, strict=True)
         for joint, length, loop_size in bounds:
-            closure_errors = joint.directions @ joint.closure_error()
-            slides = np.array([row.direction.linear != ZERO for row in joint.rows])
+            closure_errors = joint.closure_errors()
+            slides = np.array([row.direction.linear != ZERO for row in joint.loop.position_rows], dtype=bool)
             for unit, part, limit in (
                 ("m", closure_errors[slides], length),
                 ("rad", closure_errors[~slides], length / loop_size),
@@ -203,14 +204,16 @@ class AssemblySearch:
         for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
             if unit in widest:
                 _, closure_error, joint = widest[unit]
-                thing = "joint" if joint.loop.joint else "body"
-                short = f"{thing} '{joint.loop.name}': closes a loop, but cannot: {words.format(closure_error)}"
-                return (thing, joint.loop.name), short
+                thing, miss = joint.loop.kind, words.format(closure_error)
+                cannot = "cannot hold" if thing == "constraint" else "closes a loop, but cannot"
+                return (thing, joint.loop.name), f"{thing} '{joint.loop.name}': {cannot}: {miss}"
         constraints = [c.name for c in self.mechanism.constraints if c.holonomic]
         misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
         if misses.max(initial=0.0) > CLOSED:
             name, miss = constraints[int(misses.argmax())], misses.max()
-            return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
+            others = [c for c, x in zip(constraints, misses, strict=True) if x > CONTRADICTS * miss and c != name]
+            fault = f"contradicts {', '.join(map(repr, others))}" if others else "cannot hold"
+            return ("constraint", name), f"constraint '{name}': {fault}: it is {miss:.4g} at best, not 0"
         return None, "the given coordinates do not fit together"
 
     def _rounded(self, q: Array) -> str:
@@ -237,7 +240,7 @@ class AssemblySearch:
 
 def _advice(culprit: tuple[str, str] | None) -> str:
     if culprit is not None and culprit[0] == "constraint":
-        return "Check its expression."
+        return "Check its equation and lengths, and those of the constraints and joints around it."
     return "Check the lengths and the directions of the axes around it."
 
 

@@ -97,6 +97,11 @@ class BatchOfRows:
         return self._by_row(constraint_scales(self.batched))
 
     @cached_property
+    def velocity_scales(self) -> Array:
+        """k x rows, those on velocities only included."""
+        return self._by_row(constraint_scales(self.batched, on_velocities=True))
+
+    @cached_property
     def columns(self) -> Array:
         """k x nv: how far each velocity may carry."""
         return self._by_row(column_scales(self.batched))
@@ -145,7 +150,7 @@ class BatchOfRows:
 
     @cached_property
     def _rows_of_loops(self) -> list[int]:
-        return [len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in self.mechanism.loops]
+        return [len(loop.position_rows) for loop in self.mechanism.loops]
 
     @cached_property
     def _measured(self) -> Callable[[Array, Indices], Array]:

@@ -103,7 +103,7 @@ class Closing:
         exact: list[float] = []
         for joint, size in zip(at.joints, self.mechanism.loop_sizes, strict=True):
             slides = sum(math.hypot(*at.bodies[number].X.joint.offset) for number in joint.path)
-            exact += [rules.round_off(len(joint.path), slides, size)] * len(joint.rows)
+            exact += [rules.round_off(len(joint.path), slides, size)] * len(joint.loop.position_rows)
         return np.concatenate([exact, np.full(count - len(exact), 4 * EPS)])
 
     def misfit(self, q: Array) -> float:

@@ -26,20 +26,19 @@ class Violation(NamedTuple):
 def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     """The worst of all that starts leave open beyond what they may; None if they are closed."""
     scales = Scales(mechanism)
-    more = len(mechanism.constraints)
-    by_constraint = np.concatenate([scales.rows, np.ones(more)])
-    within = np.concatenate([constraint_tolerances(mechanism), np.full(more, CLOSED)])
     speed = np.maximum(1.0, np.abs(at.v.T / scales.columns).max(axis=1, initial=0.0))[:, None]
     closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
-    count = closure_errors.shape[1]
+    by_position = row_scales(at, scales.rows, scales.columns)
+    by_velocity = row_scales(at, scales.velocity_rows, scales.columns, on_velocities=True)
+    within, velocities_within = (_tolerances(mechanism, on_velocities) for on_velocities in (False, True))
     for what, unit, values, by, limit in (
-        ("closure error", "m or rad", closure_errors, by_constraint[:count], np.maximum(within[:count], CLOSED)),
-        ("velocity", "m/s or rad/s", velocities, by_constraint * speed, np.maximum(within, CUT_OFF)),
+        ("closure error", "m or rad", closure_errors, by_position, np.maximum(within, CLOSED)),
+        ("velocity", "m/s or rad/s", velocities, by_velocity * speed, np.maximum(velocities_within, CUT_OFF)),
     ):
         scaled = np.abs(values / by)
         scaled = np.where(np.isfinite(scaled), scaled, np.inf)
         for k in np.flatnonzero((scaled > CLOSED).any(axis=1)):
-            part = _independent(mechanism, scales, at, int(k), (values / by)[k])
+            part = _independent(mechanism, scales, at, int(k), (values / by)[k], what == "velocity")
             worst = np.maximum(np.abs(part) / CLOSED, scaled[k] / limit)
             i = int(worst.argmax())
             if not worst[i] <= 1:
@@ -47,11 +46,31 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     return None
 
 
-def _independent(mechanism: Mechanism, scales: Scales, at: Samples, k: int, scaled: Array) -> Array:
+def row_scales(at: Samples, of_loops: Array, columns: Array, on_velocities: bool = False) -> Array:
+    """k x rows: divisors of closure errors, or of constraint velocities; of an expression, the norm of its row."""
+    norms = [
+        np.sqrt(np.sum((at.table(expression.J) * columns) ** 2, axis=1))
+        for expression in at.expressions
+        if on_velocities or expression.holonomic
+    ]
+    expressions = [np.where(norm > 0, norm, 1.0)[:, None] for norm in norms]
+    loops = np.broadcast_to(of_loops, (len(at.t), of_loops.shape[-1]))
+    return np.concatenate([loops, *expressions], axis=1)
+
+
+def _tolerances(mechanism: Mechanism, on_velocities: bool) -> Array:
+    """Of scaled rows."""
+    more = sum(on_velocities or constraint.holonomic for constraint in mechanism.constraints)
+    return np.concatenate([constraint_tolerances(mechanism, on_velocities), np.full(more, CLOSED)])
+
+
+def _independent(
+    mechanism: Mechanism, scales: Scales, at: Samples, k: int, scaled: Array, on_velocities: bool
+) -> Array:
     """The part of scaled closure errors that motions of the tree could close, along directions above the cut-off."""
     if not np.isfinite(scaled).all():
         return scaled
     configuration = Configuration(mechanism, at.q[:, k], t=float(at.t[k]))
-    J = scales.scaled(configuration, on_velocities=len(scaled) > len(configuration.closure_errors()))
+    J = scales.scaled(configuration, on_velocities)
     closing = J.shortest(scaled, CUT_OFF)
     return np.asarray(J.J @ (closing / J.column_scales))

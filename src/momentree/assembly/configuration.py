@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
-from momentree.equations.loops.constraint_jacobian import LoopClosure, loop_closures
+from momentree.equations.loops.constraint_jacobian import (
+    ExpressionClosure,
+    LoopClosure,
+    expression_closures,
+    loop_closures,
+)
 from momentree.equations.sweeps import Records
-from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import ConstraintRow
-from momentree.model.values import TIME
-from momentree.structure.mechanism import Constraint, Mechanism, TreeBody
+from momentree.structure.mechanism import Loop, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,8 +33,13 @@ Block = tuple[Indices, Array]  # columns, and rows there
 
 def constraint_names(mechanism: Mechanism, on_velocities: bool = False) -> list[str]:
     """ "C: translation along y", and the names of the constraints; those on velocities only if asked for."""
-    of_loops = [f"{loop.name}: {row.name}" for loop in mechanism.loops for row in loop.rows]
+    of_loops = [f"{loop.name}: {row.name}" for loop in mechanism.loops for row in rows_of(loop, on_velocities)]
     return of_loops + [c.name for c in mechanism.constraints if c.holonomic or on_velocities]
+
+
+def rows_of(loop: Loop, on_velocities: bool) -> tuple[ConstraintRow, ...]:
+    """The constraints of a loop; those on velocities only if asked for."""
+    return loop.rows if on_velocities else loop.position_rows
 
 
 class Configuration:
@@ -63,16 +72,21 @@ class Configuration:
         """The joints that close loops."""
         return [ClosingJoint(closure) for closure in loop_closures(self.mechanism, self.bodies)]
 
+    @cached_property
+    def expressions(self) -> list[ExpressionClosure]:
+        """The expression constraints."""
+        return expression_closures(self.mechanism, self.bodies)
+
     def closure_errors(self) -> Array:
         """The closure error of each constraint on positions; zero when everything is closed."""
-        errors = [joint.directions @ joint.closure_error() for joint in self.joints]
-        errors += [np.array([self._value(c.expression)]) for c in self.mechanism.constraints if c.holonomic]
+        errors = [joint.closure_errors() for joint in self.joints]
+        errors += [np.array([c.error], dtype=float) for c in self.expressions if c.holonomic]
         return np.concatenate([np.zeros(0), *errors])
 
     def constraint_velocities(self) -> Array:
         """The velocity of each constraint, those on velocities included: J u and the part of prescribed motion."""
-        velocities = [joint.directions @ joint.velocity() for joint in self.moving.joints]
-        velocities += [np.array([self.moving._velocity(constraint)]) for constraint in self.mechanism.constraints]
+        velocities = [np.array(joint.closure.velocities, dtype=float) for joint in self.moving.joints]
+        velocities += [np.array([c.velocity], dtype=float) for c in self.moving.expressions]
         return np.concatenate([np.zeros(0), *velocities])
 
     def jacobian(self, on_velocities: bool = False) -> Array:
@@ -88,10 +102,10 @@ class Configuration:
     def blocks(self, on_velocities: bool = False) -> Iterator[Block]:
         """J in blocks: for each loop and constraint, the columns (velocities) that it depends on and its rows there."""
         for joint in self.joints:
-            yield joint.columns, joint.directions @ joint.block
-        for constraint in self.mechanism.constraints:
+            yield joint.columns, joint.directions_of(on_velocities) @ joint.block
+        for constraint in self.expressions:
             if constraint.holonomic or on_velocities:
-                yield np.arange(self.mechanism.nv, dtype=np.intp), self._slopes(constraint)[None]
+                yield np.arange(self.mechanism.nv, dtype=np.intp), np.array([constraint.J], dtype=float)
 
     # --- joints by name ---
 
@@ -132,46 +146,6 @@ class Configuration:
         of = self.mechanism.by_joint[joint]
         return of if isinstance(of, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
-    @cached_property
-    def _named(self) -> dict[Reference, float]:
-        """What the references in constraints stand for at this configuration."""
-        values: dict[Reference, float] = {TIME: self.t}
-        used = {r.name for constraint in self.mechanism.constraints for r in constraint.expression.references()}
-        for joint in used & self.mechanism.by_joint.keys():
-            of = self.mechanism.by_joint[joint].joint
-            assert of is not None  # by_joint holds only loops that a joint closes
-            values.update(zip(of.coordinates, self.coordinates_of(joint), strict=True))
-            values.update(zip(of.velocities, self.velocities_of(joint), strict=True))
-        return values
-
-    def _value(self, expression: Expression) -> float:
-        return float(expression.evaluate(self._named))
-
-    def _velocity(self, constraint: Constraint) -> float:
-        if not constraint.holonomic:
-            return self._value(constraint.expression)
-        velocity = self._value(constraint.expression.derivative(TIME))
-        for joint, i, slope in self._partials(constraint):
-            velocity += slope * (self._coordinate_map(joint) @ np.array(self.velocities_of(joint)))[i]
-        return velocity
-
-    def _slopes(self, constraint: Constraint) -> Array:
-        slopes_of = self.coordinate_slopes if constraint.holonomic else self.velocity_slopes
-        total = np.zeros(self.mechanism.nv)
-        for joint, i, slope in self._partials(constraint):
-            total += slope * slopes_of(joint)[i]
-        return total
-
-    def _partials(self, constraint: Constraint) -> Iterator[tuple[str, int, float]]:
-        """The derivative of a constraint by each coordinate (velocity) that it names: joint, index in it, slope."""
-        for reference in constraint.expression.references():
-            of = self.mechanism.by_joint.get(reference.name)
-            if of is None or of.joint is None:
-                continue
-            names = of.joint.coordinates if constraint.holonomic else of.joint.velocities
-            if reference in names:
-                yield reference.name, names.index(reference), self._value(constraint.expression.derivative(reference))
-
 
 class ClosingJoint:
     """A closing joint at one configuration, in floats; `LoopClosure` is the same on any scalar.
@@ -196,6 +170,15 @@ class ClosingJoint:
     def axes(self) -> Array:
         """The motion subspace of the joint, as columns."""
         return np.array([(*axis,) for axis in self.closure.motion_subspace], dtype=float).reshape(-1, 6).T
+
+    def directions_of(self, on_velocities: bool) -> Array:
+        """Those on positions, or all."""
+        return self.directions if on_velocities else self.directions[[row.holonomic for row in self.rows]]
+
+    def closure_errors(self) -> Array:
+        """The closure error of each constraint on positions."""
+        pairs = zip(self.closure.errors, self.rows, strict=True)
+        return np.array([error for error, row in pairs if row.holonomic], dtype=float)
 
     def closure_error(self) -> Array:
         """The placement of the second frame less the nearest one that the joint allows: offset, rotation vector."""

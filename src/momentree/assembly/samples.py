@@ -7,21 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from momentree.assembly.configuration import Array
+from momentree.assembly.configuration import Array, rows_of
 from momentree.equations.balance import Energy, energy_of
 from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records
-from momentree.equations.loops.constraint_jacobian import LoopClosure, loop_closures
+from momentree.equations.loops.constraint_jacobian import (
+    ExpressionClosure,
+    LoopClosure,
+    expression_closures,
+    loop_closures,
+)
 from momentree.equations.sweeps import Records
-from momentree.model.expressions.expression import Expression, Reference
-from momentree.model.values import TIME
+from momentree.model.expressions.expression import Reference
 from momentree.spatial import ZERO, Scalar
-from momentree.structure.mechanism import Attached, Constraint, Contact, Mechanism, TreeBody
+from momentree.structure.mechanism import Attached, Contact, Mechanism, TreeBody
 
 
 class Samples:
@@ -56,23 +61,28 @@ class Samples:
         R = frame_placement(self.bodies, contact.against).rotation
         return self.table(R @ contact_state(contact, self.bodies).force)
 
+    @cached_property
+    def expressions(self) -> list[ExpressionClosure]:
+        """The expression constraints."""
+        return expression_closures(self.mechanism, self.bodies)
+
     def closure_errors(self) -> Array:
         """k x rows: the closure error of each constraint on positions, of loops and of the model (m, rad)."""
-        errors = [error for joint in self.joints for error in joint.along_rows(joint.closure_error())]
-        errors += [self._value(c.expression) for c in self.mechanism.constraints if c.holonomic]
+        errors = [error for joint in self.joints for error in joint.closure_errors()]
+        errors += [c.error for c in self.expressions if c.holonomic]
         return self.table(errors)
 
     def constraint_velocities(self) -> Array:
         """k x rows: the velocity of each constraint, those on velocities included."""
-        velocities = [velocity for joint in self.joints for velocity in joint.along_rows(joint.velocity)]
-        velocities += [self._velocity(constraint) for constraint in self.mechanism.constraints]
+        velocities = [velocity for joint in self.joints for velocity in joint.row_velocities()]
+        velocities += [c.velocity for c in self.expressions]
         return self.table(velocities)
 
     def openings(self) -> Array:
         """k x 4: the largest closure error that is a length (m), the largest other one, and the velocities likewise."""
-        lengths = [row.direction.linear != ZERO for loop in self.mechanism.loops for row in loop.rows]
-        largest = []
-        for rows in (self.closure_errors(), self.constraint_velocities()):
+        largest, loops = [], self.mechanism.loops
+        for rows, on_velocities in ((self.closure_errors(), False), (self.constraint_velocities(), True)):
+            lengths = [row.direction.linear != ZERO for loop in loops for row in rows_of(loop, on_velocities)]
             are_lengths = np.array(lengths + [False] * (rows.shape[1] - len(lengths)), dtype=bool)
             largest += [np.abs(rows[:, which]).max(axis=1, initial=0.0) for which in (are_lengths, ~are_lengths)]
         return np.stack(largest, axis=-1)
@@ -96,39 +106,6 @@ class Samples:
         of = self.mechanism.by_joint[joint]
         return of if isinstance(of, TreeBody) else self.joints[self.mechanism.loop_numbers[joint]]
 
-    # --- constraints ---
-
-    @cached_property
-    def _named(self) -> dict[Reference, Scalar]:
-        """What the references in constraints stand for."""
-        values: dict[Reference, Scalar] = {TIME: self.t}
-        used = {r.name for constraint in self.mechanism.constraints for r in constraint.expression.references()}
-        for name in used & self.mechanism.by_joint.keys():
-            joint = self.mechanism.by_joint[name].joint
-            assert joint is not None  # by_joint holds only loops that a joint closes
-            values.update(zip(joint.coordinates, self.coordinates_of(name).T, strict=True))
-            values.update(zip(joint.velocities, self.velocities_of(name).T, strict=True))
-        return values
-
-    def _value(self, expression: Expression) -> Scalar:
-        return expression.evaluate(self._named)
-
-    def _velocity(self, constraint: Constraint) -> Scalar:
-        """A constraint on velocities is its own velocity; one on positions changes with time and with what it names."""
-        if not constraint.holonomic:
-            return self._value(constraint.expression)
-        velocity = self._value(constraint.expression.derivative(TIME))
-        for reference in constraint.expression.references():
-            of = self.mechanism.by_joint.get(reference.name)
-            if of is not None and of.joint is not None:
-                joint = of.joint
-                q, u = self.coordinates_of(joint.name).T, self.velocities_of(joint.name).T
-                slope = self._value(constraint.expression.derivative(reference))
-                velocity = (
-                    velocity + slope * joint.type.coordinate_derivatives(q, u)[joint.coordinates.index(reference)]
-                )
-        return velocity
-
     # --- scalars of any kind to arrays ---
 
     def column(self, entry: Scalar) -> Array:
@@ -150,6 +127,16 @@ class ClosingJointSamples:
     def closure_error(self) -> Array:
         """k x 6: the placement of the second frame less the nearest one that the joint allows."""
         return self.samples.table(self.closure.error_vector)
+
+    def closure_errors(self) -> list[Any]:
+        """The closure error of each constraint on positions."""
+        if not self.closure.pair:
+            return self.along_rows(self.closure_error())
+        return [error for error, row in zip(self.closure.errors, self.closure.rows, strict=True) if row.holonomic]
+
+    def row_velocities(self) -> list[Any]:
+        """The velocity of each constraint."""
+        return self.closure.velocities if self.closure.pair else self.along_rows(self.velocity)
 
     @cached_property
     def velocity(self) -> Array:

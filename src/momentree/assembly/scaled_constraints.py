@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, Block, Configuration, Indices
+from momentree.assembly.configuration import Array, Block, Configuration, Indices, rows_of
 from momentree.errors import AssemblyError
 from momentree.spatial import Force, Scalar
 from momentree.spatial.scalar import maximum, minimum, sqrt
@@ -36,11 +36,12 @@ OVERFLOW = (
 SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round-off, far less than cut-offs squared
 
 
-def constraint_scales(mechanism: Mechanism) -> Array:
+def constraint_scales(mechanism: Mechanism, on_velocities: bool = False) -> Array:
     """Divisors of the rows of loops: |moment part| + L |force part|, larger where a large tolerance is set."""
     scales = []
     for number, loop in enumerate(mechanism.loops):
-        scales += [constraint_scale(mechanism, number, row.direction) for row in loop.rows]
+        rows = rows_of(loop, on_velocities)
+        scales += [constraint_scale(mechanism, number, row.direction) for row in rows]
     return _stacked(scales)
 
 
@@ -51,11 +52,11 @@ def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
     return wider * (_norm(row.angular) + size * _norm(row.linear))
 
 
-def constraint_tolerances(mechanism: Mechanism) -> Array:
+def constraint_tolerances(mechanism: Mechanism, on_velocities: bool = False) -> Array:
     """Tolerated closure errors of scaled rows of loops: the tolerance of the loop by its size."""
     tolerances = []
     for loop, size, length in zip(mechanism.loops, mechanism.loop_sizes, mechanism.loop_tolerances, strict=True):
-        tolerances += [minimum(length / size, CUT_OFF / WITHIN)] * len(loop.rows)
+        tolerances += [minimum(length / size, CUT_OFF / WITHIN)] * len(rows_of(loop, on_velocities))
     return _stacked(tolerances)
 
 
@@ -89,6 +90,7 @@ class Scales:
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
         self.rows, self.columns = constraint_scales(mechanism), column_scales(mechanism)
+        self.velocity_rows = constraint_scales(mechanism, on_velocities=True)
 
     def scaled(
         self, at: Configuration, on_velocities: bool = False, more: Sequence[tuple[Array, str]] = ()
@@ -96,7 +98,8 @@ class Scales:
         """J at a configuration, with further rows below, each nv numbers and the unit of what they are slopes of."""
         everything: Indices = np.arange(self.mechanism.nv, dtype=np.intp)
         blocks = [*at.blocks(on_velocities), *((everything, np.asarray(row)[None]) for row, _ in more)]
-        return ScaledConstraints(blocks, self.rows, self.columns, [self.of_unit(unit) for _, unit in more])
+        rows = self.velocity_rows if on_velocities else self.rows
+        return ScaledConstraints(blocks, rows, self.columns, [self.of_unit(unit) for _, unit in more])
 
     def of_unit(self, unit: str) -> float:
         """Of a joint's coordinate or velocity."""

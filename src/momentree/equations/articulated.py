@@ -11,6 +11,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
+from momentree.equations.loops.expression_constraints import share_velocities
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
@@ -91,6 +92,8 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
         moving.inward(articulate_with_bias_force)
         moving.outward(find_accelerations)
         return moving
+    if mechanism.constraints:
+        moving.locally(share_velocities)
     if alpha != 0:
         moving.constraints.locally(measure_closure_error)
     moving.constraints.locally(acceleration_bias(alpha))

@@ -36,6 +36,7 @@ from momentree.equations.loops.elimination import (
     numbered,
     with_constraints,
 )
+from momentree.equations.loops.expression_constraints import share_velocities
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import (
     add_constraint_wrenches,
@@ -178,6 +179,8 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
     moving.locally(move)
     apply_forces(at, moving, closed=mechanism.constrained)
     if mechanism.constrained:
+        if mechanism.constraints:
+            moving.locally(share_velocities)
         moving.constraints.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
     moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.trace.right_hand_sides import closed_code, positions_code
 from momentree.equations.formulations import Formulation
+from momentree.equations.loops.constraint_jacobian import typical_norms
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism
 
@@ -44,5 +45,6 @@ def projection_of(
     loops = zip(mechanism.loop_constraints, mechanism.loop_sizes, strict=True)
     rows = [(row, size) for constraints, size in loops for row in constraints]
     sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
+    sizes += tuple(typical_norms(mechanism.at_defaults()))
     near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)

@@ -107,12 +107,16 @@ class Rolling(HigherPair):
     | friction | the coefficient that must suffice, or None                                                     |
     """
 
-    row_names: ClassVar[tuple[str, ...]] = ("contact", "no slip along 1", "no slip along 2")
     holonomic: ClassVar[tuple[bool, ...]] = (True, False, False)
     radius: Scalar = 0.0
     disc: Vector | None = None
     ball: Scalar | None = None
     friction: Scalar | None = None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        along = ("x", "y") if self.ball is None else ("ahead", "aside")
+        return ("contact", f"no slip {along[0]}", f"no slip {along[1]}")
 
     @property
     def extent(self) -> Scalar:
@@ -141,9 +145,9 @@ class Rolling(HigherPair):
             d = Z if self.disc is None else self._towards(Z, X_FM)
             c = d * -self.radius
             return c, (Z, X, Y), p.z + c.z
-        c = (p / p.norm if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
+        c = (_unit(p) if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
         w = p + c
-        n = w / w.norm
+        n = _unit(w)
         t = _tangent(n) if self.disc is None else _unit((X_FM.rotation @ self.disc).cross(n))
         return c, (n, t, n.cross(t)), w.norm - absolute(self.ball)
 
@@ -266,7 +270,7 @@ class OnSurfaces(HigherPair):
 
     def errors(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
         at = _at(X_FM, names)
-        return tuple(g.evaluate(at) / _gradient(g, at).norm for g in self.expressions)
+        return tuple(_over(g.evaluate(at), _gradient(g, at).norm) for g in self.expressions)
 
     def drifts(self, X_FM: Transform, names: Names) -> tuple[Scalar, ...]:
         if self.still:
@@ -291,13 +295,24 @@ class OnSurfaces(HigherPair):
 
 
 def _unit(v: Vector) -> Vector:
-    return v / v.norm
+    """v / |v|; no direction, zero, where v vanishes: a disc that lies flat, a rod without length."""
+    norm = v.norm
+    if isinstance(norm, float) and norm == 0:
+        return ZERO
+    unit: Vector = v / norm
+    return unit
+
+
+def _over(value: Scalar, size: Scalar) -> Scalar:
+    """value / size; the value itself where the size vanishes."""
+    return value if isinstance(size, float) and size == 0 else value / size
 
 
 def _unit_derivative(v: Vector, dv: Vector) -> Vector:
     """The derivative of v / |v|."""
     n = v / v.norm
-    return (dv - n * (n @ dv)) / v.norm
+    derivative: Vector = (dv - n * (n @ dv)) / v.norm
+    return derivative
 
 
 def _tangent(n: Vector) -> Vector:

@@ -11,6 +11,7 @@ import numpy as np
 
 from momentree.assembly.batch_assembly import States
 from momentree.assembly.batch_closing import BatchOfRows
+from momentree.assembly.closure_check import row_scales
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.compile.execute import threads as cores
@@ -27,7 +28,7 @@ from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.phase import closed_states
 from momentree.simulate.settings import Settings
 from momentree.simulate.stall_detection import StallDetector
-from momentree.simulate.start_checks import check_closed, check_states, check_time, refuse_constraints
+from momentree.simulate.start_checks import check_closed, check_states, check_time
 from momentree.simulate.step_plan import RECORDS, StepPlan
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def simulate_many(
     States may stand in for q and v: those of `assemble_many`, or a list. Each start must close with its own parameters.
     Lanes share their steps. Where one fails, those of its group are computed again, each alone.
     """
-    refuse_constraints(system.mechanism)
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
     starts = _Starts.of(system, q, v, parameters, t_start)
@@ -194,8 +194,10 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
 def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
     """Which samples are not surely closed and within limits: these are looked at one by one."""
     speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
-    sure = (np.abs(at.closure_errors() / batch.constraint_scales) <= SURE).all(axis=1)
-    sure &= (np.abs(at.constraint_velocities() / batch.constraint_scales) <= SURE * speed).all(axis=1)
+    by_position = row_scales(at, batch.constraint_scales, batch.columns)
+    by_velocity = row_scales(at, batch.velocity_scales, batch.columns, on_velocities=True)
+    sure = (np.abs(at.closure_errors() / by_position) <= SURE).all(axis=1)
+    sure &= (np.abs(at.constraint_velocities() / by_velocity) <= SURE * speed).all(axis=1)
     for name, body_or_loop in at.mechanism.by_joint.items():
         assert body_or_loop.joint is not None  # by_joint holds only loops that a joint closes
         limits = body_or_loop.joint.type.limits or ()
@@ -264,7 +266,7 @@ class _Batch:
     def _closed(self, y: Array, parameters: Array) -> Array:
         """All states with their loops closed, where these are projected: between steps they may have opened."""
         m = self.system.mechanism
-        if not m.loops or self.settings.stabilization != "project":
+        if not m.constrained or self.settings.stabilization != "project":
             return y
         close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         quaternions = error_floor(m)[1]

@@ -175,7 +175,7 @@ class Phase:
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
-        if not self.formulated.loops or self._settings.stabilization != "project" or not len(t):
+        if not self.formulated.constrained or self._settings.stabilization != "project" or not len(t):
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.maximal else "positions"
         close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))

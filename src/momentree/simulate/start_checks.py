@@ -19,7 +19,6 @@ from momentree.structure.mechanism import Mechanism
 
 def checked_start(mechanism: Mechanism, start: State) -> State:
     """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints, and closed."""
-    refuse_constraints(mechanism)
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Create it with system.assemble(...).")
     if start.mechanism.coordinates != mechanism.coordinates:
@@ -33,13 +32,6 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     return State(start.mechanism, q, v, t)
 
 
-def refuse_constraints(mechanism: Mechanism) -> None:
-    """Constraints by expressions have no equations yet."""
-    if mechanism.constraints:
-        names = ", ".join(f"'{constraint.name}'" for constraint in mechanism.constraints)
-        raise MomentreeError(f"simulate: motion under the constraints {names} is not computed yet. Use joints instead.")
-
-
 def check_time(t: Any) -> None:
     """A start is at a finite time."""
     if not is_number(t):
@@ -48,12 +40,12 @@ def check_time(t: Any) -> None:
 
 def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
     """Starts (k, n) must close all loops and keep them closed."""
-    if not constraint_names(mechanism) or not len(t):
+    if not mechanism.constrained or not len(t):
         return
     samples = Samples(mechanism, q, v, t)
     worst = worst_violation(mechanism, samples)
     if worst is not None:
-        name = constraint_names(mechanism)[worst.constraint]
+        name = constraint_names(mechanism, on_velocities=worst.what == "velocity")[worst.constraint]
         message = f"the start does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
         raise MomentreeError(
             f"simulate: {message}. Create it with system.assemble(...), which closes coordinates and velocities."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, PinSlot, Planar, Prismatic, Revolute
 from momentree.spatial import IDENTITY, Force, Rotation, Scalar, Transform, Vector
@@ -22,6 +23,8 @@ TINY = 1e-13  # of unit vectors: round-off
 def loop_constraints(mechanism: Mechanism, loop: Loop) -> tuple[Force, ...]:
     """The rows as wrenches at the origin of the second frame, in axes of the first frame, which carries them."""
     rows = tuple(row.direction for row in loop.joint_type.constraint_rows(loop.joint_type.reference()))
+    if isinstance(loop.joint_type, HigherPair):
+        return rows  # they change with the placement
     if loop.joint_type.crossed_axes is not None:
         return rows  # the last of them is carried by both bodies, and turns in any plane
     normal = plane_of(mechanism, loop)

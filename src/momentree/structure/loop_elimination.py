@@ -38,8 +38,7 @@ def loop_elimination(mechanism: Mechanism, fixed_ground: bool) -> LoopEliminatio
     ends = [ConstraintEnds(len(each), (loop.first.body, loop.second.body)) for loop, each in pairs]
     bounds = [loop_reach(loop, each, length) for (loop, each), length in zip(pairs, lengths, strict=True)]
     for of in mechanism.constraint_formulas:
-        bodies = (*of.bodies, *(frame.body for frame in of.frames), *((0,) if of.frames else ()))
-        ends.append(ConstraintEnds(1, bodies, len(of.bodies)))
-        bounds.append(ConstraintReach((((Reach(0.0, 0.0, ZERO)),),) * len(bodies), 0.0))  # slopes may be of any size
+        ends.append(ConstraintEnds(1, of.ends, len(of.bodies)))
+        bounds.append(ConstraintReach(((Reach(0.0, 0.0, ZERO),),) * len(of.ends), 0.0))  # slopes may be of any size
     plan = elimination_plan(mechanism.parents, ends, fixed_ground)
     return LoopElimination(rows, lengths, plan, tuple(reaches(mechanism.bodies, plan, bounds)))

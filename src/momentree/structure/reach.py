@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Spherical
 from momentree.spatial import ZERO, Force, Motion, Scalar, Vector
@@ -162,6 +163,8 @@ def _length(mechanism: Mechanism, loop: Loop) -> Scalar:
         departures.append(offsets.pop())
         for offset in offsets:
             total = total + norm(offset)
+    if isinstance(loop.joint_type, HigherPair):
+        total = total + loop.joint_type.extent
     return total + norm(departures[0] - departures[1])
 
 

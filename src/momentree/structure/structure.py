@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.model.higher_pairs import HigherPair
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import Mechanism
 
@@ -93,7 +94,12 @@ class Structure:
         splits = len(self.graph.images)
         named = []
         for i, loop in enumerate(self.mechanism.loops):
-            rows = len(loop.joint_type.constraint_rows(loop.joint_type.reference()))
+            rows = len(loop.rows)
+            if isinstance(loop.joint_type, HigherPair):
+                first, second, _ = self.mechanism.paths(loop)
+                around = self._named([*first[::-1], *second])
+                named.append(NamedLoop(f"pair {loop.name}", loop.joint_type.kind, rows, around, ()))
+                continue
             if i < splits:
                 numbers, arcs = self._split_loop(*self.graph.images[i])
                 named.append(NamedLoop(f"body {loop.name}", "split", rows, self._named(numbers), arcs))

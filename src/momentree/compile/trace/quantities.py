@@ -72,10 +72,6 @@ def _signature(mechanism: Mechanism, what: str) -> Signature:
     """The arguments of a quantity, if there is such a quantity of this mechanism."""
     if what not in QUANTITIES:
         raise MomentreeError(f"there is no quantity '{what}' to trace.{suggestion(what, QUANTITIES)}")
-    if what == "forward_dynamics" and mechanism.constraints:
-        names = ", ".join(f"'{constraint.name}'" for constraint in mechanism.constraints)
-        message = f"forward_dynamics: motion under the constraints {names} is not computed yet. Use joints instead"
-        raise MomentreeError(f"{message}, or ask for the other quantities only: {', '.join(QUANTITIES[:3])}.")
     columns = [(name, mechanism.nq if name == "q" else mechanism.nv) for name in ARGUMENTS[what] if name != "t"]
     return Signature.of_columns(mechanism, *columns)
 
@@ -126,5 +122,5 @@ _ROLLED: dict[str, Formula] = {
 
 def methods(mechanism: Mechanism, what: str) -> list[TracedMethod]:
     """The methods that can be the shortest for a quantity of this mechanism."""
-    few = mechanism.nv <= FEW and not mechanism.loops
+    few = mechanism.nv <= FEW and not mechanism.constrained
     return [method for method in _METHODS[what] if few or method.formula is not _by_solving]

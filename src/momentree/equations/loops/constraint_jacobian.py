@@ -1,24 +1,31 @@
-"""The constraint Jacobian J of loops on any scalar, row by row, with closure errors and velocities.
+"""The constraint Jacobian J on any scalar, row by row, with closure errors and velocities.
 
 Rows are all constraints of the closing joints, in the axes of their first frames (`Loop.rows`), also those that the
-elimination leaves out because the loop moves in a plane.
+elimination leaves out because the loop moves in a plane; and the expression constraints.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import frame_placement, records
+from momentree.equations.kinematics import frame_jacobian, frame_placement, records
 from momentree.equations.loops.closing_joint import relative_placement, relative_velocity
-from momentree.equations.loops.records import closing_joints
-from momentree.equations.loops.residual import Residual, residual
+from momentree.equations.loops.constraint_rows import find_constraint_velocities
+from momentree.equations.loops.expression_constraints import share_velocities
+from momentree.equations.loops.higher_pair_rows import pair_names
+from momentree.equations.loops.records import closing_joints, expression_records
+from momentree.equations.loops.residual import Residual, measure_closure_error, residual
 from momentree.equations.sweeps import Record, Records
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import ConstraintRow
-from momentree.spatial import Motion, Rotation, Scalar, Transform, Vector
+from momentree.spatial import REST, Force, Motion, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import sqrt
-from momentree.structure.mechanism import Loop, Mechanism
+from momentree.structure.constraint_formulas import FrozenFormula
+from momentree.structure.mechanism import Attached, Loop, Mechanism
 
 
 class LoopClosure:
@@ -30,11 +37,14 @@ class LoopClosure:
     def __init__(self, mechanism: Mechanism, bodies: Records, loop: Loop, record: Record):
         self.mechanism, self.bodies, self.loop, self.record = mechanism, bodies, loop, record
         self.X_FM = relative_placement(record)
-        self.q = loop.joint_type.fit(self.X_FM)  # the nearest coordinates
+        self.pair = loop.joint_type if isinstance(loop.joint_type, HigherPair) else None
+        self.q = () if self.pair else loop.joint_type.fit(self.X_FM)  # the nearest coordinates
 
-    @property
+    @cached_property
     def rows(self) -> tuple[ConstraintRow, ...]:
-        """Its constraints; one across crossed axes depends on the coordinates."""
+        """Its constraints; those of a higher pair depend on the placement, one across crossed axes on coordinates."""
+        if self.pair:
+            return self.pair.named(self.pair.rows(self.X_FM, pair_names(self.record)))
         crossed = self.loop.joint_type.crossed_axes is not None
         return self.loop.joint_type.constraint_rows(self.q) if crossed else self.loop.rows
 
@@ -52,6 +62,21 @@ class LoopClosure:
     def error_vector(self) -> Motion:
         """The residual as offset and rotation vector."""
         return Motion(self.residual.offset, self.residual.rotation_vector)
+
+    @property
+    def errors(self) -> list[Scalar]:
+        """The closure error of each row, zero where it constrains velocities only."""
+        if self.pair:
+            return list(self.pair.errors(self.X_FM, pair_names(self.record)))
+        six = self.error_vector
+        return [_along(six, tuple(row.direction)) for row in self.rows]
+
+    @property
+    def velocities(self) -> list[Scalar]:
+        """The velocity of each row."""
+        six = self.twist
+        drifts = self.pair.drifts(self.X_FM, pair_names(self.record)) if self.pair else (0,) * len(self.rows)
+        return [_along(six, tuple(row.direction)) + drift for row, drift in zip(self.rows, drifts, strict=True)]
 
     @property
     def twist(self) -> Motion:
@@ -104,7 +129,80 @@ def loop_closures(mechanism: Mechanism, bodies: Records) -> list[LoopClosure]:
     if not mechanism.loops:
         return []
     placed = closing_joints(mechanism, bodies)[1:]
-    return [LoopClosure(mechanism, bodies, *each) for each in zip(mechanism.loops, placed, strict=True)]
+    return [LoopClosure(mechanism, bodies, *each) for each in zip(mechanism.loops, placed, strict=False)]
+
+
+class ExpressionClosure:
+    """An expression constraint at one configuration."""
+
+    def __init__(self, mechanism: Mechanism, bodies: Records, of: FrozenFormula, record: Record):
+        self.mechanism, self.bodies, self.of, self.record = mechanism, bodies, of, record
+
+    @property
+    def holonomic(self) -> bool:
+        return self.of.formula.holonomic
+
+    @property
+    def error(self) -> Scalar:
+        """The closure error, zero where it constrains velocities only."""
+        return measure_closure_error(self.record)["closure_error"][0]
+
+    @property
+    def velocity(self) -> Scalar:
+        """Its velocity, where bodies move."""
+        for number in self.of.bodies:
+            self.bodies[number].give(share_velocities(self.bodies[number]), share_velocities)
+        return find_constraint_velocities(self.record)["constraint_velocity"][0]
+
+    @property
+    def J(self) -> tuple[Scalar, ...]:
+        """Its row of the constraint Jacobian, one entry for each velocity of the tree."""
+        J: list[Scalar] = [0] * self.mechanism.nv
+        for end, number in enumerate(self.of.bodies):
+            body = self.mechanism.bodies[number - 1]
+            if body.laws is None:
+                J[body.v] = [a + b for a, b in zip(J[body.v], self._field("rows_along", end), strict=True)]
+        for end, number in enumerate(self.of.ends[len(self.of.bodies) :], len(self.of.bodies)):
+            row, X_0 = self._field("rows_on", end), self.bodies[number].X_0
+            columns = frame_jacobian(self.mechanism, self.bodies, Attached(number, Transform()))
+            f, m = X_0.rotation @ row.linear, X_0.rotation @ row.angular
+            J = [a if v is REST else a + v @ Force(f, m) for a, v in zip(J, columns, strict=True)]
+        return tuple(J)
+
+    def _field(self, name: str, end: int) -> Any:
+        return getattr(self.record, f"{name}{end}")[0]
+
+
+def expression_closures(mechanism: Mechanism, bodies: Records) -> list[ExpressionClosure]:
+    """The closures of all expression constraints, where the bodies are."""
+    if not mechanism.constraints:
+        return []
+    placed = expression_records(mechanism, bodies)[1:]
+    both = zip(mechanism.constraint_formulas, placed, strict=True)
+    return [ExpressionClosure(mechanism, bodies, of, record) for of, record in both]
+
+
+def typical_norms(mechanism: Mechanism) -> list[float]:
+    """Of each expression constraint, how large its row is at ordinary coordinates: slides by the size of the mechanism.
+
+    In floats: a mechanism without free parameters. Where it has no value there, 1.
+    """
+    if not mechanism.constraints:
+        return []
+    q, columns = list[Scalar](), list[float]()
+    for body in mechanism.bodies:
+        if body.laws is None:
+            joint = body.joint.type
+            sizes = [mechanism.size if unit == "m" else 1.0 for unit in joint.velocity_units]
+            q += joint.integrate(joint.reference(), [0.7 * size for size in sizes])
+            columns += sizes
+    closures = expression_closures(mechanism, records(Evaluation(mechanism, q, 0.7)))
+    return [_finite_norm(closure, columns) for closure in closures]
+
+
+def _finite_norm(closure: ExpressionClosure, columns: list[float]) -> float:
+    norm = math.sqrt(sum(float(x * size) ** 2 for x, size in zip(closure.J, columns, strict=True)))
+    return norm if 0 < norm < math.inf else 1.0
 
 
 class RowValues(NamedTuple):
@@ -125,7 +223,7 @@ class RowValues(NamedTuple):
 
 
 def constraint_rows(at: Evaluation) -> list[RowValues]:
-    """The constraints of all loops in the order of the mechanism."""
+    """The constraints of all loops on positions, in the order of the mechanism."""
     bodies = records(at, (0,) * at.mechanism.nv)
     return [row for closure in loop_closures(at.mechanism, bodies) for row in _rows(closure)]
 
@@ -134,16 +232,17 @@ def _rows(closure: LoopClosure) -> list[RowValues]:
     offsets = [closure.bodies[number].X.joint.offset for number in closure.around]
     slid = sum(sqrt(offset @ offset) for offset in offsets)
     twists, rows = closure.twists, []
-    for _, direction in closure.rows:
+    for row, error, drift in zip(closure.rows, closure.errors, closure.velocities, strict=True):
+        if not row.holonomic:
+            continue
         J: list[Scalar] = [0] * closure.mechanism.nv
         for index, twist in zip(closure.velocity_indices, twists, strict=True):
-            J[index] = sum(a * b for a, b in zip(twist, direction, strict=True))
-        error, drift = (_along(six, tuple(direction)) for six in (closure.error_vector, closure.twist))
+            J[index] = _along(twist, tuple(row.direction))
         rows.append(RowValues(error, drift, slid, tuple(J)))
     return rows
 
 
-def _along(six: Motion, direction: tuple[Scalar, ...]) -> Scalar:
+def _along(six: Iterable[Scalar], direction: tuple[Scalar, ...]) -> Scalar:
     return sum(a * b for a, b in zip(six, direction, strict=True))
 
 

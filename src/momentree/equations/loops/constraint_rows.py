@@ -13,6 +13,7 @@ from momentree.equations.loops.expression_constraints import (
     expression_bias_derivative,
     is_expression,
     place_expression,
+    share_velocities,
 )
 from momentree.equations.loops.higher_pair_rows import (
     pair_drift_derivatives,
@@ -121,7 +122,7 @@ def acceleration_bias(alpha: Scalar) -> Callable[[Record], Fields]:
         else:
             changes = _loop_bias_derivatives(constraint)
         if alpha != 0:
-            velocities = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+            velocities = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
             terms = zip(changes, velocities, constraint.closure_error, strict=True)
             changes = [x + (v + drift) * (2 * alpha) + error * (alpha * alpha) for x, (v, drift), error in terms]
         return {"bias": tuple(changes)}
@@ -137,11 +138,11 @@ def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
     linear = w.cross(v_O * 2 - v) - w_2.cross(v_O)
     relative = Motion(v - v_O, w - w_2)
     if isinstance(loop.joint_type, HigherPair):
-        rows = zip(loop.rows, pair_row_derivatives(loop), pair_drift_derivatives(loop), strict=True)
-        turning = [
-            (row, Force(change.linear, w.cross(row.angular) + change.angular), more) for row, change, more in rows
+        terms = zip(loop.rows, pair_row_derivatives(loop), pair_drift_derivatives(loop), strict=True)
+        return [
+            linear @ row.linear + relative.angular @ w.cross(row.angular) + relative @ change + drift
+            for row, change, drift in terms
         ]
-        return [linear @ row.linear + relative @ change + more for row, change, more in turning]
     rows = zip(loop.rows, row_derivatives(loop, w, w_2), strict=True)
     return [linear @ row.linear + turning.angular @ relative.angular for row, turning in rows]
 
@@ -151,7 +152,7 @@ def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
 
 def find_constraint_velocities(constraint: Record) -> Fields:
     """The velocity of each row: the sum over the ends of rows' v, and its drift."""
-    terms = zip(_over_ends(constraint, "v", "u"), constraint.drift, strict=True)
+    terms = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
     return {"constraint_velocity": tuple(value + drift for value, drift in terms)}
 
 
@@ -169,7 +170,8 @@ def _over_ends(constraint: Record, motion: str, along: str) -> tuple[Scalar, ...
         body = getattr(constraint, f"body{end}")
         for i in range(len(total)):
             if end < joints:
-                coefficients = zip(getattr(constraint, f"rows_along{end}")[i], getattr(body, along), strict=True)
+                u = getattr(body, along)
+                coefficients = zip(getattr(constraint, f"rows_along{end}")[i], u, strict=True)
                 total[i] = total[i] + sum(x * y for x, y in coefficients)
             else:
                 total[i] = total[i] + getattr(body, motion) @ getattr(constraint, f"rows_on{end}")[i]
@@ -178,5 +180,6 @@ def _over_ends(constraint: Record, motion: str, along: str) -> tuple[Scalar, ...
 
 def constraint_velocities(moving: Records) -> list[Scalar]:
     """The velocity of each row of each constraint, where bodies move."""
+    moving.locally(share_velocities)
     moving.constraints.locally(find_constraint_velocities)
     return [velocity for each in moving.constraints[1:] for velocity in each.constraint_velocity]

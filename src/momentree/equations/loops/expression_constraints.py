@@ -24,6 +24,11 @@ def is_expression(constraint: Record) -> bool:
     return hasattr(constraint, "formula")
 
 
+def share_velocities(body: Record) -> Fields:
+    """The velocities of a joint, for the constraints that name it."""
+    return {"shared_u": body.u}
+
+
 def place_expression(c: Record) -> Fields:
     """The row on each end, the velocity that it has without u, and its misfit."""
     names = _names(c)
@@ -45,9 +50,9 @@ def expression_bias_derivative(c: Record) -> Scalar:
     names = _moving_names(c)
     total = c.formula.drift_derivative.evaluate(names)
     for j, change in enumerate(_along_derivatives(c, names)):
-        total = total + _dot(change, _joint(c, j).u)
-    for end, change in _row_derivatives(c, names).items():
-        total = total + getattr(c, f"body{end}").v @ change
+        total = total + _dot(change, _velocities(c, j))
+    for end, derivative in _row_derivatives(c, names).items():
+        total = total + getattr(c, f"body{end}").v @ derivative
     return total
 
 
@@ -64,9 +69,9 @@ def expression_impulse_changes(c: Record, eta: Scalar, kappa: Scalar) -> Fields:
     for j, change in enumerate(_along_derivatives(c, names)):
         both = zip(getattr(c, f"rows_along{j}")[0], change, strict=True)
         changes[f"force_along{j}"] = tuple((slope * kappa - ds) * eta for slope, ds in both)
-    for end, change in _row_derivatives(c, names).items():
+    for end, derivative in _row_derivatives(c, names).items():
         row, v = getattr(c, f"rows_on{end}")[0], getattr(c, f"body{end}").v
-        changes[f"wrench_on{end}"] = (row * kappa - change - v.cross_force(row)) * eta
+        changes[f"wrench_on{end}"] = (row * kappa - derivative - v.cross_force(row)) * eta
     return changes
 
 
@@ -77,8 +82,14 @@ def _joints(c: Record) -> range:
     return range(len(c.formula.by_joint))
 
 
-def _joint(c: Record, j: int) -> Any:
-    return getattr(c, f"body{j}")
+def _coordinates(c: Record, j: int) -> tuple[Scalar, ...]:
+    q: tuple[Scalar, ...] = getattr(c, f"joint_q{j}")
+    return q
+
+
+def _velocities(c: Record, j: int) -> tuple[Scalar, ...]:
+    u: tuple[Scalar, ...] = getattr(c, f"body{j}").shared_u
+    return u
 
 
 def _frame_body(c: Record, k: int) -> Any:
@@ -90,15 +101,15 @@ def _ground(c: Record) -> Any:
 
 
 def _names(c: Record) -> Names:
-    q = [_joint(c, j).q for j in _joints(c)]
-    return names_of_formula(c.formula, c.inputs, q, [_position(c, k) for k in range(c.formula.frames)])
+    q = [_coordinates(c, j) for j in _joints(c)]
+    return names_of_formula(c.inputs, q, [_position(c, k) for k in range(c.formula.frames)])
 
 
 def _moving_names(c: Record) -> Names:
     dq = []
     for j, joint_type in enumerate(c.formula.joint_types):
-        u = _joint(c, j).u
-        dq.append(u if joint_type is None else joint_type.coordinate_derivatives(_joint(c, j).q, u))
+        u = _velocities(c, j)
+        dq.append(u if joint_type is None else joint_type.coordinate_derivatives(_coordinates(c, j), u))
     return _names(c) | derivatives_of_formula(dq, [_frame_motion(c, k)[0] for k in range(c.formula.frames)])
 
 
@@ -116,7 +127,7 @@ def _along(c: Record, j: int, slopes: Sequence[Scalar]) -> tuple[Scalar, ...]:
     joint_type = c.formula.joint_types[j]
     if joint_type is None or not c.formula.holonomic:
         return tuple(slopes)
-    return tuple(_dot(slopes, column) for column in joint_type.coordinate_map(_joint(c, j).q))
+    return tuple(_dot(slopes, column) for column in joint_type.coordinate_map(_coordinates(c, j)))
 
 
 def _along_derivatives(c: Record, names: Names) -> list[tuple[Scalar, ...]]:
@@ -127,7 +138,7 @@ def _along_derivatives(c: Record, names: Names) -> list[tuple[Scalar, ...]]:
         joint_type = c.formula.joint_types[j]
         if joint_type is not None and c.formula.holonomic:
             slopes = [slope.evaluate(names) for slope in c.formula.by_joint[j]]
-            columns = joint_type.coordinate_map_derivative(_joint(c, j).q, _joint(c, j).u)
+            columns = joint_type.coordinate_map_derivative(_coordinates(c, j), _velocities(c, j))
             change = tuple(a + _dot(slopes, column) for a, column in zip(change, columns, strict=True))
         changes.append(change)
     return changes
@@ -138,13 +149,15 @@ def _along_derivatives(c: Record, names: Names) -> list[tuple[Scalar, ...]]:
 
 def _rotation(c: Record, k: int) -> Rotation:
     """From axes of the frame's body to those of the ground."""
-    return _ground(c).X_0.rotation.T @ _frame_body(c, k).X_0.rotation
+    R: Rotation = _ground(c).X_0.rotation.T @ _frame_body(c, k).X_0.rotation
+    return R
 
 
 def _position(c: Record, k: int) -> Vector:
     body, ground = _frame_body(c, k), _ground(c)
     point = body.X_0.offset + body.X_0.rotation @ getattr(c, f"frame_offset{k}")
-    return ground.X_0.rotation.T @ (point - ground.X_0.offset)
+    position: Vector = ground.X_0.rotation.T @ (point - ground.X_0.offset)
+    return position
 
 
 def _frame_motion(c: Record, k: int) -> tuple[Vector, Vector]:

@@ -33,7 +33,7 @@ def with_loops(
         record.reach = reach
     _anchor(bodies)
     constraints = [_loop(*each, names) for each in zip(mechanism.loops, rows, lengths, strict=True)]
-    constraints += [_expression(formula, names) for formula in mechanism.constraint_formulas]
+    constraints += [_expression(formula, bodies, names) for formula in mechanism.constraint_formulas]
     linked = with_constraints_at(bodies, constraints, plan, run)
     _join(mechanism, linked)
     return linked
@@ -50,9 +50,8 @@ def with_constraints_at(
     linked = run(everything, plan.order)
     linked.constraints = run([Record(number=0), *constraints])
     for number, (record, ends) in enumerate(zip(linked.constraints[1:], plan.constraints, strict=True), 1):
-        record.number, record.parent, record.ends = number, 0, len(ends.bodies)
-        for end, body in enumerate(ends.bodies):
-            setattr(record, f"body{end}", linked[body])
+        record.number, record.parent = number, 0
+        _link(record, ends.bodies, linked)
     for record, number in zip(linked.constraints[1:], plan.node_of, strict=True):
         record.node = linked[number]
         linked[number].closing = record
@@ -68,13 +67,30 @@ def closing_joints(mechanism: Mechanism, moving: Records) -> Records:
         loops = [_loop(loop, (), 0.0, moving.names) for loop in mechanism.loops]
         moving.constraints = Records([Record(number=0), *loops])
         for number, (loop, record) in enumerate(zip(mechanism.loops, moving.constraints[1:], strict=True), 1):
-            record.number, record.parent, record.ends = number, 0, 2
-            record.body0, record.body1 = moving[loop.first.body], moving[loop.second.body]
+            record.number, record.parent = number, 0
+            _link(record, (loop.first.body, loop.second.body), moving)
         _anchor(moving)
         _join(mechanism, moving)
         moving.outward(carry_offset)
         moving.constraints.locally(place_constraints)
     return moving.constraints
+
+
+def expression_records(mechanism: Mechanism, placed: Records) -> Records:
+    """The records of expression constraints between bodies that are placed, no elimination."""
+    constraints = Records([Record(number=0)])
+    for of in mechanism.constraint_formulas:
+        constraints.append(_expression(of, placed, placed.names))
+        _link(constraints[-1], of.ends, placed)
+    constraints.locally(place_constraints)
+    return constraints
+
+
+def _link(constraint: Record, bodies: Sequence[int], moving: Sequence[Record]) -> None:
+    """Give a constraint the records of the bodies at its ends."""
+    constraint.ends = len(bodies)
+    for end, body in enumerate(bodies):
+        setattr(constraint, f"body{end}", moving[body])
 
 
 def loops_with_records(mechanism: Mechanism, moving: Records) -> list[tuple[Loop, Record]]:
@@ -135,9 +151,11 @@ def _loop(loop: Loop, rows: Sequence[Force], length: Scalar, names: Mapping[Refe
     return Record(joint_type=joint_type, fixed_rows=fixed, per_length=_reciprocal(length), **frames)
 
 
-def _expression(of: FrozenFormula, names: Mapping[Reference, Scalar]) -> Record:
+def _expression(of: FrozenFormula, bodies: Sequence[Record], names: Mapping[Reference, Scalar]) -> Record:
+    coordinates = {f"joint_q{j}": tuple(bodies[number].q) for j, number in enumerate(of.bodies)}
     offsets = {f"frame_offset{k}": frame.placement.offset for k, frame in enumerate(of.frames)}
-    return Record(formula=of.formula, inputs=tuple(value.evaluate(names) for value in of.inputs), **offsets)
+    inputs = tuple(value.evaluate(names) for value in of.inputs)
+    return Record(formula=of.formula, inputs=inputs, **coordinates, **offsets)
 
 
 def _reciprocal(length: Scalar) -> Scalar:
