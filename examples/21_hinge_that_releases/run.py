@@ -13,16 +13,16 @@ m.parameter("a", 15)
 half = m.body("half", mass=180, com=(-0.4, 0, 2.2), inertia=(330, 350, 60))
 m.joint("hinge", mt.Revolute("y"), m.ground.at((1.3, 0, 0)), half)
 m.release("hinge", when="hinge - 60*deg")
-m.start_at(velocities={"hinge": 0.8}, t_end=2)
+m.start_at(velocities={"hinge": 0.8}, t_end=1.6)
 
 system = m.build()
 run = system.simulate(rtol=1e-11, every=0.01)
 foot, nose, centre = (run.position(half.at(at)) for at in ((0, 0, 0), (-1.3, 0, 4.6), (-0.4, 0, 2.2)))
 axes = Figure(figsize=(6, 6), layout="constrained").subplots(subplot_kw={"aspect": "equal"})
-for i in range(0, len(run.t), 25):
-    axes.plot(*np.stack([foot[i], nose[i]])[:, ::2].T, label=f"{run.t[i]:.2f} s")
+for i in np.searchsorted(run.t, np.arange(0, 1.7, 0.2) - 1e-9):
+    axes.plot(*np.stack([foot[i], nose[i]])[:, ::2].T, label=f"{run.t[i]:.1f} s")
 axes.plot(*centre[:, ::2].T, "k--", lw=0.8, label="centre of mass; x and z in m")
-axes.legend()
+axes.legend(loc="upper right")
 axes.figure.savefig("run.svg", metadata={"Date": None})
 
 # on the hinge, energy gives the angular velocity at every angle, and so the time of the release
