@@ -22,7 +22,7 @@ axes = Figure(figsize=(6, 6), layout="constrained").subplots(subplot_kw={"aspect
 for i in np.searchsorted(run.t, np.arange(0, 1.7, 0.2) - 1e-9):
     axes.plot(*np.stack([foot[i], nose[i]])[:, ::2].T, label=f"{run.t[i]:.1f} s")
 axes.plot(*centre[:, ::2].T, "k--", lw=0.8, label="centre of mass; x and z in m")
-axes.legend(loc="upper right")
+axes.legend(loc="lower left")
 axes.figure.savefig("run.svg", metadata={"Date": None})
 
 # on the hinge, energy gives the angular velocity at every angle, and so the time of the release
