@@ -2,7 +2,7 @@
 
 The sleigh: Chaplygin 1911 (English translation: Regular and Chaotic Dynamics 13, 2008); Neimark and Fufaev, Dynamics of
 Nonholonomic Systems, 1972, which has the knife edge too. The particle: Rosenberg, Analytical Dynamics of Discrete
-Systems, 1977; Bates and Sniatycki 1993.
+Systems, 1977; Bates and Sniatycki 1993. Suslov's problem: Suslov, Theoretical Mechanics, 1902.
 """
 
 from __future__ import annotations
@@ -129,6 +129,24 @@ def test_a_knife_edge_on_an_incline_moves_along_a_cycloid(formulation):
 
 
 # --- constraints given by expressions ---
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_suslovs_body_never_turns_about_one_of_its_axes(formulation):
+    # w3 = 0, I12 = I23 = 0: w1 = a / cosh(n t), w2 = b tanh(n t), I22 b^2 = I11 a^2, n = I13 b / I11 (Suslov 1902)
+    I11, I22, I13, a = 0.3, 0.4, 0.1, 1.7
+    m = mt.Model("Suslov", gravity=(0, 0, 0))
+    body = m.body("body", mass=1.0, inertia=(I11, I22, 0.5, 0, I13, 0))
+    m.joint("ball", mt.Spherical(), m.ground, body)
+    m.constrain("ball.wz = 0")
+    system = m.build()
+    start = system.assemble(velocities={"ball": (a, 0, 0)})
+    run = system.simulate(start, t_end=10.0, every=0.1, formulation=formulation)
+    b = np.sqrt(I11 / I22) * a
+    n = I13 * b / I11
+    w = np.stack([a / np.cosh(n * run.t), b * np.tanh(n * run.t), 0 * run.t], axis=1)
+    np.testing.assert_allclose(run.velocity("ball"), w, rtol=0, atol=1e-9)
+    assert run.energy.error < 1e-9
 
 
 def particle():

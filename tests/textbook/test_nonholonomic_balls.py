@@ -146,6 +146,27 @@ def test_the_force_on_what_rolls_down_an_incline(what):
     np.testing.assert_allclose(run.reactions("roll 1")[:, :3], np.tile(force, (len(run.t), 1)), rtol=0, atol=1e-9)
 
 
+def test_a_cart_on_four_wheels_rolls_straight():
+    # (m + 4 (m_w + I_w / r^2)) x'' = torque / r; of twelve constraints three are redundant, and one freedom is left
+    m = mt.Model("cart", gravity=(0, 0, -G))
+    cart = m.body("cart", mt.box(mass=10, size=(1, 0.5, 0.2)))
+    m.joint("cart", mt.Free(), m.ground, cart)
+    for i, at in enumerate([(0.4, 0.3, -0.1), (0.4, -0.3, -0.1), (-0.4, 0.3, -0.1), (-0.4, -0.3, -0.1)]):
+        wheel = m.body(f"wheel {i}", mt.cylinder(mass=1.0, radius=RADIUS, length=0.05, axis="y"))
+        m.joint(f"wheel {i}", mt.Revolute("y"), cart.at(at), wheel)
+        m.roll(wheel, radius=RADIUS, disc="y")
+    m.torque("wheel 0", 0.5)
+    system = m.build()
+    start = system.assemble({"cart": (0, 0, 0.2, 0, 0, 0, 1)}, velocities={"wheel 0": 3.0})
+    run = system.simulate(start, t_end=5.0, every=0.1)
+    x = 0.3 * run.t + 0.5 / RADIUS / (10 + 4 * 1.5) * run.t**2 / 2
+    np.testing.assert_allclose(run["cart"][:, 0], x, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(run["wheel 3"], x / RADIUS, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run["cart"][:, 1:], np.tile(start["cart"][1:], (len(run.t), 1)), rtol=0, atol=1e-10)
+    assert system.mobility == 1
+    assert len(system.mobility_report.redundant) == 3
+
+
 # --- wheels and balls on one another ---
 
 
