@@ -14,7 +14,7 @@ for name, value in {"g": 9.81, "m": 1.4, "r": 0.3, "tilt": 1.2, "turning": 1.3}.
 m.parameter("w", "(turning^2*sin(tilt)*r/4 - g)/tan(tilt)/(1.5*r*turning)")  # of steady rolling, about the axis
 disc = m.body("disc", mass="m", inertia=("m*r^2/4", "m*r^2/4", "m*r^2/2"))
 m.joint("disc", mt.Free(), m.ground, disc)
-m.roll(disc, radius="r", disc="z", friction=0.6)
+m.roll(disc, radius="r", disc="z", friction=0.3)
 place = (0, "r*cos(tilt)", "r*sin(tilt)", "sin(tilt/2)", 0, 0, "cos(tilt/2)")
 m.start_at({"disc": place}, velocities={"disc": ("-r*w", 0, 0, 0, "turning*sin(tilt)", "w")}, t_end=10)
 

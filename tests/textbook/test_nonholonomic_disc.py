@@ -135,4 +135,5 @@ def test_energy_of_a_rolling_disc_over_a_hundred_seconds():
     run = system.simulate(started(system, *GENERAL), t_end=100.0)
     assert run.energy.error < 1e-8 * run.energy.kinetic.max()
     assert run.closure_error.max() < 1e-12
+    assert run.closure_velocity.max() < 1e-12  # it does not slip
     assert system.mobility == 3

@@ -100,6 +100,7 @@ def test_momenta_and_energy_of_two_floating_bodies(name, formulation):
     assert np.abs(momentum - momentum[0]).max() < 1e-9 * max(1.0, np.abs(momentum).max())
     assert run.energy.error < 1e-9 * max(1.0, run.energy.kinetic.max())
     assert run.closure_error.max() < 1e-12
+    assert run.closure_velocity.max() < 1e-11
     assert np.ptp(run.v, axis=0).max() > 0.1  # they do act on each other
 
 
