@@ -29,7 +29,7 @@ axes.legend()
 axes.figure.savefig("run.svg", metadata={"Date": None})
 around = 0.3 / 1.3 * (1.3**2 * sin(1.2) * 0.3 / 4 - 9.81) / tan(1.2) / (1.5 * 0.3 * 1.3)  # m, of the centre's circle
 circle = np.stack([-around * np.sin(1.3 * steady.t), 0.3 * np.cos(1.2) + around * (np.cos(1.3 * steady.t) - 1)], axis=1)
-needed = [np.hypot(*run.reactions("roll 1")[:, :2].T) / run.reactions("roll 1")[:, 2] for run in (steady, wobbling)]
+needed = [run.friction_needed("roll 1") for run in (steady, wobbling)]
 print(system, steady, wobbling, f"circle of {-around:.6f} m; friction {needed[0][0]:.6f}", sep="\n\n")
 print(f"wobbling: friction up to {needed[1].max():.4f}")
 assert m == mt.load(Path(__file__).with_name("model.toml"))

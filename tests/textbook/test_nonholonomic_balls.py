@@ -144,6 +144,7 @@ def test_the_force_on_what_rolls_down_an_incline(what):
     down, normal = np.array([np.cos(slope), 0, -np.sin(slope)]), np.array([np.sin(slope), 0, np.cos(slope)])
     force = MASS * (G * np.cos(slope) * normal - G * np.sin(slope) * k / (1 + k) * down)
     np.testing.assert_allclose(run.reactions("roll 1")[:, :3], np.tile(force, (len(run.t), 1)), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run.friction_needed("roll 1"), np.tan(slope) * k / (1 + k), rtol=1e-9)
 
 
 def test_a_cart_on_four_wheels_rolls_straight():
