@@ -91,17 +91,30 @@ def test_the_offset_of_a_gear_pair_is_an_angle_of_its_first_wheel():
     assert start["A"] == pytest.approx(0.25, abs=1e-14)
 
 
-def test_what_the_teeth_transmit():
-    # the torque about B is what accelerates it: the multiplier, times the ratio
-    m = shafts((0.03, 0.2), (0.7,))
+def test_what_teeth_and_shafts_transmit():
+    # the torque on B and C together is what accelerates them; on A the same force acts at a third of the radius
+    m = shafts((0.03, 0.2, 0.5), (0.7,))
     m.gear("A", "B", teeth=(17, 51), name="mesh")
-    m.constrain("B - C = 0", name="shaft")
-    wheel = m.body("wheel C", mass=1.0, inertia=(0.3, 0.3, 0.5))
-    m.joint("C", mt.Revolute("z"), m.ground.at((2, 0, 0)), wheel)
-    found = accelerations(m.build())
+    m.couple("C", to="B", name="shaft")
+    system = m.build()
+    run = system.simulate(system.assemble(), t_end=1.0, every=0.25)
     a = 0.7 / (0.03 + 0.7 / 9)
-    assert found["A"] == pytest.approx(a, rel=TIGHT)
-    assert found["C"] == pytest.approx(-a / 3, rel=TIGHT)
+    mesh, shaft = run.reactions("mesh"), run.reactions("shaft")
+    np.testing.assert_allclose(run.velocity("A"), a * run.t, rtol=1e-11)
+    np.testing.assert_allclose(mesh["B"], -0.7 * a / 3, rtol=1e-10)
+    np.testing.assert_allclose(mesh["A"], mesh["B"] / 3, rtol=1e-10)
+    np.testing.assert_allclose(shaft["C"], -0.5 * a / 3, rtol=1e-10)
+    np.testing.assert_allclose(shaft["B"], -shaft["C"], rtol=1e-10)
+
+
+def test_torques_of_a_planetary_set_are_as_its_teeth():
+    # sun : ring : carrier = z_s : z_r : -(z_s + z_r), whatever moves it
+    system = planetary(TORQUES, planets=1)
+    run = system.simulate(system.assemble(velocities={"sun": 3.0}), t_end=1.0, every=0.25)
+    exerted = run.reactions("planetary 1")
+    np.testing.assert_allclose(exerted["ring"] / exerted["sun"], RING / SUN, rtol=1e-10)
+    np.testing.assert_allclose(exerted["carrier"] / exerted["sun"], -(SUN + RING) / SUN, rtol=1e-10)
+    assert np.abs(exerted["sun"]).min() > 1e-3
 
 
 def test_a_gear_train_of_eight():

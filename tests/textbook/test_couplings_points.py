@@ -65,20 +65,24 @@ def test_a_double_pendulum_on_massless_rods(rods, formulation):
     np.testing.assert_allclose(run["x"], 0.9 * np.sin(angles[0]) + 0.6 * np.sin(angles[1]), rtol=0, atol=1e-9)
     np.testing.assert_allclose(run["z"], -0.9 * np.cos(angles[0]) - 0.6 * np.cos(angles[1]), rtol=0, atol=1e-9)
     assert run.closure_error.max() < 1e-12
+    assert np.abs(run.constraint_power("rod")).max() < 1e-9  # it pulls, and does no work
     assert system.mobility == 2
 
 
 def test_a_pendulum_by_an_expression_of_a_frame():
-    # the tip of a bar on slides stays on a circle: the same as a hinge
+    # the same as a hinge; the rod pulls by m (g cos(angle) + L angle'^2), along itself
     m, body = bead(along="xz")
     m.parameter("L", 0.8)
     m.frame("tip", body)
     m.constrain("tip.x^2 + tip.z^2 = L^2", name="circle")
     system = m.build()
     run = system.simulate(system.assemble({"x": 0.8 * np.sin(1.0), "z": -0.8 * np.cos(1.0)}), t_end=5.0, every=0.05)
-    angle = known(lambda _, y: [y[1], -G / 0.8 * np.sin(y[0])], [1.0, 0], run.t)[0]
+    angle, velocity = known(lambda _, y: [y[1], -G / 0.8 * np.sin(y[0])], [1.0, 0], run.t)
     np.testing.assert_allclose(run["x"], 0.8 * np.sin(angle), rtol=0, atol=1e-9)
     np.testing.assert_allclose(run["z"], -0.8 * np.cos(angle), rtol=0, atol=1e-9)
+    pull = 1.3 * (G * np.cos(angle) + 0.8 * velocity**2)
+    expected = pull[:, None] * np.stack([-np.sin(angle), 0 * angle, np.cos(angle)], axis=1)
+    np.testing.assert_allclose(run.reactions("circle")["tip"][:, :3], expected, rtol=0, atol=1e-7)
 
 
 # --- beads on curves and surfaces ---
@@ -145,6 +149,9 @@ def test_a_bead_in_a_bowl(formulation):
 
     x = known(equations, [0.5, 0, 0.3, 1.1], run.t)
     np.testing.assert_allclose(np.stack([run["x"], run["y"]]), x[:2], rtol=0, atol=1e-9)
+    wall = 1.3 * (G + (x[2] ** 2 + x[3] ** 2) / a) / (1 + (x[0] ** 2 + x[1] ** 2) / a**2)
+    pressed = wall[:, None] * np.stack([-x[0] / a, -x[1] / a, 1 + 0 * x[0]], axis=1)
+    np.testing.assert_allclose(run.reactions("surface 1")[:, :3], pressed, rtol=0, atol=1e-7)
     turning = run["x"] * run.velocity("y") - run["y"] * run.velocity("x")
     np.testing.assert_allclose(turning, 0.5 * 1.1, rtol=0, atol=1e-9)
 
@@ -157,7 +164,7 @@ def test_a_bead_on_a_rod_that_turns(by, formulation):
     m, body = bead(gravity=(0, 0, 0), along="xy")
     m.parameter("w", w)
     rod = "x*sin(w*t) = y*cos(w*t)"
-    m.on_surface(body, rod) if by == "surface" else m.constrain(rod)
+    m.on_surface(body, rod, name="rod") if by == "surface" else m.constrain(rod, name="rod")
     system = m.build()
     start = system.assemble({"x": r0, "y": 0}, velocities={"x": 0})
     run = system.simulate(start, t_end=3.0, every=0.1, formulation=formulation)
@@ -165,6 +172,11 @@ def test_a_bead_on_a_rod_that_turns(by, formulation):
     r = r0 * np.cosh(w * run.t)
     np.testing.assert_allclose(run["x"], r * np.cos(w * run.t), rtol=0, atol=1e-9)
     np.testing.assert_allclose(run["y"], r * np.sin(w * run.t), rtol=0, atol=1e-9)
+    # the rod pushes across itself by 2 m w r', and its power is that times w r: the account has it
+    power = 2 * 1.3 * w * r0 * w * np.sinh(w * run.t) * w * r
+    np.testing.assert_allclose(run.constraint_power("rod"), power, rtol=0, atol=1e-8)
+    assert run.energy.error < 1e-9
+    assert np.ptp(run.energy.total) > 1.0
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
