@@ -11,6 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import momentree as mt
+from momentree.compile.trace.quantities import trace
 
 TIGHT = 1e-12
 FORMULATIONS = ("hamiltonian", "lagrange", "absolute")
@@ -143,6 +144,34 @@ def test_a_gear_train_that_closes_in_itself_is_solved_all_the_same():
     np.testing.assert_allclose([found[name] for name in "ABC"], expected, rtol=TIGHT)
     assert system.mobility == 1
     assert len(system.mobility_report.redundant) == 1
+
+
+def row_of_gears(n):
+    """Gears of 20 to 29 teeth; a spring turns the first back. The exact ratio of each to the first."""
+    teeth = 20 + 7 * np.arange(n) % 10
+    m = mt.Model("row", gravity=(0, 0, -G))
+    for i in range(n):
+        wheel = m.body(f"wheel {i}", mass=1.0, inertia=(0.001, 0.001, 0.001 * teeth[i] / 20))
+        m.joint(f"G{i}", mt.Revolute("z", spring=3.0 if i == 0 else 0), m.ground.at((i, 0, 0)), wheel)
+    for i in range(n - 1):
+        m.gear(f"G{i}", f"G{i + 1}", teeth=(teeth[i], teeth[i + 1]))
+    return m.build(), (-1.0) ** np.arange(n) * teeth[0] / teeth, 0.001 * teeth / 20
+
+
+def test_each_gear_in_a_row_costs_the_same():
+    # operations of forward dynamics: as many more from 40 to 80 gears as from 80 to 120
+    counts = [len(trace(row_of_gears(n)[0].mechanism, "forward_dynamics", False)[0].live()) for n in (40, 80, 120)]
+    assert counts[2] - counts[1] == pytest.approx(counts[1] - counts[0], rel=0.02)
+
+
+@pytest.mark.parametrize("n", [30, pytest.param(1000, marks=pytest.mark.long)])
+def test_a_row_of_gears_swings_as_one_wheel(n):
+    system, ratios, inertias = row_of_gears(n)
+    start = system.assemble(dict(zip((f"G{i}" for i in range(n)), ratios, strict=True)))
+    run = system.simulate(start, t_end=2.0, every=0.1)
+    expected = np.cos(np.sqrt(3.0 / (inertias @ ratios**2)) * run.t)
+    np.testing.assert_allclose(run.q, np.outer(expected, ratios), rtol=0, atol=1e-9)
+    assert run.closure_error.max() < 1e-12
 
 
 # --- planetary sets ---
