@@ -19,10 +19,21 @@ HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 FOUR_BAR = (EXAMPLES / "08_four_bar" / "model.toml").read_text(encoding="utf-8")
 WALKER = (EXAMPLES / "13_walking_mechanism" / "model.toml").read_text(encoding="utf-8")
+
+
+def _gears():
+    """Bodies on joints of many types, for couplings and rolling."""
+    types = {"A": "Revolute", "B": "Revolute", "arm": "Revolute", "S": "Prismatic", "ball": "Spherical", "hull": "Free"}
+    bodies = [f'[[body]]\nname = "body {name}"\nsphere = {{ mass = 1, radius = 0.1 }}\n' for name in types]
+    joint = '[[joint]]\nname = "{}"\ntype = "{}"\nfrom = "ground"\nto = "body {}"\n'
+    return "\n".join([*bodies, *(joint.format(name, kind, name) for name, kind in types.items())])
+
+
 SHORTHAND = {
     "@FOUR_BAR@": FOUR_BAR.partition("\n\n")[2],
     "@LONG@": "1" + "+1" * 6000,
     "@DEEP@": "(" * 200 + "1" + ")" * 200,
+    "@GEARS@": _gears(),
     "@HUGE@": "1" + "0" * 400,
 }
 
@@ -161,7 +172,7 @@ def test_a_file_that_does_not_exist(tmp_path):
 IN_A_PROCESS = (
     "bodies: mass negative, with an inertia below it",
     "documents: everything at once",
-    "elements: a constraint that is not linear in the velocities",
+    "elements: a constraint that is not affine in the velocities",
     "joints: a joint with a line break in its name",
     "loops: a loop whose lengths cannot close",
     "parameters: parameters defined in a circle",
@@ -310,6 +321,26 @@ IN_PYTHON = {
     "stiffness None": (lambda m, bob: m.spring(m.ground, bob, None), ["spring 1 | stiffness is missing"]),
     "constraint None": (lambda m, bob: m.constrain(None), ["constraint 'constraint 1' | is missing"]),
     "constraint of an array": (lambda m, bob: m.constrain(np.zeros(2)), ["constraint 'constraint 1' | (0.0, 0.0)"]),
+    "equation twice": (lambda m, bob: m.constrain("A = 1 = 2"), ["constraint 'constraint 1' | one sign of equality"]),
+    "couple of None": (lambda m, bob: m.couple(None, None), ["couple 'couple 1' | joint is missing"]),
+    "couple of a list": (lambda m, bob: m.couple("A", [{}]), ["couple 'couple 1' | to is"]),
+    "couple of an array": (lambda m, bob: m.couple("A", {"A": np.ones(2)}), ["couple 'couple 1' | named twice"]),
+    "gear of numbers": (lambda m, bob: m.gear(1, 2, ratio=1), ["gear 'gear 1' | first is 1; the name of a joint"]),
+    "gear without a name": (lambda m, bob: m.gear("A", "A", ratio=1, name=5), ["gear 5 | name is 5", "both first"]),
+    "planets in a string": (
+        lambda m, bob: m.planetary("A", None, m.couple("A", "B"), (1, 2), "P"),
+        ["couple 'couple 1' | there is no joint 'B'", "planetary 'planetary 1' | there is no joint 'couple 1'"],
+    ),
+    "coupled joint of no type": (
+        lambda m, bob: [m.joint("B", "Revolute", m.ground, bob), m.gear("A", "B", ratio=2)],
+        ["joint 'B' | 'Revolute' is not a joint type"],
+    ),
+    "roll of None": (lambda m, bob: m.roll(None), ["None is not a frame"]),
+    "roll of nothing": (lambda m, bob: m.roll(bob), ["roll 'roll 1' | radius is missing"]),
+    "surface of None": (lambda m, bob: m.on_surface(bob, None), ["surface 'surface 1' | expression is missing"]),
+    "curve of one": (lambda m, bob: m.on_curve(bob, "z"), ["curve 'curve 1' | two equations"]),
+    "distance None": (lambda m, bob: m.distance(bob, m.ground, None), ["distance 'distance 1' | length is missing"]),
+    "frame without a name": (lambda m, bob: m.frame(None, bob), ["frame None | name is None"]),
     "parameter twice": (lambda m, bob: [m.parameter("k", 1), m.parameter("k", 2)], ["parameter 'k' | 2 times"]),
     "parameter without a name": (lambda m, bob: m.parameter("", 1), ["name '' is empty"]),
     "parameter that is a list": (lambda m, bob: m.parameter(["k"], 1), ["not a Reference"]),

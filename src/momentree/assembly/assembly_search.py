@@ -203,9 +203,9 @@ class AssemblySearch:
         for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
             if unit in widest:
                 _, closure_error, joint = widest[unit]
-                thing = "joint" if joint.loop.joint else "body"
-                short = f"{thing} '{joint.loop.name}': closes a loop, but cannot: {words.format(closure_error)}"
-                return (thing, joint.loop.name), short
+                thing, miss = joint.loop.kind, words.format(closure_error)
+                cannot = "cannot hold" if thing == "constraint" else "closes a loop, but cannot"
+                return (thing, joint.loop.name), f"{thing} '{joint.loop.name}': {cannot}: {miss}"
         constraints = [c.name for c in self.mechanism.constraints if c.holonomic]
         misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
         if misses.max(initial=0.0) > CLOSED:
@@ -237,7 +237,7 @@ class AssemblySearch:
 
 def _advice(culprit: tuple[str, str] | None) -> str:
     if culprit is not None and culprit[0] == "constraint":
-        return "Check its expression."
+        return "Check its equation and lengths, and those of the constraints and joints around it."
     return "Check the lengths and the directions of the axes around it."
 
 

@@ -174,10 +174,11 @@ class _Assemblies:
     def together(self) -> bool:
         """Whether rows can be closed together: given coordinates are held, and there are loops alone to close."""
         columns = (*self.held, *self.hints)
-        simple = all(column.entry.held for column in columns) and not self.mechanism.constraints
+        mechanism = self.mechanism
+        simple = all(column.entry.held for column in columns) and not (mechanism.constraints or mechanism.nonholonomic)
         simple &= all(isinstance(column.entry.body_or_loop, TreeBody) for column in self.velocities)
-        rows = sum(6 - loop.joint_type.freedom for loop in self.mechanism.loops) + len(self.velocities)
-        return simple and bool(self.count) and rows * self.mechanism.nv <= LARGEST_DENSE
+        rows = sum(6 - loop.joint_type.freedom for loop in mechanism.loops) + len(self.velocities)
+        return simple and bool(self.count) and rows * mechanism.nv <= LARGEST_DENSE
 
     def states(self, strict: bool, first: int = 0) -> _Assembled:
         """All states, those that do not close together one by one; `first` is the index of the first row."""

@@ -97,6 +97,11 @@ class BatchOfRows:
         return self._by_row(constraint_scales(self.batched))
 
     @cached_property
+    def velocity_scales(self) -> Array:
+        """k x rows, those on velocities only included."""
+        return self._by_row(constraint_scales(self.batched, on_velocities=True))
+
+    @cached_property
     def columns(self) -> Array:
         """k x nv: how far each velocity may carry."""
         return self._by_row(column_scales(self.batched))

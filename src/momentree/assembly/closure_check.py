@@ -26,16 +26,13 @@ class Violation(NamedTuple):
 def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     """The worst of all that starts leave open beyond what they may; None if they are closed."""
     scales = Scales(mechanism)
-    more = len(mechanism.constraints)
-    by_position = np.concatenate([scales.rows, np.ones(more)])
-    by_velocity = np.concatenate([scales.velocity_rows, np.ones(more)])
-    within = np.concatenate([constraint_tolerances(mechanism), np.full(more, CLOSED)])
-    velocities_within = np.concatenate([constraint_tolerances(mechanism, on_velocities=True), np.full(more, CLOSED)])
     speed = np.maximum(1.0, np.abs(at.v.T / scales.columns).max(axis=1, initial=0.0))[:, None]
     closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
-    count = closure_errors.shape[1]
+    by_position = row_scales(at, scales.rows, scales.columns)
+    by_velocity = row_scales(at, scales.velocity_rows, scales.columns, on_velocities=True)
+    within, velocities_within = (_tolerances(mechanism, on_velocities) for on_velocities in (False, True))
     for what, unit, values, by, limit in (
-        ("closure error", "m or rad", closure_errors, by_position[:count], np.maximum(within[:count], CLOSED)),
+        ("closure error", "m or rad", closure_errors, by_position, np.maximum(within, CLOSED)),
         ("velocity", "m/s or rad/s", velocities, by_velocity * speed, np.maximum(velocities_within, CUT_OFF)),
     ):
         scaled = np.abs(values / by)
@@ -47,6 +44,24 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
             if not worst[i] <= 1:
                 return Violation(i, what, unit, float(abs(values[k, i])))
     return None
+
+
+def row_scales(at: Samples, of_loops: Array, columns: Array, on_velocities: bool = False) -> Array:
+    """k x rows: divisors of closure errors, or of constraint velocities; of an expression, the norm of its row."""
+    norms = [
+        np.sqrt(np.sum((at.table(expression.J) * columns) ** 2, axis=1))
+        for expression in at.expressions
+        if on_velocities or expression.holonomic
+    ]
+    expressions = [np.where(norm > 0, norm, 1.0)[:, None] for norm in norms]
+    loops = np.broadcast_to(of_loops, (len(at.t), of_loops.shape[-1]))
+    return np.concatenate([loops, *expressions], axis=1)
+
+
+def _tolerances(mechanism: Mechanism, on_velocities: bool) -> Array:
+    """Of scaled rows."""
+    more = sum(on_velocities or constraint.holonomic for constraint in mechanism.constraints)
+    return np.concatenate([constraint_tolerances(mechanism, on_velocities), np.full(more, CLOSED)])
 
 
 def _independent(

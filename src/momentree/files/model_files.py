@@ -14,8 +14,9 @@ from momentree.files.toml_writer import write_document
 from momentree.model import Model
 from momentree.model.bodies import SHAPES, Body
 from momentree.model.check import problems_of
-from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
-from momentree.model.frames import GROUND, Frame, Turn
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
+from momentree.model.elements import Contact, Joint, Latch, PointForce, Split, Spring, Torque
+from momentree.model.frames import GROUND, Frame, NamedFrame, Turn
 from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
 from momentree.model.values import plain
@@ -28,6 +29,7 @@ FRAME_KEYS: dict[str, dict[str, str]] = {
     "force": {"on": "frame"},
     "spring": {"from": "first", "to": "second"},
     "contact": {"of": "frame", "against": "against"},
+    **{cls.kind: cls.frames for cls in CONSTRAINT_ELEMENTS},
 }
 ELEMENTS: dict[str, tuple[str, type]] = {
     "torque": ("torques", Torque),
@@ -35,8 +37,9 @@ ELEMENTS: dict[str, tuple[str, type]] = {
     "force": ("forces", PointForce),
     "spring": ("springs", Spring),
     "contact": ("contacts", Contact),
-    "constraint": ("constraints", Constraint),
+    **{cls.kind: (cls.collection, cls) for cls in CONSTRAINT_ELEMENTS},
 }
+NUMBERED = {cls.kind for cls in CONSTRAINT_ELEMENTS}  # whose names, where they have none, are their kind and number
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -90,6 +93,7 @@ def to_document(model: Model) -> dict[str, Any]:
         document["start"] = {key: value for key, value in said.items() if value != {}}
     document["body"] = [_body_out(body) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
+    document["frame"] = [_named_frame_out(frame) for frame in model.frames]
     for kind, (attribute, _) in ELEMENTS.items():
         document[kind] = [_fields_out(element, kind) for element in getattr(model, attribute)]
     return {key: value for key, value in document.items() if value != []}
@@ -130,9 +134,16 @@ def _frame_out(frame: Frame) -> Any:
     return frame.body if len(entry) == 1 else entry
 
 
+def _named_frame_out(named: NamedFrame) -> dict[str, Any]:
+    frame = _frame_out(named.frame)
+    return {"name": named.name, **(frame if isinstance(frame, dict) else {"body": frame})}
+
+
 def _out(value: Any) -> Any:
     if isinstance(value, Turn):
         return {"axis": _out(value.axis), "angle": value.angle}
+    if isinstance(value, dict):
+        return {key: _out(entry) for key, entry in value.items()}
     return [_out(entry) for entry in value] if isinstance(value, tuple) else value
 
 
@@ -180,11 +191,11 @@ class _Reader:
         if problem.missing is None:
             return False
         kind, name = problem.missing
-        kinds = ("joint", "parameters") if kind == "name" else (kind,)
+        kinds = ("joint", "parameters", "frame") if kind == "name" else (kind,)
         return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:
-        kinds = ("body", "joint", *ELEMENTS)
+        kinds = ("body", "joint", "frame", *ELEMENTS)
         settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
         known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
@@ -199,6 +210,7 @@ class _Reader:
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
+        model.frames = self.each("frame", self.named_frame)
         for kind, (attribute, cls) in ELEMENTS.items():
             setattr(model, attribute, self.each(kind, self.element(kind, cls)))
         self.openings(model)
@@ -274,13 +286,15 @@ class _Reader:
         """A reader of entries whose keys are the fields of a dataclass."""
         frames = FRAME_KEYS.get(kind, {})
         fields = {field.name: field for field in dataclasses.fields(cls) if field.name not in frames.values()}
+        optional = {field.name for field in dataclasses.fields(cls) if field.default is not dataclasses.MISSING}
         required = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
 
         def read(entry: dict[str, Any], where: str, *path: str | int) -> Any:
             entry = self.keys(entry, (*fields, *frames), where, *path)
             values = {key: value for key, value in entry.items() if key in fields}
             for key, name in frames.items():
-                values[name] = self.frame(entry.get(key), where, *path, key)
+                if key in entry or name not in optional:
+                    values[name] = self.frame(entry.get(key), where, *path, key)
             for name in required:
                 value = values.setdefault(name, None)
                 if value is None:
@@ -293,6 +307,19 @@ class _Reader:
             return cls(**values)
 
         return read
+
+    def named_frame(self, entry: dict[str, Any], where: str, *path: str | int) -> NamedFrame:
+        """The keys of a frame, and a name."""
+        entry = self.keys(entry, ("name", "body", "at", "rotation"), where, *path)
+        name = self.name(entry, "frame", where, *path)
+        if not isinstance(entry.get("body"), str):
+            said = "is missing" if entry.get("body") is None else f"is {entry['body']!r}"
+            self.problem(
+                where, f'body {said}: write the name of the body that carries it, body = "...".', *path, "body"
+            )
+            self.broken.add(path)
+            return NamedFrame(name, Frame(GROUND))
+        return NamedFrame(name, Frame(entry["body"], entry.get("at", (0, 0, 0)), self.rotation(entry.get("rotation"))))
 
     def frame(self, raw: Any, where: str, *path: str | int) -> Frame:
         """ "crank", or { body = "crank", at = [1, 0, 0], rotation = { axis = "z", angle = 0.5 } }."""
@@ -323,7 +350,7 @@ class _Reader:
 
     def entry(self, entry: dict[str, Any], read: Callable[..., Any], kind: str, *path: str | int) -> Any:
         number = f"{kind} {int(path[-1]) + 1}"
-        if kind == "constraint":
+        if kind in NUMBERED:
             entry = {"name": number, **entry}
         return read(entry, f"{kind} {entry['name']!r}" if isinstance(entry.get("name"), str) else number, *path)
 

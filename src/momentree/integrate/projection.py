@@ -7,8 +7,8 @@ from typing import NamedTuple
 from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.trace.right_hand_sides import closed_code, positions_code
 from momentree.equations.formulations import Formulation
+from momentree.equations.loops.constraint_jacobian import typical_norms
 from momentree.spatial import ZERO
-from momentree.structure.constraint_formulas import FrozenFormula
 from momentree.structure.mechanism import Mechanism
 
 NEWTON, NEAR = 4, 1e-7  # steps of Newton's method, at most; the last is one that changed q by less
@@ -45,12 +45,6 @@ def projection_of(
     loops = zip(mechanism.loop_constraints, mechanism.loop_sizes, strict=True)
     rows = [(row, size) for constraints, size in loops for row in constraints]
     sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
-    sizes += tuple(_size(mechanism, of) for of in mechanism.constraint_formulas)
+    sizes += tuple(typical_norms(mechanism.at_defaults()))
     near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
     return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
-
-
-def _size(mechanism: Mechanism, of: FrozenFormula) -> float:
-    """By what the value of an expression constraint is divided: the size of the mechanism where lengths enter it."""
-    units = [unit for number in of.bodies for unit in mechanism.bodies[number - 1].joint.type.units]
-    return mechanism.size if of.frames or "m" in units else 1.0

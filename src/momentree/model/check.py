@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
 from momentree.model.bodies import Body, Shape, check_choice, check_size
-from momentree.model.elements import Joint, Split, Spring
-from momentree.model.expressions.expression import Reference
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS, EQUATIONS
+from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
+from momentree.model.elements import known_references as known_references
+from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
+from momentree.model.pair_elements import PAIRS
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
@@ -33,7 +36,8 @@ STAND_INS |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
-    parts = (check.parameters, check.surroundings, check.bodies, check.joints, check.elements, check.loops, check.start)
+    parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.elements]
+    parts += [check.constraints, check.pairs, check.loops, check.start]
     try:
         for part in parts:
             part()
@@ -46,24 +50,19 @@ class _Enough(Exception):
     """There are more problems than anybody reads."""
 
 
-def known_references(joints: Iterable[Joint]) -> dict[Reference, str]:
-    """The names that expressions may use: each joint's coordinates and velocities."""
-    kinds: dict[Reference, str] = {}
-    for joint in joints:
-        kinds.update(dict.fromkeys(joint.coordinates, "coordinate"))
-        kinds.update(dict.fromkeys(joint.velocities, "velocity"))
-    return kinds
-
-
 class _Check:
     def __init__(self, model: Model):
         self.model = model
         self.problems: list[Problem] = []
-        self.values = Values({name: raw for name, raw in model.parameters if isinstance(name, str)})
+        parameters = {name: raw for name, raw in model.parameters if isinstance(name, str)}
+        self.values = Values(parameters, frames=[frame.name for frame in model.frames if _is_name(frame.name)])
         self.body_names = dict.fromkeys(body.name for body in model.bodies if isinstance(body.name, str))
         self.known_joints = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
-        joints = [joint for joint in self.known_joints.values() if isinstance(joint.type, JointType)]
-        self.known = known_references(joints)
+        joints = {name: joint for name, joint in self.known_joints.items() if isinstance(joint.type, JointType)}
+        self.known = known_references(joints.values())
+        frames = [frame for frame in model.frames if _is_name(frame.name)]
+        self.scope = Scope(self.values, joints, known_references(joints.values(), frames))
+        self.carried_frames = {frame.name for frame in frames if frame.frame.body != GROUND}
 
     @contextmanager
     def at(self, where: str, *path: str | int) -> Iterator[None]:
@@ -218,10 +217,71 @@ class _Check:
                 with self.at(where, kind, i):
                     if frames[0].body == frames[1].body:
                         raise Mistake("both ends are on the same body. Attach one of them to another body.")
-        self._names("constraint", [constraint.name for constraint in model.constraints], "constraint")
-        for i, constraint in enumerate(model.constraints):
-            with self.at(f"constraint {constraint.name!r}", "constraint", i, "expression"):
-                constraint.resolved(self.values, self.known)
+
+    def frames(self) -> None:
+        self._names("frame", [frame.name for frame in self.model.frames], "frame")
+        parameters = {name for name, _ in self.model.parameters}
+        for i, frame in enumerate(self.model.frames):
+            where = f"frame {frame.name!r}"
+            with self.at(where, "frame", i, "name"):
+                for kind, others in (("joint", self.known_joints), ("parameter", parameters)):
+                    if isinstance(frame.name, str) and frame.name in others:
+                        message = f"has the same name as a {kind}; expressions cannot tell them apart. Rename one."
+                        raise Mistake(message)
+            self._frame(where, frame.frame, "frame", i)
+
+    def constraints(self) -> None:
+        self._constraint_names()
+        for kind in EQUATIONS:
+            for i, element in enumerate(getattr(self.model, kind.collection)):
+                try:
+                    for _, expression in element.equations(self.scope):
+                        self._moves(expression)
+                except Mistake as mistake:
+                    if mistake.missing and mistake.missing[0] == "joint" and mistake.missing[1] in self.known_joints:
+                        continue  # its type is wrong, which is a problem of its own
+                    field = "expression" if kind is Constraint else mistake.what
+                    with self.at(f"{kind.kind} {element.name!r}", kind.kind, i, *([field] if field else [])):
+                        raise
+
+    def _moves(self, expression: Expression) -> None:
+        """Some joint or frame that a constraint names must be free to move."""
+        names = {reference.name for reference in expression.references()}
+        joints = [self.scope.joints[name] for name in names if name in self.scope.joints]
+        if any(joint.type.motion is None for joint in joints) or names & self.carried_frames:
+            return
+        what = "joints with a prescribed motion" if joints else "frames of the ground"
+        raise Mistake(f"names only {what}, so there is nothing to constrain. Name one that is free to move.")
+
+    def pairs(self) -> None:
+        for kind in PAIRS:
+            for i, element in enumerate(getattr(self.model, kind.collection)):
+                where = f"{kind.kind} {element.name!r}"
+                for key, field in kind.frames.items():
+                    self._frame(where, getattr(element, field), kind.kind, i, key)
+                self.thoroughly(where, element, lambda e: e.pair(self.values), kind.kind, i)
+                support, guided = (frame.body for frame in element.ends())
+                with self.at(where, kind.kind, i, *list(kind.frames)[-1:]):
+                    if support == guided:
+                        raise Mistake(f"both frames are on {support!r}. Name frames of two bodies.")
+
+    def _constraint_names(self) -> None:
+        """They are unique among joints and all elements that constrain: results and messages use them."""
+        elements = [(kind.kind, i, e) for kind in CONSTRAINT_ELEMENTS for i, e in self._listed(kind.collection)]
+        times = Counter(element.name for _, _, element in elements if isinstance(element.name, str))
+        times.update([*self.known_joints])
+        seen: set[str] = {*self.known_joints}
+        for kind, i, element in elements:
+            with self.at(f"{kind} {element.name!r}", kind, i, "name"):
+                if not _is_name(element.name):
+                    raise Mistake(f"name is {element.name!r}; names must be printable strings without backquotes.")
+                if element.name in seen:
+                    message = f"the name is used {times[element.name]} times."
+                    raise Mistake(f"{message} Names must be unique among joints and constraints.")
+                seen.add(element.name)
+
+    def _listed(self, collection: str) -> Iterable[tuple[int, Any]]:
+        return enumerate(getattr(self.model, collection))
 
     def _element(self, element: Any) -> None:
         if isinstance(element, Spring) and not isinstance(element.tension_only, bool):
@@ -298,7 +358,7 @@ class _Check:
             with self.at(f"{kind} {name!r}", *path):
                 if not _is_name(name):
                     raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
-                if name in RESERVED and kind in ("parameter", "joint"):
+                if name in RESERVED and kind in ("parameter", "joint", "frame"):
                     raise Mistake(f"the name means {RESERVED[name]} in expressions; choose another.")
                 if name in seen:
                     raise Mistake(f"the name is used {times[name]} times. Names must be unique.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+from momentree.model.expressions.affine import not_affine
 from momentree.model.expressions.expression import Expression, Reference
-from momentree.model.frames import GROUND, Frame
+from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
 from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
 from momentree.spatial import Scalar
@@ -183,23 +185,75 @@ class Contact(_Element):
         return {"ramp": None, "exponent": checked(exponent, lambda v: v >= 1, "exponent", "", "it must be at least 1")}
 
 
+class Scope(NamedTuple):
+    """What the elements that become constraints may name.
+
+    | field  | meaning                                                                        |
+    |--------|--------------------------------------------------------------------------------|
+    | values | the parameters                                                                 |
+    | joints | by name                                                                        |
+    | known  | "coordinate", "position" (of a named frame) or "velocity", of every reference  |
+    """
+
+    values: Values
+    joints: Mapping[str, Joint]
+    known: Mapping[Reference, str]
+
+
+def known_references(joints: Iterable[Joint], frames: Iterable[NamedFrame] = ()) -> dict[Reference, str]:
+    """The names that expressions may use: each joint's coordinates and velocities; in constraints, those of frames."""
+    kinds: dict[Reference, str] = {}
+    for joint in joints:
+        kinds.update(dict.fromkeys(joint.coordinates, "coordinate"))
+        kinds.update(dict.fromkeys(joint.velocities, "velocity"))
+    for frame in frames:
+        kinds.update(dict.fromkeys(frame.positions, "position"))
+        kinds.update(dict.fromkeys(frame.velocities, "velocity"))
+    return kinds
+
+
 @dataclass(frozen=True)
-class Constraint(_Element):
-    """An expression kept at zero: of coordinates and t (holonomic), or linear in the velocities (velocity level)."""
+class ConstraintElement(_Element):
+    """An element that constrains: it has a name, "gear 1" unless it is given another.
+
+    | class variable | meaning                                                                       |
+    |----------------|-------------------------------------------------------------------------------|
+    | kind           | "gear": its table in a file, and the beginning of its name                    |
+    | collection     | "gears": the list of the model that holds it                                  |
+    | frames         | its keys in a file that are frames -> the fields that they fill               |
+    """
+
+    kind: ClassVar[str] = ""
+    collection: ClassVar[str] = ""
+    frames: ClassVar[dict[str, str]] = {}
+
+    name: str = dataclasses.field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Constraint(ConstraintElement):
+    """An expression kept at zero, or an equation: of coordinates and t (holonomic), or affine in the velocities."""
+
+    kind, collection = "constraint", "constraints"
 
     expression: Raw
-    name: str
 
-    def resolved(self, values: Values, known: dict[Reference, str]) -> Expression:
-        expression = values.law(self.expression, known, "constraint")
-        velocities = [r for r in expression.references() if known.get(r) == "velocity"]
-        for velocity in velocities:
-            if set(velocities) & expression.derivative(velocity).references():
-                raise Mistake(
-                    f"is not linear in the velocity {velocity}; constraints must be linear in the velocities."
-                )
+    def equations(self, scope: Scope) -> tuple[tuple[str, Expression], ...]:
+        """Its name, and the expression that is kept at zero."""
+        return ((self.name, self.resolved(scope.values, scope.known)),)
+
+    def resolved(self, values: Values, known: Mapping[Reference, str]) -> Expression:
+        """The expression that is kept at zero, with the fixed parameters put in."""
+        kinds = "t, parameters, joint coordinates and named frames" if values.frames else ""
+        expression = values.law(self.expression, known, "constraint", kinds, equation=True)
+        velocities = {r for r in expression.references() if known.get(r) == "velocity"}
+        wrong = not_affine(expression, velocities) if velocities else None
+        if wrong is not None:
+            message = f"is not affine in the velocity {wrong}; constraints must be affine in the velocities"
+            raise Mistake(f"{message}, such as r*A' + sin(B)*C' = 2*t.", "expression")
         if not any(r in known for r in expression.references()):
-            raise Mistake("names no joint coordinate, so there is nothing to constrain.")
+            message = "names no joint coordinate and no frame, so there is nothing to constrain."
+            raise Mistake(message, "expression")
         return expression
 
 

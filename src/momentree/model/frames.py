@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from momentree.model.expressions.expression import Expression
-from momentree.model.values import LARGEST_LENGTH, Mistake, Raw, Values, check_later, plain
+from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.values import (
+    FRAME_AXES,
+    FRAME_VELOCITIES,
+    LARGEST_LENGTH,
+    Mistake,
+    Raw,
+    Values,
+    check_later,
+    plain,
+)
 from momentree.spatial import IDENTITY, ZERO, Rotation, Transform, Vector
 from momentree.spatial import turn as turn_about
 from momentree.spatial.rotation import normalised, quaternion_rotation
@@ -59,6 +68,24 @@ class Frame:
         if any(not isinstance(x, Expression) and abs(x) > LARGEST_LENGTH for x in position):
             raise Mistake(f"position is further than {LARGEST_LENGTH:g} m, too far to compute with.", "position")
         return Transform(rotation_of(self.rotation, values), ZERO if position == ZERO else position)
+
+
+@dataclass(frozen=True)
+class NamedFrame:
+    """A frame with a name, by which constraints use its position and velocity, in axes of the ground."""
+
+    name: str
+    frame: Frame
+
+    @property
+    def positions(self) -> tuple[Reference, ...]:
+        """Its position in expressions: `tip.x`, `tip.y`, `tip.z`."""
+        return tuple(Reference(self.name, axis) for axis in FRAME_AXES)
+
+    @property
+    def velocities(self) -> tuple[Reference, ...]:
+        """Its velocity `tip.x'` ... and its angular velocity `tip.wx` ... in expressions."""
+        return tuple(Reference(self.name, axis.rstrip("'"), axis.endswith("'")) for axis in FRAME_VELOCITIES)
 
 
 def rotation_of(raw: Raw, values: Values) -> Rotation:

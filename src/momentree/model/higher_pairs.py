@@ -107,12 +107,16 @@ class Rolling(HigherPair):
     | friction | the coefficient that must suffice, or None                                                     |
     """
 
-    row_names: ClassVar[tuple[str, ...]] = ("contact", "no slip along 1", "no slip along 2")
     holonomic: ClassVar[tuple[bool, ...]] = (True, False, False)
     radius: Scalar = 0.0
     disc: Vector | None = None
     ball: Scalar | None = None
     friction: Scalar | None = None
+
+    @property
+    def row_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        along = ("x", "y") if self.ball is None else ("ahead", "aside")
+        return ("contact", f"no slip {along[0]}", f"no slip {along[1]}")
 
     @property
     def extent(self) -> Scalar:
@@ -293,7 +297,10 @@ class OnSurfaces(HigherPair):
 def _unit(v: Vector) -> Vector:
     """v / |v|; no direction, zero, where v vanishes: a disc that lies flat, a rod without length."""
     norm = v.norm
-    return ZERO if isinstance(norm, float) and norm == 0 else v / norm
+    if isinstance(norm, float) and norm == 0:
+        return ZERO
+    unit: Vector = v / norm
+    return unit
 
 
 def _over(value: Scalar, size: Scalar) -> Scalar:
@@ -304,7 +311,8 @@ def _over(value: Scalar, size: Scalar) -> Scalar:
 def _unit_derivative(v: Vector, dv: Vector) -> Vector:
     """The derivative of v / |v|."""
     n = v / v.norm
-    return (dv - n * (n @ dv)) / v.norm
+    derivative: Vector = (dv - n * (n @ dv)) / v.norm
+    return derivative
 
 
 def _tangent(n: Vector) -> Vector:

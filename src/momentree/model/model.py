@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from momentree.errors import ModelError, Problem, renamed
 from momentree.model.bodies import Body, Shape
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
+from momentree.model.couplings import Belt, Couple, Differential, Gear, Planetary, Rack, ScrewCoupling
 from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.expressions.expression import Expression, Reference
-from momentree.model.frames import GROUND, Frame
+from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
+from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, Roll, Skate
 from momentree.model.start import Start
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
     from momentree.system import System
+
+Element = TypeVar("Element")
 
 
 @dataclass
@@ -68,7 +73,20 @@ class Model:
     forces: list[PointForce] = field(default_factory=list, init=False)
     springs: list[Spring] = field(default_factory=list, init=False)
     contacts: list[Contact] = field(default_factory=list, init=False)
+    frames: list[NamedFrame] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
+    couples: list[Couple] = field(default_factory=list, init=False)
+    gears: list[Gear] = field(default_factory=list, init=False)
+    racks: list[Rack] = field(default_factory=list, init=False)
+    belts: list[Belt] = field(default_factory=list, init=False)
+    planetaries: list[Planetary] = field(default_factory=list, init=False)
+    differentials: list[Differential] = field(default_factory=list, init=False)
+    screws: list[ScrewCoupling] = field(default_factory=list, init=False)
+    rolls: list[Roll] = field(default_factory=list, init=False)
+    skates: list[Skate] = field(default_factory=list, init=False)
+    distances: list[DistanceElement] = field(default_factory=list, init=False)
+    surfaces: list[OnSurface] = field(default_factory=list, init=False)
+    curves: list[OnCurve] = field(default_factory=list, init=False)
     cuts: list[str] = field(default_factory=list, init=False)
     splits: list[Split] = field(default_factory=list, init=False)
     start: Start | None = field(init=False)
@@ -108,7 +126,12 @@ class Model:
         self.joints.append(Joint(name, type, as_frame(first), as_frame(second)))
         return self.joints[-1]
 
-    # --- forces, contacts and constraints -----------------------------------------------------------------------------
+    def frame(self, name: str, frame: Any) -> NamedFrame:
+        """Name a frame, so that constraints can use its position and velocity: `tip.x`, `tip.x'`, `tip.wx`."""
+        self.frames.append(NamedFrame(name, as_frame(frame)))
+        return self.frames[-1]
+
+    # --- forces and contacts ---------------------------------------------------------------------------------------
 
     def torque(self, joint: Joint | str, law: Any) -> Torque:
         """A joint force or torque (motor, generalized force): one law, or one for each velocity."""
@@ -137,10 +160,89 @@ class Model:
         self.contacts.append(Contact(as_frame(frame), as_frame(against), **numbers))
         return self.contacts[-1]
 
+    # --- constraints, couplings of joints, rolling and guidance -------------------------------------------------------
+
     def constrain(self, expression: Any, name: str = "") -> Constraint:
-        """Keep an expression at zero: of coordinates (holonomic), or linear in velocities (nonholonomic)."""
-        self.constraints.append(Constraint(plain(expression), name or f"constraint {len(self.constraints) + 1}"))
-        return self.constraints[-1]
+        """Keep an equation "a = b", or an expression at zero: of coordinates (holonomic), or affine in velocities."""
+        return self._add(self.constraints, Constraint(expression, name=name))
+
+    def couple(self, joint: Any, to: Any, ratio: Any = 1, offset: Any = 0, name: str = "") -> Couple:
+        """joint = ratio to + offset: mimic joints, gears, synchronizing cables; or to={"A": 0.5, "B": 0.5}."""
+        to = {_name(key): value for key, value in to.items()} if isinstance(to, Mapping) else _name(to)
+        return self._add(self.couples, Couple(_name(joint), to, ratio, offset, name=name))
+
+    def gear(
+        self,
+        first: Any,
+        second: Any,
+        radii: Any = None,
+        teeth: Any = None,
+        ratio: Any = None,
+        internal: bool = False,
+        carrier: Any = None,
+        offset: Any = 0,
+        name: str = "",
+    ) -> Gear:
+        """Two gears, by their radii, teeth or ratio (turns of the first for one of the second): see `Gear`."""
+        how = (radii, teeth, ratio, internal, _name(carrier), offset)
+        return self._add(self.gears, Gear(_name(first), _name(second), *how, name=name))
+
+    def rack(self, pinion: Any, rack: Any, radius: Any, offset: Any = 0, name: str = "") -> Rack:
+        """Rack and pinion: rack = radius pinion + offset, of a Prismatic and a Revolute joint."""
+        return self._add(self.racks, Rack(_name(pinion), _name(rack), radius, offset, name=name))
+
+    def belt(self, first: Any, second: Any, radii: Any, crossed: bool = False, offset: Any = 0, name: str = "") -> Belt:
+        """A belt or chain about two pulleys, which turn alike or, if it is crossed, against each other."""
+        return self._add(self.belts, Belt(_name(first), _name(second), radii, crossed, offset, name=name))
+
+    def planetary(
+        self, sun: Any, ring: Any, carrier: Any, teeth: Any, planets: Sequence[Any] = (), name: str = ""
+    ) -> Planetary:
+        """A planetary gear set with teeth=(of the sun, of the ring); None: sun or ring is fixed to the ground."""
+        names = tuple(map(_name, planets)) if isinstance(planets, (tuple, list)) else planets
+        return self._add(self.planetaries, Planetary(_name(carrier), teeth, _name(sun), _name(ring), names, name=name))
+
+    def differential(self, left: Any, right: Any, case: Any, name: str = "") -> Differential:
+        """A differential: left + right = 2 case."""
+        return self._add(self.differentials, Differential(_name(left), _name(right), _name(case), name=name))
+
+    def screw(self, turn: Any, slide: Any, pitch: Any, offset: Any = 0, name: str = "") -> ScrewCoupling:
+        """A screw drive: slide = pitch / (2 pi) turn + offset, of a Prismatic and a Revolute joint."""
+        return self._add(self.screws, ScrewCoupling(_name(turn), _name(slide), pitch, offset, name=name))
+
+    def roll(
+        self,
+        wheel: Any,
+        on: Any = GROUND,
+        radius: Any = None,
+        disc: Any = None,
+        ball: Any = None,
+        friction: Any = None,
+        name: str = "",
+    ) -> Roll:
+        """A ball, or a disc with this axis, about a frame rolls without slip on a plane or a ball: see `Roll`."""
+        return self._add(self.rolls, Roll(as_frame(wheel), as_frame(on), radius, disc, ball, friction, name=name))
+
+    def skate(self, frame: Any, across: Any = "y", on: Any = GROUND, name: str = "") -> Skate:
+        """The origin of the frame does not move along this axis of the frame, as a blade on ice."""
+        return self._add(self.skates, Skate(as_frame(frame), across, as_frame(on), name=name))
+
+    def distance(self, first: Any, second: Any, length: Any, name: str = "") -> DistanceElement:
+        """A massless rod between the origins of two frames."""
+        return self._add(self.distances, DistanceElement(as_frame(first), as_frame(second), length, name=name))
+
+    def on_surface(self, frame: Any, expression: Any, of: Any = GROUND, name: str = "") -> OnSurface:
+        """Keep the frame's origin on a surface, "x^2 + y^2 = z" in axes of the frame `of`."""
+        return self._add(self.surfaces, OnSurface(as_frame(frame), expression, as_frame(of), name=name))
+
+    def on_curve(self, frame: Any, expressions: Any, of: Any = GROUND, name: str = "") -> OnCurve:
+        """Keep the frame's origin on a curve, ("y = sin(x)", "z = 0") in axes of the frame `of`."""
+        return self._add(self.curves, OnCurve(as_frame(frame), expressions, as_frame(of), name=name))
+
+    def _add(self, elements: list[Element], element: Any) -> Element:
+        """Append an element, which gets a name if it has none: its kind and its number."""
+        elements.append(element if element.name else replace(element, name=f"{element.kind} {len(elements) + 1}"))
+        return elements[-1]
 
     # --- how its loops are opened ----------------------------------------------------------------------------------
 
@@ -187,9 +289,15 @@ class Model:
 
     def place_of(self, kind: str, name: str) -> str:
         """The line of a body, joint or constraint in the file that the model came from: "x.toml:12", or ""."""
-        things: dict[str, Sequence[Any]] = {"body": self.bodies, "joint": self.joints, "constraint": self.constraints}
-        names = [thing.name for thing in things[kind]]
-        return self.source((kind, names.index(name))) if self.source and name in names else ""
+        things: dict[str, Sequence[Any]] = {"body": self.bodies} if kind == "body" else {"joint": self.joints}
+        if kind != "body":  # what closes a loop is a joint or any element that constrains
+            things |= {element.kind: getattr(self, element.collection) for element in CONSTRAINT_ELEMENTS}
+        for table, listed in things.items():
+            names = [thing.name for thing in listed]
+            for known in (name, name.partition(": ")[0]):  # "planetary 1: planet B" is of "planetary 1"
+                if self.source and known in names:
+                    return self.source((table, names.index(known)))
+        return ""
 
     def build(
         self,
@@ -232,6 +340,8 @@ def as_frame(thing: Any) -> Frame:
     """The frame that a user means by a frame, a body, the ground or a name."""
     if isinstance(thing, Frame):
         return thing
+    if isinstance(thing, NamedFrame):
+        return thing.frame
     if isinstance(thing, Ground):
         return Frame(GROUND)
     if isinstance(thing, Body):

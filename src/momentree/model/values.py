@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, choices, suggestion
-from momentree.model.expressions.expression import Expression, Reference, parse
+from momentree.model.expressions.expression import Expression, Reference, parse, parse_equation
 from momentree.model.expressions.from_function import expression_of_function
 from momentree.model.expressions.grammar import MAX_LENGTH
 from momentree.spatial import Scalar, Vector, X, Y, Z
@@ -22,6 +22,8 @@ from momentree.spatial import Scalar, Vector, X, Y, Z
 Raw = Any  # a number, an expression text, or tuples of these
 TIME = Reference("t")
 LARGEST_LENGTH = 1e100  # m; powers of larger ones overflow
+FRAME_AXES = ("x", "y", "z")  # positions of a named frame in expressions
+FRAME_VELOCITIES = ("x'", "y'", "z'", "wx", "wy", "wz")
 AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
@@ -99,9 +101,11 @@ class Values:
     |------------|--------------------------------------------------------------------------------|
     | parameters | name -> number or expression text in other parameters                           |
     | free       | names that stay symbols: what depends on them comes out as an Expression        |
+    | frames     | names of frames, which constraints alone may use                                |
     """
 
-    def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = ()):
+    def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = (), frames: Collection[str] = ()):
+        self.frames = frozenset(frames)
         self.names, self._raw = tuple(parameters), dict(parameters)
         self._parameters = frozenset(map(Reference, self.names))
         self.mistakes: dict[str, Mistake] = {}
@@ -110,7 +114,7 @@ class Values:
 
     def replaced(self, instead: Mapping[str, Raw], free: Collection[str] = ()) -> Values:
         """The same parameters, some of them with other values; those that are defined by them follow."""
-        return Values({**self._raw, **instead}, free)
+        return Values({**self._raw, **instead}, free, self.frames)
 
     def scalar(self, raw: Raw, what: str = "value") -> Scalar:
         """A finite number, or an Expression in free parameters."""
@@ -155,23 +159,30 @@ class Values:
         n = n / n.norm
         return next((axis for axis in AXES.values() if axis == n), n)
 
-    def law(self, raw: Raw, known: Mapping[Reference, str], what: str = "law") -> Expression:
-        """An expression of time, parameters and the `known` references, with the fixed parameters put in."""
+    def law(
+        self, raw: Raw, known: Mapping[Reference, str], what: str = "law", kinds: str = "", equation: bool = False
+    ) -> Expression:
+        """An expression of time, parameters and the `known` references, with the fixed parameters put in.
+
+        `kinds` are what a message calls these references. An equation a = b is a - b.
+        """
         if isinstance(raw, (int, float)) and not isinstance(raw, bool):
             return Expression("number", (_finite(raw, what),))
         if not isinstance(raw, str):
             raise Mistake(f"{what} is {_shown(raw)}; a number, an expression or a function is expected.", what)
-        kinds = "t, parameters and joint coordinates" if known else "t and parameters"
+        kinds = kinds or ("t, parameters and joint coordinates" if known else "t and parameters")
         changing: Collection[Reference] = ChainMap({TIME: "time"}, known)  # type: ignore[arg-type]
-        law = self._parsed(raw, changing, what, kinds)
+        law = self._parsed(raw, changing, what, kinds, equation)
         for part in _of_parameters(law, changing):
             check_later(lambda value: _finite(value, what), part)
         return law
 
-    def _parsed(self, text: str, others: Collection[Reference], what: str, kinds: str) -> Expression:
+    def _parsed(
+        self, text: str, others: Collection[Reference], what: str, kinds: str, equation: bool = False
+    ) -> Expression:
         """The expression that a text means, of parameters and others only, with the fixed parameters put in."""
         try:
-            expression = parse(text)
+            expression = parse_equation(text) if equation else parse(text)
         except ExpressionError as error:
             raise Mistake(f"{what}: {error}", what) from None
         used = expression.references()
@@ -179,6 +190,8 @@ class Values:
         for reference in sorted(unknown, key=lambda r: text.find(r.name)):
             if reference == TIME:
                 reason = f"'t' appears in {what}, which must be constant."
+            elif reference.name in self.frames:
+                reason = _wrong_frame(reference, what, others, kinds)
             else:
                 near = self._near(reference, others)
                 reason = f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
@@ -241,6 +254,23 @@ class Values:
             self._known[reference] = Expression("reference", (reference,)) if free else value
         except Mistake as error:
             self.mistakes[name] = error
+
+
+def _wrong_frame(reference: Reference, what: str, others: Collection[Reference], kinds: str) -> str:
+    """What is wrong with the name of a frame: its component, or that it is named at all."""
+    name = Reference(reference.name)
+    if Reference(reference.name, "x") not in others:
+        return f"frame '{name}' in {what}: only constraints may name frames (only {kinds} are allowed here)."
+    said = f"frame '{name}' has no '{str(reference)[len(str(name)) + 1 :]}'"
+    if name == reference:
+        said = f"frame '{name}' has components"
+    elif not reference.component:
+        said = f"frame '{name}' has no velocity without a component"
+    position, velocity, angular = (
+        ", ".join(f"{name}.{axis}" for axis in axes)
+        for axes in (FRAME_AXES, FRAME_VELOCITIES[:3], FRAME_VELOCITIES[3:])
+    )
+    return f"{said}. Write {position} (position), {velocity} (velocity) or {angular} (angular velocity)."
 
 
 def _circular(trail: list[str], used: str) -> Mistake:

@@ -11,6 +11,7 @@ import numpy as np
 
 from momentree.assembly.batch_assembly import States
 from momentree.assembly.batch_closing import BatchOfRows
+from momentree.assembly.closure_check import row_scales
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.compile.execute import threads as cores
@@ -193,8 +194,10 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
 def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
     """Which samples are not surely closed and within limits: these are looked at one by one."""
     speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
-    sure = (np.abs(at.closure_errors() / batch.constraint_scales) <= SURE).all(axis=1)
-    sure &= (np.abs(at.constraint_velocities() / batch.constraint_scales) <= SURE * speed).all(axis=1)
+    by_position = row_scales(at, batch.constraint_scales, batch.columns)
+    by_velocity = row_scales(at, batch.velocity_scales, batch.columns, on_velocities=True)
+    sure = (np.abs(at.closure_errors() / by_position) <= SURE).all(axis=1)
+    sure &= (np.abs(at.constraint_velocities() / by_velocity) <= SURE * speed).all(axis=1)
     for name, body_or_loop in at.mechanism.by_joint.items():
         assert body_or_loop.joint is not None  # by_joint holds only loops that a joint closes
         limits = body_or_loop.joint.type.limits or ()

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from momentree.errors import ModelError, Problem
 from momentree.model.expressions.expression import ZERO, Expression, Reference, fold
 from momentree.model.joint_type import JointType
 from momentree.model.values import TIME
+from momentree.spatial import Scalar
 from momentree.structure.mechanism import Attached, Constraint, Mechanism, TreeBody
 
 POSITIONS, TURNS = ("x", "y", "z"), ("wx", "wy", "wz")  # components of a frame: of its position, of its turning
@@ -143,12 +144,12 @@ class _Maker:
         self.inputs: list[Expression] = []
         self._numbers: dict[Expression, Reference] = {}
 
-    def parts(self, by_joint: Sequence[Sequence[Reference]], by_frame: Sequence[Sequence[Reference]]) -> list[object]:
+    def parts(self, by_joint: Sequence[Sequence[Reference]], by_frame: Sequence[Sequence[Reference]]) -> list[Any]:
         g = self.expression
         velocities = {r: ZERO for group in (*by_joint, *by_frame) for r in group}
         drift = ZERO if self.still else g.derivative(TIME) if self.holonomic else g.substitute(velocities)
         slopes = [tuple(tuple(g.derivative(r) for r in group) for group in groups) for groups in (by_joint, by_frame)]
-        parts: list[object] = [self.own_terms(g) if self.holonomic else None]
+        parts: list[Any] = [self.own_terms(g) if self.holonomic else None]
         parts += [self.own_terms(drift), self.own_terms(self.total_derivative(drift))]
         for groups in slopes:
             parts.append(self._each(groups, self.own_terms))
@@ -195,10 +196,10 @@ class _Maker:
 
 
 def names_of_formula(
-    formula: ConstraintFormula, inputs: Iterable[object], q: Sequence[Sequence[object]], x: Sequence[Sequence[object]]
-) -> dict[Reference, object]:
+    inputs: Iterable[Scalar], q: Iterable[Iterable[Scalar]], x: Iterable[Iterable[Scalar]]
+) -> dict[Reference, Scalar]:
     """The values of the names in a formula, from inputs, coordinates of its joints and positions of its frames."""
-    names: dict[Reference, object] = {input_of(number): value for number, value in enumerate(inputs)}
+    names: dict[Reference, Scalar] = {input_of(number): value for number, value in enumerate(inputs)}
     for j, coordinates in enumerate(q):
         names |= {coordinate(j, i): value for i, value in enumerate(coordinates)}
     for k, components in enumerate(x):
@@ -206,9 +207,9 @@ def names_of_formula(
     return names
 
 
-def derivatives_of_formula(dq: Sequence[Sequence[object]], dx: Sequence[Sequence[object]]) -> dict[Reference, object]:
+def derivatives_of_formula(dq: Iterable[Iterable[Scalar]], dx: Iterable[Iterable[Scalar]]) -> dict[Reference, Scalar]:
     """The values of the time derivatives of its coordinates and positions."""
-    names: dict[Reference, object] = {}
+    names: dict[Reference, Scalar] = {}
     for j, velocities in enumerate(dq):
         names |= {derivative_of(coordinate(j, i)): value for i, value in enumerate(velocities)}
     for k, components in enumerate(dx):

@@ -19,10 +19,17 @@ from momentree.model.joint_types import Fixed, Free
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined
+from momentree.structure.frozen_constraints import (
+    check_cuts,
+    check_loop,
+    frozen_constraints,
+    higher_pairs,
+    naming,
+    tree_weights,
+)
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import (
     Attached,
-    Constraint,
     Contact,
     Latch,
     Laws,
@@ -90,8 +97,9 @@ class _Freezer:
 
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
-        self.values = Values(dict(model.parameters), free)
-        self.defaults = Values(dict(model.parameters)) if free else self.values
+        frames = [frame.name for frame in model.frames]
+        self.values = Values(dict(model.parameters), free, frames)
+        self.defaults = Values(dict(model.parameters), (), frames) if free else self.values
         doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
         mistakes = ((body.name, body.impossible(self.defaults)) for body in doubtful)
         self.impossible = {name: mistake for name, mistake in mistakes if mistake}  # inertias that no body has
@@ -99,6 +107,9 @@ class _Freezer:
         self.model_numbers = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
         self.joints = [dataclasses.replace(joint, type=joint.type.resolved(self.values)) for joint in model.joints]
         self.added: list[str] = []
+        self.constraints = frozen_constraints(model, self.joints, self.values)
+        self.named = naming(self.constraints, self.joints)
+        check_cuts(model.cuts, self.named)
         self.cuts = frozenset(model.cuts)
         self.splits = list(model.splits)
 
@@ -111,12 +122,8 @@ class _Freezer:
             gravity=self.values.vector(self.model.gravity),
             ground=self.ground(),
             bodies=bodies,
-            loops=self.loops(graph, of_arc, bodies),
-            constraints=tuple(
-                Constraint(c.name, e, not any(references.get(r) == "velocity" for r in e.references()))
-                for c in self.model.constraints
-                for e in [c.resolved(self.values, references)]
-            ),
+            loops=self.loops(graph, of_arc, bodies) + higher_pairs(self.model, self.values, self.attached),
+            constraints=self.constraints,
             torques=self.torques(bodies, references),
             latches=self.latches(bodies),
             forces=self.forces(references),
@@ -126,6 +133,7 @@ class _Freezer:
             added=tuple(self.added),
             free=self.free,
             values=self.defaults,
+            frames=tuple((named.name, self.attached(named.frame)) for named in self.model.frames),
         )
 
     def faults(self) -> Iterator[str]:
@@ -138,9 +146,9 @@ class _Freezer:
     # --- the graph ---
 
     def graph(self) -> Graph:
-        """Bodies and joints as in the model; the freedom of a joint is its weight, so that the freest are cut."""
+        """Bodies and joints as in the model, weighted so that the freest joint that no constraint names is cut."""
         arcs = [(self.model_numbers[c.first.body], self.model_numbers[c.second.body]) for c in self.joints]
-        weights = [c.type.freedom for c in self.joints]
+        weights = tree_weights(self.joints, self.named)
         numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
         cut = [numbers[name] for name in self.model.cuts]
         try:
@@ -251,10 +259,10 @@ class _Freezer:
 
     def with_tree_arcs(self, graph: Graph, in_tree: Collection[int]) -> Graph:
         """The same graph with other joints cut: these arcs enter the tree before all other joints that move freely."""
-        latched = {latch.joint for latch in self.model.latches}
+        kept = {*(latch.joint for latch in self.model.latches), *self.named}
         ranks = []
         for arc, c in enumerate(self.joints, 1):
-            first = 0 if c.type.motion is not None else 1 if arc in in_tree or c.name in latched else 2
+            first = 0 if c.type.motion is not None else 1 if c.name in kept else 2 if arc in in_tree else 3
             ranks.append(10 * first + c.type.freedom)
         return Graph(graph.arcs, n=graph.n, weights=ranks, cut=[arc for arc in graph.cut if self._insisted(arc)])
 
@@ -369,6 +377,9 @@ class _Freezer:
             if c.type.motion is not None:
                 message = "closes a loop of joints that all have a prescribed motion. Leave one of them free."
                 raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.joints.index(c)))])
+            if c.name in self.named:
+                others = [of_arc[a].name for cycle in graph.cycles if cycle.cut == arc for a in cycle.arcs[1:]]
+                check_loop(c, others, self.named, ("joint", self.joints.index(c)))
             loops.append(Loop(c.name, c.type, first, second, c))
         return tuple(loops)
 

@@ -18,7 +18,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
-from momentree.model.higher_pairs import OnSurfaces
+from momentree.model.higher_pairs import HigherPair, OnSurfaces
 from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Force, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
@@ -142,6 +142,13 @@ class Loop:
     def rows(self) -> tuple[ConstraintRow, ...]:
         """The constraints of the joint, at its reference; the same everywhere but for a universal joint."""
         return self.joint_type.constraint_rows(self.joint_type.reference())
+
+    @property
+    def kind(self) -> str:
+        """What closes it, in words of the model: a joint, a (split) body, or a constraint if it is a higher pair."""
+        if isinstance(self.joint_type, HigherPair):
+            return "constraint"
+        return "body" if self.joint is None else "joint"
 
     @cached_property
     def position_rows(self) -> tuple[ConstraintRow, ...]:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 import momentree as mt
 from mechanisms import four_bar
 from momentree.files import dumps, loads
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.joint_types import JOINTS
 
 numbers = st.one_of(
@@ -31,6 +32,19 @@ rotations = st.one_of(
     st.just(((0, -1, 0), (1, 0, 0), (0, 0, 1.0))),
 )
 laws = st.sampled_from(["sin(2*t)", "k*t^2", "1 - exp(-t)", 0.5, 3])
+
+
+# elements that any body can have, from a positive number and an axis
+CONSTRAINTS = [
+    lambda m, body, x, n: [m.frame("tip", body.at((x, 0, 0))), m.constrain("tip.x^2 = K2 + t")],
+    lambda m, body, x, n: m.constrain("tip.x' = k*tip.wz", name="blade") if m.frames else None,
+    lambda m, body, x, n: m.roll(body, radius=x, disc=n, friction="k"),
+    lambda m, body, x, n: m.roll(body, m.ground.at((0, 0, x), mt.turn("x", x)), "k", ball="2*k", name="on a ball"),
+    lambda m, body, x, n: m.skate(body.at((0, x, 0)), n),
+    lambda m, body, x, n: m.distance(m.ground.at((0, 1, x)), body, x),
+    lambda m, body, x, n: m.on_surface(body, "x^2 + y^2 = k*z - t"),
+    lambda m, body, x, n: m.on_curve(body, ["y = sin(x)", "z"], of=m.ground.at((x, 0, 0))),
+]
 
 
 @st.composite
@@ -97,6 +111,8 @@ def models(draw):
         law = draw(st.sampled_from([{}, {"ramp": 2e-3}, hunt_crossley, {**hunt_crossley, "exponent": 2}]))
         shape = draw(st.sampled_from([{}, {"radius": "k"}, {"radius": "k", "disc": "x"}, {"ball": 0.5}]))
         m.contact(last, stiffness=1e5, damping="k", friction=0.3, slip=0.02, **law, **shape)
+    for constrain in draw(st.sets(st.sampled_from(CONSTRAINTS))):
+        constrain(m, last, draw(numbers), draw(axes))
     if draw(st.booleans()):
         free = [joint for joint in m.joints if joint.type.motion is None]
         said = [
@@ -133,6 +149,7 @@ def test_every_kind_of_entry_survives(tmp_path):
     m.constrain("A' - 2*B'")
     m.constrain("A - 2*B", name="gears")
     m.cut("C")
+    constrain_in_every_way(m)
     m.save(tmp_path / "m.toml")
     again = mt.load(tmp_path / "m.toml")
     assert again == m
@@ -141,6 +158,71 @@ def test_every_kind_of_entry_survives(tmp_path):
     m.split("coupler", "C", share=0.3)
     assert loads(dumps(m)) == m
     assert loads(dumps(m)) != again
+
+
+def constrain_in_every_way(m):
+    """Every element that constrains, with and without its defaults; there need not be a motion that fits."""
+    arm, planet, slider = (m.body(name, mt.box(mass=1, size=(1, 1, 1))) for name in ("arm", "planet", "slider"))
+    m.joint("carrier", mt.Revolute("z"), m.ground, arm)
+    m.joint("P", mt.Revolute("z"), arm.at((1, 0, 0)), planet)
+    m.joint("S", mt.Prismatic("x"), m.ground, slider)
+    tip = m.frame("tip", arm.at((1, 0, 0), mt.turn("z", 0.5)))
+    m.frame("middle", planet)
+    m.constrain("tip.x^2 + tip.y^2 = k*t", name="circle")
+    m.couple("A", "B", ratio="-k", offset=1)
+    m.couple("A", {"B": 0.5, "S": "k"}, name="cable")
+    m.gear("A", "B", teeth=(20, 40))
+    m.gear("A", "P", radii=(1, "k"), internal=True, carrier="carrier", offset=0.1, name="inner")
+    m.gear("A", "P", ratio=2)
+    m.rack("A", "S", radius=0.1)
+    m.belt("A", "B", (1, 2))
+    m.belt("A", "B", (1, 2), crossed=True, offset=1, name="crossed")
+    m.planetary("A", None, "carrier", (20, 60), planets=["P"])
+    m.planetary(None, "A", "carrier", ("k/10", 60))
+    m.differential("A", "B", "carrier")
+    m.screw("A", "S", pitch=-0.01, offset="k")
+    m.roll(planet, radius=1)
+    m.roll(planet, tip, 1, disc=(0, 1, 0), ball=-2.5, friction=0.5)
+    m.skate(slider)
+    m.skate(slider.at((1, 0, 0)), across="x", on=arm, name="blade")
+    m.distance(tip, slider, "2*k")
+    m.on_surface(slider, lambda x, y, z: z - x * y)
+    m.on_surface(slider, "x = z", of=tip)
+    m.on_curve(slider, ("y = sin(x)", "z = 0"), of=arm)
+
+
+def test_every_element_that_constrains_was_tried():
+    m = four_bar()
+    m.parameter("k", 100.0)
+    constrain_in_every_way(m)
+    assert all(getattr(m, cls.collection) for cls in CONSTRAINT_ELEMENTS)
+    assert m.frames
+    for cls in CONSTRAINT_ELEMENTS:
+        other = loads(dumps(m))
+        getattr(other, cls.collection).pop()
+        assert other != m
+
+
+def test_a_name_may_be_left_out_of_a_file():
+    m = four_bar()
+    m.gear("A", "B", ratio=2)
+    m.gear("A", "C", ratio=3)
+    text = dumps(m)
+    assert 'name = "gear 2"' in text
+    assert loads(text.replace('name = "gear 1"\n', "").replace('name = "gear 2"\n', "")) == m
+
+
+def test_the_line_of_every_constraint_is_known():
+    m = four_bar()
+    m.parameter("k", 100.0)
+    constrain_in_every_way(m)
+    text = dumps(m)
+    lines, again = text.split("\n"), loads(text, "m")
+    for cls in CONSTRAINT_ELEMENTS:
+        for element in getattr(m, cls.collection):
+            place = again.place_of("constraint", element.name)
+            assert lines[int(place.removeprefix("m:")) - 1] == f"[[{cls.kind}]]"
+    assert again.place_of("constraint", "planetary 1: planet P") == again.place_of("joint", "planetary 1") != ""
 
 
 def test_names_with_dashes_and_blanks_are_quoted_in_expressions():

@@ -6,6 +6,7 @@ elimination leaves out because the loop moves in a plane; and the expression con
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -179,6 +180,29 @@ def expression_closures(mechanism: Mechanism, bodies: Records) -> list[Expressio
     placed = expression_records(mechanism, bodies)[1:]
     both = zip(mechanism.constraint_formulas, placed, strict=True)
     return [ExpressionClosure(mechanism, bodies, of, record) for of, record in both]
+
+
+def typical_norms(mechanism: Mechanism) -> list[float]:
+    """Of each expression constraint, how large its row is at ordinary coordinates: slides by the size of the mechanism.
+
+    In floats: a mechanism without free parameters. Where it has no value there, 1.
+    """
+    if not mechanism.constraints:
+        return []
+    q, columns = list[Scalar](), list[float]()
+    for body in mechanism.bodies:
+        if body.laws is None:
+            joint = body.joint.type
+            sizes = [mechanism.size if unit == "m" else 1.0 for unit in joint.velocity_units]
+            q += joint.integrate(joint.reference(), [0.7 * size for size in sizes])
+            columns += sizes
+    closures = expression_closures(mechanism, records(Evaluation(mechanism, q, 0.7)))
+    return [_finite_norm(closure, columns) for closure in closures]
+
+
+def _finite_norm(closure: ExpressionClosure, columns: list[float]) -> float:
+    norm = math.sqrt(sum(float(x * size) ** 2 for x, size in zip(closure.J, columns, strict=True)))
+    return norm if 0 < norm < math.inf else 1.0
 
 
 class RowValues(NamedTuple):

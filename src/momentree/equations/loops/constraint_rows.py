@@ -138,11 +138,11 @@ def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
     linear = w.cross(v_O * 2 - v) - w_2.cross(v_O)
     relative = Motion(v - v_O, w - w_2)
     if isinstance(loop.joint_type, HigherPair):
-        rows = zip(loop.rows, pair_row_derivatives(loop), pair_drift_derivatives(loop), strict=True)
-        turning = [
-            (row, Force(change.linear, w.cross(row.angular) + change.angular), more) for row, change, more in rows
+        terms = zip(loop.rows, pair_row_derivatives(loop), pair_drift_derivatives(loop), strict=True)
+        return [
+            linear @ row.linear + relative.angular @ w.cross(row.angular) + relative @ change + drift
+            for row, change, drift in terms
         ]
-        return [linear @ row.linear + relative @ change + more for row, change, more in turning]
     rows = zip(loop.rows, row_derivatives(loop, w, w_2), strict=True)
     return [linear @ row.linear + turning.angular @ relative.angular for row, turning in rows]
 

@@ -51,8 +51,8 @@ def expression_bias_derivative(c: Record) -> Scalar:
     total = c.formula.drift_derivative.evaluate(names)
     for j, change in enumerate(_along_derivatives(c, names)):
         total = total + _dot(change, _velocities(c, j))
-    for end, change in _row_derivatives(c, names).items():
-        total = total + getattr(c, f"body{end}").v @ change
+    for end, derivative in _row_derivatives(c, names).items():
+        total = total + getattr(c, f"body{end}").v @ derivative
     return total
 
 
@@ -69,9 +69,9 @@ def expression_impulse_changes(c: Record, eta: Scalar, kappa: Scalar) -> Fields:
     for j, change in enumerate(_along_derivatives(c, names)):
         both = zip(getattr(c, f"rows_along{j}")[0], change, strict=True)
         changes[f"force_along{j}"] = tuple((slope * kappa - ds) * eta for slope, ds in both)
-    for end, change in _row_derivatives(c, names).items():
+    for end, derivative in _row_derivatives(c, names).items():
         row, v = getattr(c, f"rows_on{end}")[0], getattr(c, f"body{end}").v
-        changes[f"wrench_on{end}"] = (row * kappa - change - v.cross_force(row)) * eta
+        changes[f"wrench_on{end}"] = (row * kappa - derivative - v.cross_force(row)) * eta
     return changes
 
 
@@ -102,7 +102,7 @@ def _ground(c: Record) -> Any:
 
 def _names(c: Record) -> Names:
     q = [_coordinates(c, j) for j in _joints(c)]
-    return names_of_formula(c.formula, c.inputs, q, [_position(c, k) for k in range(c.formula.frames)])
+    return names_of_formula(c.inputs, q, [_position(c, k) for k in range(c.formula.frames)])
 
 
 def _moving_names(c: Record) -> Names:
@@ -149,13 +149,15 @@ def _along_derivatives(c: Record, names: Names) -> list[tuple[Scalar, ...]]:
 
 def _rotation(c: Record, k: int) -> Rotation:
     """From axes of the frame's body to those of the ground."""
-    return _ground(c).X_0.rotation.T @ _frame_body(c, k).X_0.rotation
+    R: Rotation = _ground(c).X_0.rotation.T @ _frame_body(c, k).X_0.rotation
+    return R
 
 
 def _position(c: Record, k: int) -> Vector:
     body, ground = _frame_body(c, k), _ground(c)
     point = body.X_0.offset + body.X_0.rotation @ getattr(c, f"frame_offset{k}")
-    return ground.X_0.rotation.T @ (point - ground.X_0.offset)
+    position: Vector = ground.X_0.rotation.T @ (point - ground.X_0.offset)
+    return position
 
 
 def _frame_motion(c: Record, k: int) -> tuple[Vector, Vector]:

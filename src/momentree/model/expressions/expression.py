@@ -268,6 +268,13 @@ def parse(text: str) -> Expression:
     return parse_text(text)
 
 
+def parse_equation(text: str) -> Expression:
+    """What is zero where an equation holds, "a = b" or an expression alone; grammar.py has the language."""
+    from momentree.model.expressions.grammar import parse_equation as parse_text
+
+    return parse_text(text)
+
+
 def number(value: Any) -> Expression:
     """A finite real number."""
     return Expression("number", (value,))

@@ -6,11 +6,15 @@
 | t                         | time                                                              |
 | alpha   alpha'            | a parameter or a joint coordinate, and its velocity               |
 | hull.y  hull.y'           | a component of a joint with several coordinates, and its velocity |
+| tip.x   tip.x'  tip.wx    | in constraints: of a named frame, in axes of the ground, position |
+|                           | (x, y, z), velocity (x', y', z'), angular velocity (wx, wy, wz)   |
 | `left hip`.x'             | names that are not identifiers are in backquotes                  |
 | + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2)   |
 | sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more          |
 | select(x, a, b)           | a where x > 0, b elsewhere                                        |
+| a = b                     | where equations are expected (constraints, surfaces): a - b       |
 
+What a dot means is decided by the name before it: a joint and a named frame have different names.
 What is constant has to be a finite number. It is kept as it is written, but for pi, deg and signs of numbers.
 """
 
@@ -54,12 +58,21 @@ _HINTS = {
 
 def parse(text: str) -> Expression:
     """The expression that a text means, or an ExpressionError with the position of the mistake."""
+    return _Parser(_checked(text)).whole()
+
+
+def parse_equation(text: str) -> Expression:
+    """The expression that is zero where an equation holds: a - b for "a = b", a for "a = 0" or for "a" alone."""
+    return _Parser(_checked(text), equation=True).equation()
+
+
+def _checked(text: str) -> str:
     if not isinstance(text, str):
         raise ExpressionError(f"expressions must be strings, not {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         message = f"an expression of {len(text)} characters is too long; the limit is {MAX_LENGTH}"
         raise ExpressionError(message, position=MAX_LENGTH)
-    return _Parser(text).whole()
+    return text
 
 
 class _Token(NamedTuple):
@@ -76,13 +89,13 @@ def _fail(message: str, text: str, position: int) -> NoReturn:
 # ---- text to tokens
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str, equation: bool) -> Iterator[_Token]:
     """One token after the other, each read only when it is asked for, so that the first mistake is reported first."""
     at = 0
     while True:
         while at < len(text) and text[at].isspace():
             at += 1
-        token = _token(text, at)
+        token = _Token("=", "=", at) if equation and text[at : at + 1] == "=" else _token(text, at)
         yield token
         at += len(token.text)
 
@@ -141,9 +154,9 @@ def _word(text: str, start: int) -> tuple[str, int]:
 
 
 class _Parser:
-    def __init__(self, text: str):
+    def __init__(self, text: str, equation: bool = False):
         self.text = text
-        self.tokens = _tokens(text)
+        self.tokens = _tokens(text, equation)
         self.previous = self.token = next(self.tokens)
 
     def whole(self) -> Expression:
@@ -151,6 +164,17 @@ class _Parser:
         if self.token.kind != "end":
             self.refuse(self.token)
         return result
+
+    def equation(self) -> Expression:
+        """One side, or two with a sign of equality between them."""
+        left = self.expression(0, 0)
+        if self.token.kind != "=":
+            return left if self.token.kind == "end" else self.refuse(self.token)
+        sign = self.advance()
+        right = self.expression(0, 0)
+        if self.token.kind != "end":
+            self.refuse(self.token)
+        return left if right.value == 0 else self.node("-", (left, right), sign)
 
     def expression(self, binding: int, depth: int) -> Expression:
         """An operand and all operators after it that bind more tightly than `binding`."""
@@ -234,6 +258,8 @@ class _Parser:
             message = f"an operator is missing between '{before}' and '{token.text}': write {before}*{token.text}"
         elif token.kind == ")":
             message = "unexpected ')': no '(' is open here"
+        elif token.kind == "=":
+            message = "unexpected '=': an equation a = b has one sign of equality, outside of all parentheses"
         else:
             message = f"unexpected '{token.text}': a comma stands only between the arguments of a function"
         _fail(message, self.text, token.position)
