@@ -32,6 +32,7 @@ LEAST_ATTEMPTS = 12  # before a search that settled ends
 UNGUESSED = 1e-3  # weight of a coordinate that was not guessed, relative to one that was
 SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
+CONTRADICTS = 0.01  # of the largest miss: constraints that miss by more share in it
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
 SEED = 20190227
 
@@ -210,7 +211,9 @@ class AssemblySearch:
         misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
         if misses.max(initial=0.0) > CLOSED:
             name, miss = constraints[int(misses.argmax())], misses.max()
-            return ("constraint", name), f"constraint '{name}': cannot hold: it is {miss:.4g} at best, not 0"
+            others = [c for c, x in zip(constraints, misses, strict=True) if x > CONTRADICTS * miss and c != name]
+            fault = f"contradicts {', '.join(map(repr, others))}" if others else "cannot hold"
+            return ("constraint", name), f"constraint '{name}': {fault}: it is {miss:.4g} at best, not 0"
         return None, "the given coordinates do not fit together"
 
     def _rounded(self, q: Array) -> str:

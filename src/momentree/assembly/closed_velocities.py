@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.named_values import Entry, velocities_given
 from momentree.assembly.nearby_configurations import constraints_at, regular_rank
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
@@ -116,6 +116,13 @@ def _check_fit(
     if (np.abs(residual) <= limit * size).all():
         return
     miss = float(np.abs(residual * rows.constraint_scales).max())
+    names = constraint_names(mechanism, on_velocities=True)
+    share = np.abs(residual[: len(names)])
+    open_rows = [name for name, x in zip(names, share, strict=True) if x > 0.01 * share.max(initial=0.0) > 0]
+    if not entries and not any(body.laws for body in mechanism.bodies) and mechanism.ground is None:
+        listed = ", ".join(map(repr, open_rows[:6]))
+        conflict = f"velocities under the constraints {listed} contradict each other, by {miss:.4g} at best"
+        raise AssemblyError(f"{conflict}. Change one of them.")
     given_velocities = ", ".join(f"{e.label}={e.value:g}" for e in entries)
     driven = ", ".join(f"'{body.joint.name}'" for body in mechanism.bodies if body.laws)
     cause = f"the velocities {given_velocities}" if entries else f"the prescribed motions of joints {driven}"
