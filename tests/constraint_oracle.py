@@ -202,14 +202,15 @@ class ConstrainedOracle(Oracle):
 
     def _rows(self, condition: Any) -> tuple[Array, Array]:
         x, units = self.body_velocities, np.eye(6 * len(self.plain.bodies))
+        step = STEP / max(1.0, np.abs(x).max())
         moved = [6 * body - 6 + i for body in sorted(condition.bodies(self.plain) - {0}) for i in range(6)]
         if condition.holonomic:
             parts = [_difference(lambda h, e=e: condition.value(self.at(h, e, still=True))) for e in units[moved]]
-            demand = _second_difference(lambda h: condition.value(self.at(h, x)))
+            demand = _second_difference(lambda h: condition.value(self.at(h, x)), step)
         else:
             here = condition.velocity(self)
             parts = [condition.velocity(self.at(0.0, x + e)) - here for e in units[moved]]
-            demand = _difference(lambda h: condition.velocity(self.at(h, x)))
+            demand = _difference(lambda h: condition.velocity(self.at(h, x)), step)
         rows = np.zeros((len(demand), len(units)))
         rows[:, moved] = np.array(parts).T.reshape(len(demand), -1)
         return rows, demand
@@ -245,17 +246,19 @@ class ConstrainedOracle(Oracle):
         x, found = self.body_velocities if x is None else x, [np.zeros(0)]
         for condition in self.conditions:
             if condition.holonomic:
-                found.append(_difference(lambda h, c=condition: c.value(self.at(h, x))))
+                found.append(
+                    _difference(lambda h, c=condition: c.value(self.at(h, x)), STEP / max(1.0, np.abs(x).max()))
+                )
             else:
                 found.append(condition.velocity(self.at(0.0, x)))
         return np.concatenate(found)
 
 
-def _difference(f: Callable[[float], Array]) -> Array:
-    total = sum(weight * (f(k * STEP) - f(-k * STEP)) for k, weight in FIRST.items())
-    return np.asarray(total) / STEP
+def _difference(f: Callable[[float], Array], step: float = STEP) -> Array:
+    total = sum(weight * (f(k * step) - f(-k * step)) for k, weight in FIRST.items())
+    return np.asarray(total) / step
 
 
-def _second_difference(f: Callable[[float], Array]) -> Array:
-    total = sum(weight * (f(k * STEP) + f(-k * STEP)) * (0.5 if k == 0 else 1) for k, weight in SECOND.items())
-    return np.asarray(total) / STEP**2
+def _second_difference(f: Callable[[float], Array], step: float) -> Array:
+    total = sum(weight * (f(k * step) + f(-k * step)) * (0.5 if k == 0 else 1) for k, weight in SECOND.items())
+    return np.asarray(total) / step**2

@@ -11,7 +11,6 @@ import numpy as np
 
 import momentree as mt
 from campaign.geometry import Array, unit
-from campaign.oracle import Oracle
 from campaign.reading import Place, _Reader, read
 from constraint_oracle import Apart, ConstrainedOracle, Expression, Guided, Rolls, Skates, seen
 from mechanisms import random_frame, random_loops
@@ -62,8 +61,8 @@ class Drawing:
     def __init__(self, seed: Any):
         self.random = np.random.default_rng(seed)
         self.model = self._surroundings()
-        chosen = [str(kind) for kind in self.random.choice(TREE, self.random.integers(2, 5))]
-        closing = [str(kind) for kind in self.random.choice(list(CLOSING), self.random.integers(0, 3))]
+        chosen = [str(kind) for kind in self.random.choice(TREE, self.random.integers(3, 6))]
+        closing = [str(kind) for kind in self.random.choice(list(CLOSING), self.random.choice(3, p=(0.35, 0.4, 0.25)))]
         self.model, self.q = random_loops(self.random, chosen, closing, self.model)
         self.mechanism = self.model.build().mechanism
         self.freedom = self.mechanism.nv - sum(CLOSING[kind] for kind in closing)
@@ -259,15 +258,17 @@ KINDS: dict[str, Callable[[Drawing], None]] = {
 
 def constrained(seed: int, kinds: list[str] | None = None) -> Case:
     """A case with one to four constraints at random, or with these, drawn again until it is well posed and can move."""
+    names = [*KINDS, *(name for name in KINDS if name.startswith(("rolling", "linear"))), "rolling"]
     for attempt in range(200):
         drawing = Drawing([seed, attempt])
         count = drawing.random.integers(1, 5)
-        for kind in kinds or drawing.random.choice(list(KINDS), count):
-            KINDS[str(kind)](drawing)
-        if kinds is None and drawing.chance(0.25):
-            drawing.duplicate()
+        for kind in kinds or drawing.random.choice(names, count):
+            if kinds or drawing.freedom > (3 if kind == "rolling" else 2):
+                KINDS[str(kind)](drawing)
         if drawing.freedom < 1 or not drawing.conditions:
             continue
+        if kinds is None and drawing.chance(0.25):
+            drawing.duplicate()
         case = drawing.case()
         if well_posed(case):
             return case
