@@ -58,14 +58,14 @@ def gauge_impulse(mechanism, q, t, size):
     return impulse * (size / np.abs(impulse).max())
 
 
-def every_form(case, seed, tolerance=1e-9):
+def every_form(case, seed):
     """Accelerations by dense equations, velocities, maximal coordinates and momenta, with and without eta."""
     mechanism = case.mechanism
     start = closed_state(np.random.default_rng(seed), case.system(), case.q)
     q, u, t = start.q, start.v, 0.0
     oracle = case.oracle(q, u)
     assert np.abs(oracle.condition_errors()).max() < 1e-12
-    assert np.abs(oracle.condition_velocities()).max() < 1e-11 * (1 + np.abs(u).max())
+    assert np.abs(oracle.condition_velocities()).max() < 1e-9 * (1 + np.abs(u).max() ** 2)
     assert max(oracle.constraint_velocities().values()) < 1e-12 * (1 + np.abs(u).max())
     expected = case.by_joint(oracle.answer().du)
     at = Evaluation(mechanism, q.tolist(), t)
@@ -79,5 +79,7 @@ def every_form(case, seed, tolerance=1e-9):
         ),
     }
     scale = max(np.abs(expected).max(), np.abs(u).max() ** 2, 1.0)
+    noise = 2 * np.finfo(float).eps * oracle.conditioning / STEP  # of velocities that are differentiated
     for name, du in found.items():
+        tolerance = 1e-9 if name == "velocities" else 1e-9 + noise
         np.testing.assert_allclose(du, expected, rtol=0, atol=tolerance * scale, err_msg=f"{name}: {case.kinds}")
