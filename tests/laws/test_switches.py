@@ -544,6 +544,22 @@ def test_a_ball_that_falls_on_a_plane_and_sticks_rolls_on_with_five_sevenths_of_
     assert not run.warnings
 
 
+def test_rolling_that_starts_later_is_checked_for_friction_too():
+    """A ball is set on a slope of 45 degrees: rolling needs 2/7 of the slope."""
+    m = mt.Model("slope", gravity=(9.81, 0, -9.81))
+    ball = m.body("ball", mt.sphere(mass=2.0, radius=0.1))
+    m.joint("flight", mt.Free(), m.ground, ball)
+    m.roll(ball, radius=0.1, friction=0.2, name="rolling")
+    m.switch("rolling", on="t")
+    system = m.build()
+    start = system.assemble({"flight": (0, 0, 0.1, 0, 0, 0, 1)})
+    with pytest.warns(mt.RunWarning, match="rolling contact 'rolling' would slip.*coefficient of 0.286"):
+        run = system.simulate(start, 0.2, every=0.1)
+    np.testing.assert_allclose(run.friction_needed("rolling")[1:], 2 / 7, rtol=1e-9)
+    assert (run.multipliers("rolling")[0] == 0).all()
+    assert run["flight"][-1][0] == pytest.approx(5 / 7 * 9.81 * 0.2**2 / 2, rel=1e-9)
+
+
 @every_formulation
 def test_a_string_that_becomes_taut_takes_the_radial_velocity(formulation):
     m = mt.Model("string", gravity=(0, 0, 0))

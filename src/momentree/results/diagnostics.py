@@ -96,7 +96,8 @@ def _out_of_balance(run: Run) -> Iterator[str]:
 
 def _slipping(run: Run) -> Iterator[str]:
     """Rolling contacts that would lift off, or that need more friction than there is."""
-    for name, pair in rolling_pairs(run.mechanism).items() if len(run.t) else ():
+    pairs = rolling_pairs(run.mechanism.whole or run.mechanism) if len(run.t) else {}  # those switched on later too
+    for name, pair in pairs.items():
         forces = run.rolling_forces(name)
         lifted = np.flatnonzero(forces.lifts)
         if len(lifted):
