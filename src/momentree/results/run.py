@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from momentree.results.global_error import ErrorEstimate
     from momentree.results.impacts import Impact
-    from momentree.structure.mechanism import Mechanism
     from momentree.system import System
 
 
@@ -280,14 +279,11 @@ class Run:
     def _rolling(self) -> dict[str, RollingForces]:
         """Of all rolling contacts."""
         pairs = rolling_pairs(self._whole)
-        found = self._in_phases(lambda samples: rolling_multipliers(samples, [*pairs]), locking=True) if pairs else None
-        return (
-            {}
-            if found is None
-            else {
-                name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in enumerate(pairs.items())
-            }
-        )
+        if not pairs:
+            return {}
+        found = self._in_phases(lambda samples: rolling_multipliers(samples, [*pairs]), locking=True)
+        each = enumerate(pairs.items())
+        return {name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in each}
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
