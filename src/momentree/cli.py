@@ -290,8 +290,8 @@ def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -
 
 
 def _is_small(run: Run) -> bool:
-    """Whether the search for singular configurations of its loops is quick."""
-    return bool(run.mechanism.loops) and run.mechanism.nv <= 20 and len(run.t) <= 50_000
+    """Whether the search for singular configurations of its constraints is quick."""
+    return run.mechanism.constrained and run.mechanism.nv <= 20 and len(run.t) <= 50_000
 
 
 def _numbers(entries: list[str] | None, option: str) -> dict[str, float | list[float]]:

@@ -106,7 +106,7 @@ def constraint_impulses(mechanism: Mechanism, q: Array, u: Array, t: float = 0.0
     One number for each constraint (N s, N m s), in its direction; it acts on the first body of a loop, oppositely on
     the second. Of redundant constraints only the sum of their wrenches is meaningful.
     """
-    of_loops = sum(len(loop.joint_type.constraint_rows(loop.joint_type.reference())) for loop in mechanism.loops)
+    of_loops = sum(len(loop.rows) for loop in mechanism.loops)
     on_second: Array = -redundancy(mechanism, q, t).Phi_plus @ Configuration(mechanism, q, u, t).constraint_velocities()
     return np.concatenate([-on_second[:of_loops], on_second[of_loops:]])
 
@@ -255,9 +255,13 @@ def strengths(mechanism: Mechanism, q: Array, t: Array, driven: Sequence[str] = 
     singular_values = []
     for part in in_batches(len(t)):
         J = jacobians(mechanism, q[part], t[part], joints) * scales.columns
-        constraints = slice(len(scales.rows), J.shape[1] - len(last))
+        constraints = slice(len(scales.velocity_rows), J.shape[1] - len(last))
         norms = np.linalg.norm(J[:, constraints], axis=2)
-        several = [np.tile(scales.rows, (len(J), 1)), np.where(norms > 0, norms, 1.0), np.tile(last, (len(J), 1))]
+        several = [
+            np.tile(scales.velocity_rows, (len(J), 1)),
+            np.where(norms > 0, norms, 1.0),
+            np.tile(last, (len(J), 1)),
+        ]
         rows = np.concatenate(several, axis=1)
         singular_values.append(np.linalg.svd(J / rows[..., None], compute_uv=False))
     return np.concatenate(singular_values)

@@ -16,10 +16,26 @@ from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.files import dumps, loads
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.model import as_frame
+from momentree.results.constraint_forces import (
+    RollingForces,
+    constraint_of,
+    exerted,
+    exerted_width,
+    joint_wrench,
+    multipliers,
+    named_forces,
+    pair_wrench,
+    power,
+    rolling_forces,
+    rolling_multipliers,
+    rolling_pairs,
+)
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
+from momentree.structure.mechanism import Loop, Mechanism
 from momentree.structure.switched_constraints import inactive_at_start, switched
 
 if TYPE_CHECKING:
@@ -191,24 +207,87 @@ class Run:
             raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
         return State(self.mechanism_at(index), self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
-    def reactions(self, joint: str) -> Array:
+    def reactions(self, name: str) -> Any:
         """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
 
-        All that the joint transmits: constraint forces, drives, its springs and dampers. The moment is about the origin
-        of the joint's second frame. Where constraints of loops are redundant, some of it is undetermined, and the
-        shortest Lagrange multipliers of each loop are taken (docs/results.md).
+        | name of                  | gives                                                                             |
+        |--------------------------|-----------------------------------------------------------------------------------|
+        | a joint                  | all that it transmits: constraint forces, drives, its springs and dampers, forces |
+        |                          | of couplings along it; the moment is about the origin of its second frame         |
+        | a higher pair, "roll 1"  | the same on the guided body, about the origin of its frame                        |
+        | an expression constraint | `ConstraintForces`: the generalized forces along each joint, and the wrench at    |
+        | or coupling, "gear 1"    | each frame, that it names                                                         |
+
+        Where constraints are redundant, some of it is undetermined, and the shortest Lagrange multipliers of each loop
+        are taken (docs/results.md).
         """
-        name = self._checked_joint(joint)
-        if self.mechanism.constraints:
-            names = ", ".join(f"'{constraint.name}'" for constraint in self.mechanism.constraints)
-            message = f"reactions are not computed under the constraints {names}"
-            raise MomentreeError(f"joint '{name}': {message}. Use joints instead.")
+        mechanism = self._whole
+        pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
+        if name in mechanism.by_joint:
+            return self._in_phases(lambda samples: joint_wrench(samples, name), locking=True)
+        if name in pairs:
+            return self._in_phases(lambda samples: pair_wrench(samples, name), locking=True)
+        constraints = [constraint.name for constraint in mechanism.constraints]
+        if name in constraints:
+            width = exerted_width(mechanism, name)
+            forces = self._in_phases(lambda samples: exerted(samples, name, width), locking=True)
+            return named_forces(mechanism, name, forces)
+        choices = [*mechanism.by_joint, *pairs, *constraints]
+        what = "joint or constraint" if mechanism.constraints or pairs else "joint"
+        raise MomentreeError(f"there is no {what} '{name}'.{suggestion(name, choices)}")
 
-        def wrench(samples: Samples) -> Array:
-            acts = name in samples.mechanism.by_joint  # otherwise it has released
-            return samples.reactions(name) if acts else np.zeros((len(samples.t), 6))
+    def multipliers(self, name: str) -> Array:
+        """The Lagrange multipliers lambda of a closing joint, higher pair or expression constraint, k x rows.
 
-        return self._in_phases(wrench, locking=True)
+        | of                       | a row is                              | unit                                      |
+        |--------------------------|---------------------------------------|-------------------------------------------|
+        | a closing joint          | each constraint that `print(system)`  | N along it, N m about it, on the joint's  |
+        |                          | names                                 | second body                               |
+        | a higher pair            | contact, no slip, distance, ...       | N on the guided body                      |
+        | an expression constraint | the expression, one                   | J for each unit of the expression, W for  |
+        |                          |                                       | each unit of one on velocities            |
+
+        M u' + d = Q + J' lambda with the constraint Jacobian J; ideal constraints do no work: `constraint_power`.
+        Of redundant constraints the shortest lambda is given: only the sum of their forces is determined.
+        """
+        of = constraint_of(self._whole, name)
+        rows = len(of.rows) if isinstance(of, Loop) else 1
+        return self._in_phases(lambda samples: multipliers(samples, name, rows), locking=True)
+
+    def constraint_power(self, name: str) -> Array:
+        """The power (W) of the forces of a closing joint, higher pair or expression constraint, k.
+
+        Zero, to round-off, unless it depends on time itself; the work of one that does is in the energy account, as
+        "motion of" its name.
+        """
+        constraint_of(self._whole, name)
+        return self._in_phases(lambda samples: power(samples, name), locking=True)
+
+    def friction_needed(self, name: str) -> Array:
+        """The coefficient of friction that a rolling contact, "roll 1", needs not to slip: |T| / N, k.
+
+        Infinite where the normal force N would have to pull: there the wheel lifts off, or nothing presses it on.
+        """
+        return self.rolling_forces(name).friction
+
+    def rolling_forces(self, name: str) -> RollingForces:
+        """The normal force and the force along the surface of a rolling contact (N), k each."""
+        if name not in self._rolling:
+            raise MomentreeError(f"there is no rolling contact '{name}'.{suggestion(name, self._rolling)}")
+        return self._rolling[name]
+
+    @cached_property
+    def _rolling(self) -> dict[str, RollingForces]:
+        """Of all rolling contacts."""
+        pairs = rolling_pairs(self._whole)
+        found = self._in_phases(lambda samples: rolling_multipliers(samples, [*pairs]), locking=True) if pairs else None
+        return (
+            {}
+            if found is None
+            else {
+                name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in enumerate(pairs.items())
+            }
+        )
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""

@@ -164,6 +164,7 @@ class Constraint:
     expression: Expression
     holonomic: bool
     still: bool = False  # as if time stood still: without the velocity that it has by itself
+    kind: str = "constraint"  # or "gear", "belt", ...: the element that it is made of
 
 
 @dataclass(frozen=True)
