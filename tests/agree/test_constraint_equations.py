@@ -7,7 +7,10 @@ import pytest
 
 import momentree as mt
 from constrained import accelerations_of_reduced, in_numbers, parametrized, solved
-from mechanisms import bennett, four_bar, slider_crank
+from mechanisms import bennett, four_bar, random_configuration, slider_crank
+from momentree.symbols.constraints import constraints_of
+from momentree.symbols.equations import freed
+from momentree.symbols.scalars import symbolic
 
 ACCURACY = 1e-10
 
@@ -53,6 +56,19 @@ def driven_slider_crank():
     return m
 
 
+def guided_by_its_own_frame():
+    """A slide that closes a loop, its axis carried by the coupler."""
+    m = parametrized("guided", (0, "-g", 0), g=9.81, a=1.0, d=2.0)
+    crank, rod = m.body("crank", mt.rod(mass=1.0, length="a")), m.body("rod", mt.rod(mass=1.0, length=3.0))
+    swivel = m.body("swivel", mass=0.5, inertia=(0.1, 0.1, 0.1))
+    m.joint("A", mt.Revolute("z"), m.ground, crank)
+    m.joint("B", mt.Revolute("z"), crank.at(("a", 0, 0)), rod)
+    m.joint("S", mt.Revolute("-z"), m.ground.at(("d", 0, 0)), swivel)
+    m.joint("P", mt.Prismatic("x"), rod, swivel)
+    m.cut("P")
+    return m
+
+
 def cut_at(joint, model):
     m = model()
     m.cut(joint)
@@ -77,6 +93,7 @@ LOOPS = {
     "slider-crank": (slider_crank, {"A": 1.1}, {"A": 2.0}),
     "slider-crank cut at A": (lambda: cut_at("A", slider_crank), {"A": 1.1}, {"A": 2.0}),
     "on a carriage": (on_a_carriage, {"A": 1.1, "T": 0.4}, {"A": 2.0, "T": 0.7}),
+    "guided": (guided_by_its_own_frame, {"A": 1.1}, {"A": 2.0}),
     "driven slider-crank": (driven_slider_crank, {}, {}),
     "bennett": (bennett, {"R1": 1.0}, {"R1": 1.3}),
     **{
@@ -121,7 +138,24 @@ def test_multipliers_give_the_accelerations_of_closed_loops(model, given, veloci
     assert np.abs(solved(A, d, J, change) - expected).max() < ACCURACY * max(1, np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["four-bar in letters", "slider-crank", "four-bar cut at B", "on a carriage"])
+@pytest.mark.parametrize("name", [name for name in LOOPS if name != "held by Screw"])
+def test_velocities_of_loops_are_derivatives_of_positions(name):
+    """At any state, closed or not; of a thread only where it is closed."""
+    system = LOOPS[name][0]().build()
+    mechanism = freed(system._model)
+    s = symbolic(mechanism)
+    random = np.random.default_rng(2)
+    numbers = {symbol: float(mechanism.values.scalar(symbol.name)) for symbol in s.parameters} | {s.t: 0.3}
+    numbers |= dict(zip(s.q, random_configuration(random, system), strict=True))
+    numbers |= dict(zip(s.u, random.uniform(-1, 1, system.nv), strict=True))
+    for row in constraints_of(mechanism, s):
+        velocity = sum(J * u for J, u in zip(row.J, s.u, strict=True)) + row.j
+        assert float(s.total_derivative(row.position).subs(numbers)) == pytest.approx(float(velocity.subs(numbers)))
+
+
+@pytest.mark.parametrize(
+    "name", ["four-bar in letters", "guided", "slider-crank", "four-bar cut at B", "on a carriage"]
+)
 def test_reduced_equations_give_the_accelerations_of_closed_loops(name):
     model, given, velocities = LOOPS[name]
     system = model().build()
