@@ -149,7 +149,7 @@ def test_a_moving_ground_does_the_work_that_the_energy_shows():
 def test_without_constraint_forces_of_the_loop_the_energy_account_does_not_balance(monkeypatch):
     from momentree.compile.trace import right_hand_sides
 
-    monkeypatch.setattr(right_hand_sides, "loop_wrenches", lambda mechanism, moving: [])
+    monkeypatch.setattr(right_hand_sides, "constraint_wrenches", lambda mechanism, moving: [])
     system = replaced(four_bar(), "A", motion="1 + 0.5*sin(3*t)").build()
     with pytest.warns(mt.RunWarning, match="energy is out of balance"):
         run = system.simulate(system.assemble(), 1.0, every=0.1)

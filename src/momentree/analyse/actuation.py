@@ -1,4 +1,4 @@
-"""Actuation: the torques at chosen joints that make a mechanism move as given, its loops closed.
+"""Actuation: the torques at chosen joints that make a mechanism move as given, its loops closed, its gears in mesh.
 
 With d the inverse dynamics of the opened tree (RNEA), S the generalized forces of the chosen joints for unit torques, J
 the constraint Jacobian and lambda the Lagrange multipliers,
@@ -32,13 +32,16 @@ from momentree.assembly.scaled_constraints import (
 from momentree.compile.execute.arrays import coordinate_array, coordinates, numbers, scalars
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import reacting_bodies
+from momentree.equations.constraint_forces import multipliers_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_reactions import reactions_of
 from momentree.equations.kinematics import records
 from momentree.equations.loops.constraint_rows import acceleration_bias, find_constraint_accelerations
+from momentree.equations.loops.expression_constraints import share_velocities
 from momentree.equations.loops.records import loops_with_records
 from momentree.equations.loops.wrenches import wrenches_of
 from momentree.errors import MomentreeError, suggestion
+from momentree.model.higher_pairs import HigherPair
 from momentree.spatial import Force, Vector
 from momentree.structure.mechanism import Mechanism, TreeBody
 
@@ -52,18 +55,20 @@ SHOWN = 6  # velocities shown of a motion
 class Actuation:
     """The torques at the chosen joints, and the reactions of all joints. The leading axes are those of the arguments.
 
-    | field     | shape          | meaning                                                                            |
-    |-----------|----------------|------------------------------------------------------------------------------------|
-    | torques   | ... or ..., n  | by chosen joint: generalized forces (N m, N), besides the forces of the model      |
-    | reactions | ..., 6         | by joint: the wrench that it transmits, as `Run.reactions` has it                  |
-    | vdot      | ..., nv        | the derivatives of the velocities of the tree                                      |
-    | redundant | ...            | number of directions of the torques that the motion does not determine             |
-    | missing   |                | motions that no chosen joint drives, and that need no torque                       |
-    | notes     |                | the last two in words                                                              |
+    | field       | shape         | meaning                                                                           |
+    |-------------|---------------|-----------------------------------------------------------------------------------|
+    | torques     | ... or ..., n | by chosen joint: generalized forces (N m, N), besides the forces of the model     |
+    | reactions   | ..., 6        | by joint and higher pair: the wrench that it transmits, as `Run.reactions` has it |
+    | multipliers | ..., rows     | by closing joint, higher pair and constraint: as `Run.multipliers` has them       |
+    | vdot        | ..., nv       | the derivatives of the velocities of the tree                                     |
+    | redundant   | ...           | number of directions of the torques that the motion does not determine            |
+    | missing     |               | motions that no chosen joint drives, and that need no torque                      |
+    | notes       |               | the last two in words                                                             |
     """
 
     torques: Mapping[str, Array]
     reactions: Mapping[str, Array]
+    multipliers: Mapping[str, Array]
     vdot: Array
     redundant: Any
     missing: tuple[str, ...]
@@ -76,23 +81,19 @@ class Actuation:
 
 def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0) -> Actuation:
     """The torques at joints, and all reactions, of a motion; `vdot` may be given by some joints (see `System`)."""
-    if mechanism.constraints:
-        names = ", ".join(f"'{constraint.name}'" for constraint in mechanism.constraints)
-        message = f"actuation: motion under the constraints {names} is not computed yet"
-        raise MomentreeError(f"{message}. Use joints instead.")
     chosen = _chosen(mechanism, joints)
     motion = _Motion.of(mechanism, q, v, vdot, t)
     where = (f" in row {k}" if motion.batch else "" for k in range(len(motion.t)))
     rows = [_Row(mechanism, *each) for each in zip(where, motion.q, motion.v, motion.t, strict=True)]
-    if mechanism.loops:
-        _check_closed(mechanism, motion)
+    if mechanism.constrained and rows:
+        _check_closed(mechanism, motion, rows)
     accelerations = motion.vdot
     if motion.by_joint is not None:
         parts = [{joint: x[k] for joint, x in motion.by_joint.items()} for k in range(len(rows))]
         completed = [row.completed(part) for row, part in zip(rows, parts, strict=True)]
         accelerations = np.array(completed).reshape(len(rows), mechanism.nv)
-    if mechanism.loops and rows:
-        _check_stays_closed(mechanism, motion, accelerations)
+    if mechanism.constrained and rows:
+        _check_stays_closed(mechanism, motion, rows, accelerations)
     solved = [row.solved(a, chosen) for row, a in zip(rows, accelerations, strict=True)]
 
     def stacked(entries: Sequence[Array], *shape: int) -> Array:
@@ -102,12 +103,22 @@ def actuation(mechanism: Mechanism, q: Any, v: Any, vdot: Any, joints: Sequence[
     for joint in chosen:
         n = len(_joint_of(mechanism, joint).velocities)
         torques[joint] = stacked([one.torques[joint] for one in solved], *([n] if n > 1 else []))
-    reactions = {joint: stacked([one.reactions[joint] for one in solved], 6) for joint in mechanism.by_joint}
+    pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
+    reactions = {name: stacked([one.reactions[name] for one in solved], 6) for name in (*mechanism.by_joint, *pairs)}
+    multipliers = {
+        name: stacked([one.multipliers[name] for one in solved], count) for name, count in _row_counts(mechanism)
+    }
     redundant = np.array([one.redundant for one in solved], dtype=int).reshape(motion.batch)
     missing = max((one.missing for one in solved), key=len, default=())
     notes = tuple(_notes(redundant, missing))
     shaped = accelerations.reshape((*motion.batch, mechanism.nv))
-    return Actuation(torques, reactions, shaped, redundant[()], missing, notes)
+    return Actuation(torques, reactions, multipliers, shaped, redundant[()], missing, notes)
+
+
+def _row_counts(mechanism: Mechanism) -> list[tuple[str, int]]:
+    """Closing joints, higher pairs and constraints by name, and how many rows each has."""
+    named = [loop for loop in mechanism.loops if loop.joint is not None or isinstance(loop.joint_type, HigherPair)]
+    return [(loop.name, len(loop.rows)) for loop in named] + [(c.name, 1) for c in mechanism.constraints]
 
 
 def _notes(redundant: Array, missing: Sequence[str]) -> Iterator[str]:
@@ -214,18 +225,25 @@ def _tree_joint(mechanism: Mechanism, name: str, what: str) -> TreeBody:
     return free[name]
 
 
-def _check_closed(mechanism: Mechanism, motion: _Motion) -> None:
-    """Loops must be closed, and stay so."""
-    at, names = Samples(mechanism, *motion[1:4]), constraint_names(mechanism)
+def _check_closed(mechanism: Mechanism, motion: _Motion, rows: Sequence[_Row]) -> None:
+    """Loops must be closed, constraints must hold, and stay so."""
+    at, speed = Samples(mechanism, *motion[1:4]), motion.speed(Scales(mechanism))
     advice = "Make q and v by system.assemble(...)"
-    scales, within = Scales(mechanism), np.maximum(CLOSED, constraint_tolerances(mechanism))
-    motion.refuse_open(at.closure_errors(), scales.rows, names, "closure error", "m or rad", within, advice)
-    limit = WITHIN * within * motion.speed(scales)  # redundant constraints of imprecise lengths open a little
-    motion.refuse_open(at.constraint_velocities(), scales.rows, names, "velocity", "m/s or rad/s", limit, advice)
+    for on_velocities, openings, what, unit in (
+        (False, at.closure_errors(), "closure error", "m or rad"),
+        (True, at.constraint_velocities(), "velocity", "m/s or rad/s"),
+    ):
+        scales = np.stack([row.row_scales(on_velocities) for row in rows])
+        tolerances = constraint_tolerances(mechanism, on_velocities)
+        within = np.full(scales.shape[1], CLOSED)
+        within[: len(tolerances)] = np.maximum(CLOSED, tolerances)
+        # redundant constraints of imprecise lengths open a little
+        limit = WITHIN * within * speed if on_velocities else within
+        motion.refuse_open(openings, scales, constraint_names(mechanism, on_velocities), what, unit, limit, advice)
 
 
-def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> None:
-    """Accelerations must not open loops either."""
+def _check_stays_closed(mechanism: Mechanism, motion: _Motion, rows: Sequence[_Row], vdot: Array) -> None:
+    """Accelerations must not open loops or violate constraints either."""
     at = Samples(mechanism, *motion[1:4])
     changes = _opening_accelerations(mechanism, at.q, at.v, vdot.T, at.t)
     openings = np.concatenate([at.table(change) for change in changes], axis=1)
@@ -233,8 +251,10 @@ def _check_stays_closed(mechanism: Mechanism, motion: _Motion, vdot: Array) -> N
     fastest = np.abs(vdot / scales.columns).max(axis=1, initial=0.0)[:, None]
     limit = WITHIN * CLOSED * np.maximum(motion.speed(scales) ** 2, fastest)
     advice = "Give vdot of some joints by name, and the others follow"
-    names = [loop.name for loop, change in zip(mechanism.loops, changes, strict=True) for _ in change]
-    motion.refuse_open(openings, _closing_scales(mechanism), names, "acceleration", "m/s2 or rad/s2", limit, advice)
+    every = [loop.name for loop in mechanism.loops] + [constraint.name for constraint in mechanism.constraints]
+    names = [name for name, change in zip(every, changes, strict=True) for _ in change]
+    by_row = np.stack([row.acceleration_scales() for row in rows])
+    motion.refuse_open(openings, by_row, names, "acceleration", "m/s2 or rad/s2", limit, advice)
 
 
 def _closing_scales(mechanism: Mechanism) -> Array:
@@ -246,8 +266,9 @@ def _closing_scales(mechanism: Mechanism) -> Array:
 
 
 def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: Any) -> list[tuple[Any, ...]]:
-    """Of each loop, the constraint accelerations."""
+    """Of each loop and constraint, the constraint accelerations."""
     moving = records(Evaluation(mechanism, q, t), v, vdot, closed=True)
+    moving.locally(share_velocities)
     moving.constraints.locally(acceleration_bias(0))
     moving.constraints.locally(find_constraint_accelerations)
     return [record.constraint_acceleration for record in moving.constraints[1:]]
@@ -259,6 +280,7 @@ def _opening_accelerations(mechanism: Mechanism, q: Any, v: Any, vdot: Any, t: A
 class _Solved(NamedTuple):
     torques: dict[str, Array]
     reactions: dict[str, Array]
+    multipliers: dict[str, Array]
     redundant: int
     missing: tuple[str, ...]
 
@@ -269,21 +291,33 @@ class _Row:
     def __init__(self, mechanism: Mechanism, where: str, q: Array, v: Array, t: float):
         self.mechanism, self.where, self.q, self.v, self.t = mechanism, where, q, v, float(t)
         self.configuration, self.scales = Configuration(mechanism, q, v, self.t), Scales(mechanism)
-        closure_errors = self.configuration.closure_errors() / self.scales.rows
+        closure_errors = self.configuration.closure_errors() / self.row_scales(on_velocities=False)
         self.cut_off = cut_off(float(np.linalg.norm(closure_errors)))
+
+    def row_scales(self, on_velocities: bool) -> Array:
+        """Of each constraint; those on velocities only if asked for."""
+        return self.scales.scaled(self.configuration, on_velocities).constraint_scales
+
+    def acceleration_scales(self) -> Array:
+        """Of the rows that close loops in the sweeps, and of expression constraints."""
+        count = len(self.mechanism.constraints)
+        own = self.row_scales(on_velocities=True)
+        return np.concatenate([_closing_scales(self.mechanism), own[len(own) - count :]])
 
     def completed(self, by_joint: Mapping[str, Array]) -> Array:
         """Accelerations of all velocities from those of some joints: loops stay closed."""
         mechanism, n = self.mechanism, self.mechanism.nv
         probes = [np.append(row, 0.0) for row in np.eye(n)]  # one at a time, and none
-        changes = _opening_accelerations(mechanism, self.q, self.v, probes, self.t) if mechanism.loops else []
+        changes = _opening_accelerations(mechanism, self.q, self.v, probes, self.t) if mechanism.constrained else []
         rows = np.array([np.broadcast_to(x, n + 1) for change in changes for x in change]).reshape(-1, n + 1)
         J, bias = rows[:, :n] - rows[:, n:], rows[:, n]
         prescribed = [i for joint in by_joint for i in range(n)[_tree_joint(mechanism, joint, "vdot").v]]
         wanted = np.concatenate([np.zeros(0), *by_joint.values()])
         everything, columns = np.arange(n, dtype=np.intp), self.scales.columns
-        blocks: list[Block] = [(everything, J), *((everything, row[None]) for row in np.eye(n)[prescribed])]
-        G = ScaledConstraints(blocks, _closing_scales(mechanism), columns)
+        closing = _closing_scales(mechanism)
+        others = (*J[len(closing) :], *np.eye(n)[prescribed])  # constraints and joints: a block of one row each
+        blocks: list[Block] = [(everything, J[: len(closing)]), *((everything, row[None]) for row in others)]
+        G = ScaledConstraints(blocks, closing, columns)
         N = self._allowed_motions(G)
         if N.shape[1]:
             message = f"actuation: vdot leaves the motion {'; '.join(self._in_words(N))} open"
@@ -298,7 +332,7 @@ class _Row:
     def solved(self, vdot: Array, chosen: Sequence[str]) -> _Solved:
         mechanism, at = self.mechanism, self.configuration
         d = np.array(inverse_dynamics(Evaluation(mechanism, self.q, self.t), self.v, vdot), dtype=float)
-        N = self._allowed_motions(self.scales.scaled(at))
+        N = self._allowed_motions(self.scales.scaled(at, on_velocities=True))
         shares = [at.velocity_slopes(joint) for joint in chosen]
         S = np.concatenate([np.zeros((0, mechanism.nv)), *shares]).T
         units = [unit for joint in chosen for unit in _joint_of(mechanism, joint).velocity_units]
@@ -313,7 +347,7 @@ class _Row:
             self._refuse(undriven @ needed, d, chosen)
         parts = np.split(tau, np.cumsum([len(share) for share in shares])[:-1]) if shares else []
         torques = dict(zip(chosen, parts, strict=True))
-        return _Solved(torques, self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
+        return _Solved(torques, *self._reactions(vdot, S @ tau, torques), len(tau) - rank, missing)
 
     def _allowed_motions(self, rows: ScaledConstraints) -> Array:
         """A basis of the motions that constraints allow, as columns; orthonormal in scaled columns."""
@@ -361,17 +395,25 @@ class _Row:
         shown = [f"{name} = {x:.4g}" for x, name in named[:SHOWN]]
         return ", ".join(shown) + (", ..." if len(named) > SHOWN else "")
 
-    def _reactions(self, vdot: Array, tau: Array, torques: Mapping[str, Array]) -> dict[str, Array]:
-        """By joint: with generalized forces tau on the tree; torques at closing joints are part of their wrenches."""
-        reacting = reacting_bodies(Evaluation(self.mechanism, self.q.tolist(), self.t), self.v.tolist(), tau.tolist())
-        for joint, (_, record) in zip(
-            self.configuration.joints, loops_with_records(self.mechanism, reacting), strict=True
-        ):
+    def _reactions(
+        self, vdot: Array, tau: Array, torques: Mapping[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Wrenches and Lagrange multipliers with generalized forces tau on the tree.
+
+        Torques at closing joints are part of their wrenches.
+        """
+        mechanism = self.mechanism
+        reacting = reacting_bodies(Evaluation(mechanism, self.q.tolist(), self.t), self.v.tolist(), tau.tolist())
+        found = {name: multipliers_of(mechanism, reacting, name) for name, _ in _row_counts(mechanism)}
+        for joint, (_, record) in zip(self.configuration.joints, loops_with_records(mechanism, reacting), strict=True):
             wrench, R = _wrench(joint, torques), record.first_frame.rotation
             forces = wrenches_of(record, -Force(R @ Vector(*wrench[:3]), R @ Vector(*wrench[3:])))
             vars(record).update({name: getattr(record, name) + force for name, force in forces.items()})
-        wrenches = reactions_of(Evaluation(self.mechanism, self.q, self.t), reacting, self.v, vdot)
-        return {joint: np.array([*wrench], dtype=float) for joint, wrench in wrenches.items()}
+        wrenches = reactions_of(Evaluation(mechanism, self.q, self.t), reacting, self.v, vdot)
+        reactions, multipliers = (
+            {name: np.array([*numbers], dtype=float) for name, numbers in each.items()} for each in (wrenches, found)
+        )
+        return reactions, multipliers
 
 
 def _wrench(joint: ClosingJoint, torques: Mapping[str, Array]) -> Array:

@@ -109,7 +109,7 @@ def compare(
 
 
 def _methods(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
-    """Every formulation with every stabilization that it knows; where it has no loops, there is nothing to close."""
+    """Every formulation with every stabilization that it knows; without constraints there is nothing to close."""
     for name, formulation in FORMULATIONS.items():
         stabilizations = ORDER if _closes(mechanism, formulation) else ("none",)
         yield from (
@@ -118,7 +118,7 @@ def _methods(mechanism: Mechanism) -> Iterator[tuple[str, str]]:
 
 
 def _closes(mechanism: Mechanism, formulation: Formulation) -> bool:
-    return bool(mechanism.loops) or formulation.maximal is not None
+    return mechanism.constrained or formulation.maximal is not None
 
 
 def _result(

@@ -42,6 +42,7 @@ from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.equations.sweeps import Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.frames import GROUND
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Motion, RigidInertia, Scalar
 from momentree.spatial.vector import ZERO, Vector, X, Y, Z
@@ -295,7 +296,8 @@ def _refuse_other_closure(mechanism: Mechanism) -> None:
                 f"joint '{joint.name}': it closes a loop, and Ivanov's iteration is for split bodies, with six rows "
                 f"each. Split a body there: m.split('{body}', '{joint.name}')."
             )
-    for constraint in mechanism.constraints:
-        problems.append(f"constraint '{constraint.name}': Ivanov's iteration is for loops that are cut inside a body.")
+    pairs = [loop for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
+    for name in [loop.name for loop in pairs] + [constraint.name for constraint in mechanism.constraints]:
+        problems.append(f"constraint '{name}': Ivanov's iteration is for loops that are cut inside a body.")
     if problems:
         raise MomentreeError("\n".join(problems))

@@ -10,8 +10,9 @@ import numpy as np
 from momentree.assembly.assemble import assemble
 from momentree.assembly.configuration import Configuration, constraint_names
 from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
-from momentree.assembly.scaled_constraints import CUT_OFF
+from momentree.assembly.scaled_constraints import CUT_OFF, Scales
 from momentree.assembly.state import State
+from momentree.model.higher_pairs import HigherPair
 from momentree.structure.mechanism import Mechanism
 
 STRICT = 1e-9  # cut-off where constraints are not redundant within their tolerance
@@ -35,16 +36,19 @@ class Give:
 class Mobility:
     """The degrees of freedom of a mechanism, and which of its constraints are redundant.
 
-    | field     | meaning                                                                                   |
-    |-----------|-------------------------------------------------------------------------------------------|
-    | true      | those of the tree less the rank of the constraints, where they are not singular           |
-    | gruebler  | 6 bodies - sum (6 - freedom of each joint) - constraints: right only if none is redundant |
-    | rows      | names of the constraints                                                                  |
-    | rank      | how many of them are independent                                                          |
-    | redundant | names of constraints that follow from the others                                          |
-    | singular  | the assembled configuration is singular: it has more degrees of freedom for a moment      |
-    | state     | the assembled configuration                                                               |
-    | give      | what a loop must give for its constraints to be redundant; None: they are, exactly        |
+    | field        | meaning                                                                                   |
+    |--------------|-------------------------------------------------------------------------------------------|
+    | true         | velocities of the tree less the rank of all constraints, where they are not singular      |
+    | gruebler     | 6 bodies - sum (6 - freedom of each joint) - constraints: right only if none is redundant |
+    | rows         | names of the constraints                                                                  |
+    | rank         | how many of them are independent                                                          |
+    | redundant    | names of constraints that follow from the others                                          |
+    | singular     | the assembled configuration is singular: it has more degrees of freedom for a moment      |
+    | state        | the assembled configuration                                                               |
+    | give         | what a loop must give for its constraints to be redundant; None: they are, exactly        |
+    | of_position  | degrees of freedom of position: velocities of the tree less the rank of the constraints   |
+    |              | on positions. A rolling coin can be brought to more places than it has velocities         |
+    | nonholonomic | names of the constraints on velocities only: rolling, skating, expressions of velocities  |
     """
 
     true: int
@@ -55,14 +59,17 @@ class Mobility:
     singular: bool
     state: State
     give: Give | None = None
+    of_position: int = 0
+    nonholonomic: tuple[str, ...] = ()
 
 
 def gruebler(mechanism: Mechanism) -> int:
     """The count that ignores directions (Gruebler, Kutzbach): too small where constraints are redundant."""
     joints = {body.joint.name: body.joint.type for body in mechanism.bodies}
     joints.update({loop.name: loop.joint_type for loop in mechanism.loops if loop.joint is not None})
+    pairs = [loop.joint_type for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
     bodies = sum(1 for body in mechanism.bodies if not body.image_of)
-    return 6 * bodies - sum(6 - joint.freedom for joint in joints.values()) - len(mechanism.constraints)
+    return 6 * bodies - sum(6 - joint.freedom for joint in (*joints.values(), *pairs)) - len(mechanism.constraints)
 
 
 def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
@@ -80,8 +87,10 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
         more = constraints_at(at).independent(cut)
         if len(more) > len(independent):
             independent = more
+    on_positions = rank = len(independent)
+    if mechanism.nonholonomic:
+        on_positions = max(Scales(mechanism).scaled(at).rank(cut) for at in (here, *closed))
     names = constraint_names(mechanism, on_velocities=True)
-    rank = len(independent)
     return Mobility(
         true=mechanism.nv - rank,
         gruebler=gruebler(mechanism),
@@ -91,6 +100,8 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
         singular=first < rank,
         state=state,
         give=_give(mechanism, [here, *closed]) if rank < len(names) else None,
+        of_position=mechanism.nv - on_positions,
+        nonholonomic=tuple(name for name in names if name not in {*constraint_names(mechanism)}),
     )
 
 

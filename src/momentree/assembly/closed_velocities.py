@@ -41,7 +41,12 @@ def closed_velocities(
     v = rows.shortest(right, cut)
     v = v + rows.shortest(right - rows.J @ (v / rows.column_scales), cut)
     size = max(float(np.abs(x).max(initial=0.0)) for x in (right, v / rows.column_scales, _carried(at)))
-    _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
+    try:
+        _check_fit(mechanism, entries, rows, right - rows.J @ (v / rows.column_scales), size)
+    except AssemblyError:
+        if entries:
+            closed_velocities(mechanism, q, {}, t, unmoved)  # constraints that contradict each other are named first
+        raise
     return v
 
 

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 FONT = ["DejaVu Sans", "sans-serif"]  # the first comes with matplotlib: a picture is the same everywhere
 INK, GREY = "#2b3a47", "#6b7680"
-CUT, SPLIT = (5.0, 2.5), (1.0, 2.2)  # dashes
+CUT, SPLIT, PAIR, COUPLING = (5.0, 2.5), (1.0, 2.2), (2.5, 1.5), (6.0, 2.0, 1.0, 2.0)  # dashes
 SMALL = 8.0  # letters of labels
 
 
@@ -33,13 +33,19 @@ NAMED, NUMBERED = Style(9.0, 9.5, 20.0, 34.0, 16.0), Style(5.5, 7.0, 12.0, 10.0,
 
 
 class Chord(NamedTuple):
-    """The arc that closes a loop: a cut joint, or the bond of a pre-image (first) and its image (second)."""
+    """A line besides the tree: a cut joint, the bond of a pre-image (first) and its image (second), a higher pair or a
+    coupling; its dashes say which.
+    """
 
     first: int
     second: int
     label: str
     colour: str
-    split: bool
+    dash: tuple[float, ...] = CUT
+
+    @property
+    def split(self) -> bool:
+        return self.dash == SPLIT
 
 
 class Body(NamedTuple):
@@ -52,7 +58,7 @@ class Body(NamedTuple):
 class Line(NamedTuple):
     points: Floats
     colour: str = INK
-    dash: tuple[float, float] | None = None
+    dash: tuple[float, ...] | None = None
     head: bool = True
     width: float = 1.1
 
@@ -221,10 +227,10 @@ def _draw_chord(sheet: Sheet, chord: Chord) -> None:
     reaches += [(0 * near + reach,) * 2 for reach in (45, 80, 130, 220, 380)]
     curves = np.array([_bezier(a, a + f * leaving, d + g * entering, d) for f, g in reaches])
     cost = _costs(sheet, chord, curves)
-    dash, candidates = SPLIT if chord.split else CUT, []
+    dash, candidates = chord.dash, []
     # the best curve of each pair of ports; of these, the one with the best position of the label
     for k in cost.min(axis=0).argsort()[: 8 if chord.label else 1]:
-        line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=not chord.split, width=1.5)
+        line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=dash == CUT, width=1.5)
         price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
         candidates.append((cost[:, k].min() + price, line, words))
     _, line, words = min(candidates, key=lambda choice: choice[0])

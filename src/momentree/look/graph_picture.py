@@ -1,21 +1,25 @@
-"""The picture of a mechanism's graph: the spanning tree on the ground, joints as arrows, loop closures in color."""
+"""The picture of a mechanism's graph: the spanning tree on the ground, joints as arrows, closures in color."""
 
 from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from momentree.errors import MomentreeError
+from momentree.look.constraint_list import listed_constraints
 from momentree.look.graph_layout import (
+    COUPLING,
     CUT,
     FONT,
     GREY,
     INK,
     NAMED,
     NUMBERED,
+    PAIR,
     SMALL,
     SPLIT,
     Body,
@@ -44,8 +48,9 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
     """The graph as a figure, saved if a path is given (.svg, .png or .pdf). The same graph gives the same bytes.
 
     Arrows run from i_plus to i_minus, as the joints were defined. Cut joints are dashed, split bodies are joined with
-    their images by dots; labels count the constraints that close each loop. Above 150 bodies only numbers are written,
-    above 2000 the picture is refused.
+    their images by dots; labels count the constraints that close each loop. Lines of short dashes are higher pairs,
+    rolling for example; dashes and dots join the bodies whose joints or frames a coupling names. Above 150 bodies only
+    numbers are written, above 2000 the picture is refused.
     """
     graph = structure if isinstance(structure, Graph) else structure.graph
     if path is not None:
@@ -57,7 +62,7 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
     names, joints, chords = _labels(structure, graph)
     sheet = lay_out(graph, style, names, joints, chords)
     _draw_ground(sheet)
-    _write_legend(sheet, {chord.split for chord in chords})
+    _write_legend(sheet, {chord.dash for chord in chords})
     figure = _painted(sheet)
     if path is not None:
         save_picture(figure, path, _resolution(figure))
@@ -80,14 +85,30 @@ def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict
             names[image] = f"{names[pre_image]} (image)"
         for body in structure.mechanism.bodies:
             joints[body.number] = f"{short(body.joint.name)}\n({body.joint.type.kind})"
-        for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops, strict=True)):
+        for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops[: len(ends)], strict=False)):
             joint = f"{short(opened.name)} ({loop.kind}), " if opened.joint else ""
             closing[i] = f"{joint}{loop.rows} constraint{'s' * (loop.rows != 1)}"
     chords = [
-        Chord(first, second, label, LOOPS[i % len(LOOPS)], split=i < len(graph.images))
+        Chord(first, second, label, LOOPS[i % len(LOOPS)], SPLIT if i < len(graph.images) else CUT)
         for i, ((first, second), label) in enumerate(zip(ends, closing, strict=True))
     ]
+    if isinstance(structure, Structure):
+        chords += _constraint_chords(structure, len(chords))
     return names, joints, chords
+
+
+def _constraint_chords(structure: Structure, before: int) -> Iterator[Chord]:
+    """Lines of higher pairs and couplings; one of many bodies runs from each to the next, its name at the first."""
+    for i, constraint in enumerate(listed_constraints(structure), before):
+        bodies = constraint.bodies if len(constraint.bodies) > 1 else (0, *constraint.bodies)
+        count = len(constraint.holonomic)
+        kind = f" ({constraint.kind}), {count} constraint{'s' * (count != 1)}" if constraint.pair else ""
+        label = f"{short(constraint.name)}{kind}" if structure.graph.n <= MOST_NAMED else ""
+        for first, second in itertools.pairwise(bodies):
+            if first != second:
+                dash = PAIR if constraint.pair else COUPLING
+                yield Chord(first, second, label, LOOPS[i % len(LOOPS)], dash)
+                label = ""
 
 
 def short(name: str, longest: int = LONGEST_NAME) -> str:
@@ -112,13 +133,15 @@ def _draw_ground(sheet: Sheet) -> None:
     sheet.words.append(Words((left + right) / 2, -16, "0 ground", max(sheet.style.letters, SMALL)))
 
 
-def _write_legend(sheet: Sheet, splits: set[bool]) -> None:
-    """What the lines mean, below the middle of the ground; nothing if there are no loops."""
-    if not splits:
+def _write_legend(sheet: Sheet, drawn: set[tuple[float, ...]]) -> None:
+    """What the lines mean, below the middle of the ground; nothing if there are only joints of the tree."""
+    if not drawn:
         return
-    entries: list[tuple[str, str, tuple[float, float] | None, bool]] = [("joint of the tree", INK, None, True)]
-    entries += [("cut joint", GREY, CUT, True)] * (False in splits)
-    entries += [("split body and its image", GREY, SPLIT, False)] * (True in splits)
+    entries: list[tuple[str, str, tuple[float, ...] | None, bool]] = [("joint of the tree", INK, None, True)]
+    entries += [("cut joint", GREY, CUT, True)] * (CUT in drawn)
+    entries += [("split body and its image", GREY, SPLIT, False)] * (SPLIT in drawn)
+    entries += [("higher pair", GREY, PAIR, False)] * (PAIR in drawn)
+    entries += [("coupling or expression", GREY, COUPLING, False)] * (COUPLING in drawn)
     widths = [text_width(text, SMALL) + 46 for text, *_ in entries]
     x, y = sheet.words[-1].x - (sum(widths) - 18) / 2, -40.0
     for (text, colour, dash, head), width in zip(entries, widths, strict=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.assembly.samples import Samples
+from momentree.results.constraint_forces import rolling_pairs
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -27,9 +28,13 @@ def run_summary(run: Run) -> str:
         ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_step_sizes(s.shortest, s.longest)}"),
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
-        ("closure error", f"at most {largest:.2e} (m, rad)" if _closes(run) else "none: no loops, no constraints"),
+        (
+            "closure error",
+            f"at most {largest:.2e} (m, rad)" if run.mechanism.constrained else "none: no loops, no constraints",
+        ),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J was exchanged"),
     ]
+    rows += [("rolling", f"{name} needs {most}") for name, most in _friction(run).items()]
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
     lines = [f"{run.mechanism.name}: run"] + [f"  {name:<13} {text}" for name, text in rows if text]
@@ -52,12 +57,25 @@ def run_data(run: Run) -> dict[str, Any]:
                 "largest_velocity": run.closure_velocity.max(initial=0.0),
             },
             "energy_J": {"largest_imbalance": account.error, "went_through": account.through},
+            "friction_needed": {name: _most(run, name) for name in rolling_pairs(run.mechanism) if len(run.t)},
             "error": run.error and dataclasses.asdict(run.error),
             "last": _last(run) if len(run.t) else None,
             "warnings": list(run.warnings),
         }
     )
     return data
+
+
+def _friction(run: Run) -> dict[str, str]:
+    """The most friction that each rolling contact needs, in words."""
+    most = {name: _most(run, name) for name in rolling_pairs(run.mechanism) if len(run.t)}
+    words = {name: f"a friction coefficient of {x:.3g} at most" for name, x in most.items()}
+    return {name: text if math.isfinite(most[name]) else "to be pulled" for name, text in words.items()}
+
+
+def _most(run: Run, name: str) -> float:
+    needed = run.friction_needed(name)
+    return float(needed[~np.isnan(needed)].max(initial=0.0))
 
 
 def _last(run: Run) -> dict[str, Any]:
@@ -74,10 +92,6 @@ def _last(run: Run) -> dict[str, Any]:
         "potential_J": account.potential[-1],
         "work_J": {name: work[-1] for name, work in account.work.items()},
     }
-
-
-def _closes(run: Run) -> bool:
-    return bool(run.mechanism.loops or run.mechanism.constraints)
 
 
 def _step_sizes(shortest: float, longest: float) -> str:

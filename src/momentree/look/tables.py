@@ -1,4 +1,4 @@
-"""The tables of a system: bodies, joints, loops, degrees of freedom, redundant constraints; `print(system)`, --json."""
+"""The tables of a system: bodies, joints, loops, constraints, degrees of freedom; `print(system)`, --json."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from momentree.analyse.mobility import Mobility
-from momentree.structure import Structure
+from momentree.look.constraint_list import constraint_data, listed_constraints
+from momentree.model.higher_pairs import HigherPair
+from momentree.structure import Mechanism, Structure
+from momentree.structure.structure import NamedLoop
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,8 +21,9 @@ LONGEST_TABLE = 60  # rows after which a table is cut short
 
 
 def system_summary(structure: Structure, mobility: Mobility | str) -> str:
-    """Bodies, joints, loops, degrees of freedom and redundant constraints; or, as text, why the loops do not close."""
-    parts = [_headline(structure), bodies_table(structure), loops_table(structure), mobility_text(mobility)]
+    """Bodies, joints, loops, constraints, degrees of freedom; or, as text, why the loops do not close."""
+    tables = [bodies_table(structure), loops_table(structure), constraints_table(structure)]
+    parts = [_headline(structure), *tables, mobility_text(mobility)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -72,6 +76,7 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
             for body in mechanism.bodies
         ],
         "given_free_joint": list(mechanism.added),
+        **({"switches": _switch_data(mechanism)} if mechanism.switches else {}),
         "i_plus": graph.i_plus.tolist(),
         "i_minus": graph.i_minus.tolist(),
         "parents": graph.parents.tolist(),
@@ -83,8 +88,9 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
                 "bodies": list(loop.bodies),
                 "joints": [{"name": name, "sign": sign} for name, sign in loop.joints],
             }
-            for loop in structure.loops
+            for loop in _closed_by_joints(structure)
         ],
+        "constraints": [constraint_data(constraint) for constraint in listed_constraints(structure)],
     }
     if graph.n <= 1000:
         for name in ("S0", "S", "T", "Phi", "epsilon"):
@@ -94,11 +100,13 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
 
 
 def counts(structure: Structure) -> str:
-    """ "3 bodies, 4 joints, 1 loop"."""
+    """ "3 bodies, 4 joints, 1 loop", and "2 constraints" where there are any."""
     mechanism = structure.mechanism
     bodies = len(mechanism.bodies) - len(mechanism.graph.images)
-    joints, loops = len(structure.joints), len(mechanism.loops)
-    return f"{_count(bodies, 'body', 'bodies')}, {_count(joints, 'joint')}, {_count(loops, 'loop')}"
+    joints, loops = len(structure.joints), len(_closed_by_joints(structure))
+    parts = [_count(bodies, "body", "bodies"), _count(joints, "joint"), _count(loops, "loop")]
+    others = len(mechanism.loops) - loops + len(mechanism.constraints)
+    return ", ".join(parts + [_count(others, "constraint")] * (others > 0))
 
 
 def bodies_table(structure: Structure) -> str:
@@ -121,10 +129,27 @@ def bodies_table(structure: Structure) -> str:
 def loops_table(structure: Structure) -> str:
     """Each loop: the joint that closes it, with how many constraints, and the joints around it."""
     rows = []
-    for i, loop in enumerate(structure.loops, 1):
+    for i, loop in enumerate(_closed_by_joints(structure), 1):
         around = ", ".join(f"{'-' if sign < 0 else ''}{name}" for name, sign in loop.joints)
         rows.append((str(i), loop.closed_by, loop.kind, str(loop.rows), around))
     return table(("loop", "closed by", "type", "constraints", "around (- against the joint)"), rows) if rows else ""
+
+
+def constraints_table(structure: Structure) -> str:
+    """Each higher pair and expression constraint: what it connects, and how many positions or velocities it rules."""
+    rows = []
+    for each in listed_constraints(structure):
+        between, counted = (" on " if each.kind == "Rolling" else ", "), (each.position_rows, each.velocity_rows)
+        names = between.join(reversed(each.between) if each.kind == "Rolling" else each.between)
+        rows.append((each.name, each.kind, names, *(str(count or "-") for count in counted), ", ".join(each.equations)))
+    headers = ("constraint", "type", "between", "on positions", "on velocities", "equation")
+    return table(headers, rows) if rows else ""
+
+
+def _closed_by_joints(structure: Structure) -> list[NamedLoop]:
+    """The loops but for higher pairs, which have a table of their own."""
+    both = zip(structure.loops, structure.mechanism.loops, strict=True)
+    return [named for named, loop in both if not isinstance(loop.joint_type, HigherPair)]
 
 
 def mobility_text(report: Mobility | str) -> str:
@@ -135,15 +160,23 @@ def mobility_text(report: Mobility | str) -> str:
     if report.rows:
         constraints = _count(len(report.rows), "constraint")
         lines.append(f"{report.state.mechanism.nv} velocities of the tree, {constraints} of rank {report.rank}")
+    if report.nonholonomic:
+        places = _count(report.of_position, "degree of freedom", "degrees of freedom")
+        lines.append(f"{places} of position: {_count(len(report.nonholonomic), 'constraint')} on velocities only:")
+        lines += _shortened(report.nonholonomic)
     if report.redundant:
-        shown = report.redundant[:24]
         lines.append(f"{_count(len(report.redundant), 'redundant constraint')}:")
-        lines += [f"  {name}" for name in shown] + ["  ..."] * (len(report.redundant) > len(shown))
+        lines += _shortened(report.redundant)
         if report.give is not None:
             lines.append(f"Of these, {report.give}.")
     if report.singular:
         lines.append("The configuration nearest to the reference is singular: it has more degrees of freedom there.")
     return "\n".join(lines)
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    """A line for each name, up to 24."""
+    return [f"  {name}" for name in names[:24]] + ["  ..."] * (len(names) > 24)
 
 
 def mobility_counts(report: Mobility) -> str:
@@ -178,18 +211,28 @@ def _headline(structure: Structure) -> str:
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
     lines += [f"Body '{name}' floats without a joint: a Free joint was added." for name in mechanism.added]
+    for switch in _switch_data(mechanism):
+        does = "starts" if switch["on"] else "ceases"
+        lines.append(f"'{switch['name']}' {does} to act where {switch['when']} rises through zero.")
     if mechanism.ground is not None:
         lines.append("The ground has a prescribed motion.")
     return "\n".join(lines)
+
+
+def _switch_data(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """Joints that are released and constraints that are switched, and when."""
+    return [{"name": each.name, "when": str(each.when), "on": each.turns_on} for each in mechanism.switches]
 
 
 def _mobility_data(report: Mobility) -> dict[str, Any]:
     state = report.state
     return {
         "true": report.true,
+        "of_position": report.of_position,
         "gruebler": report.gruebler,
         "constraints": list(report.rows),
         "rank": report.rank,
+        "nonholonomic": list(report.nonholonomic),
         "redundant": list(report.redundant),
         "singular": report.singular,
         "give": dataclasses.asdict(report.give) if report.give else None,

@@ -1,11 +1,13 @@
-"""Diagnostics: warnings of a run that was cut short, whose loops open, or whose energy is out of balance.
+"""Diagnostics: warnings of a run that was cut short, whose loops open, whose energy is out of balance, that slips.
 
 | measure                                                         | limit                                            |
 |-----------------------------------------------------------------|--------------------------------------------------|
 | closure error, by the size of the mechanism; angles as they are | 1e-6, 100 rtol or the length tolerance, the most |
 | its velocity, by size and by the fastest velocity               | the same                                         |
-| imbalance of energy, by the energy exchanged            | 1e4 rtol, or 1e-6 where that is more,            |
+| imbalance of energy, by the energy exchanged                    | 1e4 rtol, or 1e-6 where that is more,            |
 |                                                                 | and round-off of the largest energy              |
+| normal force of a rolling contact                               | it pushes, but for round-off                     |
+| coefficient of friction that it needs                           | its `friction`, where one is given               |
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, constraint_names
 from momentree.assembly.samples import Samples
+from momentree.results.constraint_forces import rolling_pairs
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -37,6 +40,7 @@ def warnings_of(run: Run) -> Iterator[str]:
         yield f"the simulation was interrupted at t = {end.t:g} s{f' of {until:g} s' if until is not None else ''}."
     yield from _opened(run)
     yield from _out_of_balance(run)
+    yield from _slipping(run)
 
 
 def tolerance(run: Run) -> float:
@@ -46,7 +50,7 @@ def tolerance(run: Run) -> float:
 
 
 def _opened(run: Run) -> Iterator[str]:
-    if not len(run.t) or not (run.mechanism.loops or run.mechanism.constraints):
+    if not len(run.t) or not (run.mechanism.whole or run.mechanism).constrained:
         return
     limit = max(
         CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size
@@ -68,11 +72,11 @@ def _opened(run: Run) -> Iterator[str]:
 
 def _culprit(run: Run, index: int, what: str) -> str:
     """The constraint with the largest violation: "C: translation along x"."""
-    part = slice(index, index + 1)
+    part, mechanism = slice(index, index + 1), run.mechanism_at(index)
     with np.errstate(all="ignore"):
-        at = Samples(run.mechanism, run.q[part], run.v[part], run.t[part])
+        at = Samples(mechanism, run.q[part], run.v[part], run.t[part])
         violations = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
-    names = constraint_names(run.mechanism, on_velocities=what != "closure error")
+    names = constraint_names(mechanism, on_velocities=what != "closure error")
     return f"'{names[_worst(violations)]}'"
 
 
@@ -88,6 +92,33 @@ def _out_of_balance(run: Run) -> Iterator[str]:
             f"energy is out of balance by {account.error:.3g} J at t = {run.t[worst]:g} s; {account.through:.3g} J "
             f"was exchanged, and {part:.1e} of that is allowed. Use a smaller rtol or step."
         )
+
+
+def _slipping(run: Run) -> Iterator[str]:
+    """Rolling contacts that would lift off, or that need more friction than there is."""
+    for name, pair in rolling_pairs(run.mechanism).items() if len(run.t) else ():
+        forces = run.rolling_forces(name)
+        lifted = np.flatnonzero(forces.lifts)
+        if len(lifted):
+            yield (
+                f"rolling contact '{name}' would have to pull from t = {run.t[lifted[0]]:g} s on, with "
+                f"{-forces.normal[lifted].min():.3g} N at most: there it lifts off. "
+                "End the simulation before, or use m.contact instead of rolling."
+            )
+        needed = np.nan_to_num(np.where(forces.lifts, 0.0, forces.friction), nan=0.0, posinf=np.inf)
+        limit = pair.friction
+        if limit is not None and needed.max() > limit * (1 + ROUND_OFF):
+            first, worst = int((needed > limit).argmax()), int(needed.argmax())
+            most = f"a coefficient of {needed[worst]:.3g} at t = {run.t[worst]:g} s"
+            most = (
+                most
+                if np.isfinite(needed[worst])
+                else f"more than any at t = {run.t[worst]:g} s, where nothing presses"
+            )
+            yield (
+                f"rolling contact '{name}' would slip from t = {run.t[first]:g} s on: it needs {most}, and friction "
+                f"is {limit:g}. Raise it, or use m.contact, which may slip."
+            )
 
 
 def _worst(values: Array) -> int:

@@ -23,7 +23,9 @@ def frozen_constraints(model: Model, joints: Sequence[Joint], values: Values) ->
     known = known_references(joints, model.frames)
     scope = Scope(values, {joint.name: joint for joint in joints}, known)
     return tuple(
-        Constraint(name, expression, not any(known.get(r) == "velocity" for r in expression.references()))
+        Constraint(
+            name, expression, not any(known.get(r) == "velocity" for r in expression.references()), kind=kind.kind
+        )
         for kind in EQUATIONS
         for element in getattr(model, kind.collection)
         for name, expression in element.equations(scope)

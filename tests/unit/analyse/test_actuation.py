@@ -222,7 +222,7 @@ def test_what_is_wrong_is_named():
             system.actuation(*given)
     m = four_bar()
     m.constrain("A - 1")
-    with pytest.raises(MomentreeError, match="under the constraints"):
+    with pytest.raises(MomentreeError, match="opens 'constraint 1': velocity"):
         m.build().actuation(q, v, zero, ["A"])
 
 

@@ -12,8 +12,8 @@ from matplotlib.image import imread
 
 import momentree as mt
 from momentree.errors import GraphError, MomentreeError
-from momentree.look.graph_layout import NAMED, NUMBERED, Chord, lay_out
-from momentree.look.graph_picture import LONGEST_NAME, draw_graph, short
+from momentree.look.graph_layout import COUPLING, NAMED, NUMBERED, PAIR, Chord, lay_out
+from momentree.look.graph_picture import LONGEST_NAME, _constraint_chords, draw_graph, short
 from momentree.structure.graph import Graph
 
 PIN = mt.Revolute("y")
@@ -87,7 +87,33 @@ def short_bodies_long_joints():
     return structure("abcdef", [(f"hinge that holds body {name}", PIN, "ground", name) for name in "abcdef"])
 
 
-CASES = [four_bar, walker, star, planted_star, chain, squeezer, parallel, binary_tree, short_bodies_long_joints]
+def rolling():
+    """A cart on four wheels, two of them geared, one of them on a rod to the ground."""
+    m = mt.Model("cart")
+    cart = m.body("cart", mt.box(mass=5.0, size=(1, 0.5, 0.2)))
+    m.joint("floating", mt.Free(), m.ground, cart)
+    for i in range(1, 5):
+        wheel = m.body(f"wheel {i}", mass=0.5, inertia=(0.01, 0.02, 0.01))
+        m.joint(f"axle {i}", mt.Revolute("y"), cart.at((0.1 * i, 0, 0)), wheel)
+        m.roll(wheel, radius=0.1, disc="y")
+    m.gear("axle 1", "axle 3", ratio=2)
+    m.constrain("`axle 2` + `axle 3` = 2*`axle 4`", "of three")
+    m.distance(m.ground.at((0, 0, 1)), cart.at((0, 0, 0.1)), length=1.0)
+    return m.build().structure
+
+
+CASES = [
+    four_bar,
+    walker,
+    star,
+    planted_star,
+    chain,
+    squeezer,
+    parallel,
+    binary_tree,
+    short_bodies_long_joints,
+    rolling,
+]
 
 
 def boxes_of_words(figure):
@@ -120,6 +146,19 @@ def test_words_lie_apart_inside_the_figure_and_off_the_lines(case):
         points = ((1 - t) * points[:-1] + t * points[1:]).reshape(-1, 2)
         for text, box in words:
             assert not ((points > box[:2]) & (points < box[2:])).all(axis=1).any(), f"a line runs through '{text}'"
+
+
+def test_higher_pairs_and_couplings_are_drawn_between_their_bodies(tmp_path):
+    draw_graph(rolling(), tmp_path / "graph.svg")
+    words = " ".join(written_words(tmp_path / "graph.svg"))
+    for name in (*(f"roll {i} (Rolling)" for i in range(1, 5)), "gear 1", "of three", "distance 1 (Distance)"):
+        assert words.count(name) == 1, name
+    assert all(text in words for text in ("higher pair", "coupling or expression"))
+    assert "cut joint" not in words
+    chords = list(_constraint_chords(rolling(), 0))
+    ends = [(chord.first, chord.second) for chord in chords]
+    assert ends == [(0, 2), (0, 3), (0, 4), (0, 5), (0, 1), (3, 4), (4, 5), (2, 4)]
+    assert {chord.dash for chord in chords} == {PAIR, COUPLING}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
@@ -246,7 +285,7 @@ def test_arrows_run_as_the_arcs_do():
 def test_children_stand_where_chords_areshort():
     """Bodies 2 and 5 are joined over 3 and 4: they come to stand side by side."""
     graph = Graph([(0, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 5)])
-    sheet = lay_out(graph, NAMED, [""] * 6, {}, [Chord(2, 5, "", "black", False)])
+    sheet = lay_out(graph, NAMED, [""] * 6, {}, [Chord(2, 5, "", "black")])
     order = sorted((2, 3, 4, 5), key=lambda k: sheet.bodies[k - 1].box[0])
     assert abs(order.index(2) - order.index(5)) == 1
 

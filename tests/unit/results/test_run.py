@@ -146,8 +146,7 @@ def test_a_violated_constraint_on_velocities_is_reported():
     v[2, 1] = 1e-4
     run = Run.of(system, dataclasses.replace(samples, v=v), (), {}, Statistics(), End("arrived", 3.0))
     assert "'no slip' opens: velocity 0.0001 m/s or rad/s at t = 2 s" in run.warnings[0]
-    with pytest.raises(MomentreeError, match="joint 'p': reactions are not computed under the constraints 'no slip'"):
-        run.reactions("p")
+    assert run.reactions("p").shape == (4, 6)
 
 
 def test_a_violated_constraint_on_coordinates_is_named_although_one_on_velocities_comes_first():
