@@ -15,6 +15,7 @@ import momentree as mt
 
 G, MASS, RADIUS = 9.81, 0.6, 0.1
 Z = np.array([0.0, 0.0, 1.0])
+pytestmark = pytest.mark.filterwarnings("ignore:.*would have to pull")  # here it may
 FORMULATIONS = ("hamiltonian", "lagrange", pytest.param("absolute", marks=pytest.mark.long))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import momentree as mt
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*would have to pull")  # here it may
 FORMULATIONS = ("hamiltonian", "lagrange", pytest.param("absolute", marks=pytest.mark.long))
 TURNED = mt.turn((1, 2, -1), 0.7)
 
