@@ -20,16 +20,16 @@ from momentree.model.higher_pairs import HigherPair
 from momentree.model.model import as_frame
 from momentree.results.constraint_forces import (
     RollingForces,
+    all_rolling_forces,
     constraint_of,
     exerted,
     exerted_width,
     multipliers,
     named_forces,
-    pair_wrench,
     power,
-    rolling_forces,
     rolling_multipliers,
     rolling_pairs,
+    wrench,
 )
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import latch_events
@@ -203,10 +203,8 @@ class Run:
         """
         mechanism = self.mechanism
         pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
-        if name in mechanism.by_joint:
-            return self._by_phase(lambda samples: samples.reactions(name))
-        if name in pairs:
-            return self._by_phase(lambda samples: pair_wrench(samples, name))
+        if name in mechanism.by_joint or name in pairs:
+            return self._by_phase(lambda samples: wrench(samples, name))
         constraints = [constraint.name for constraint in mechanism.constraints]
         if name in constraints:
             width = exerted_width(mechanism, name)
@@ -259,14 +257,9 @@ class Run:
     def _rolling(self) -> dict[str, RollingForces]:
         """Of all rolling contacts."""
         pairs = rolling_pairs(self.mechanism)
-        found = self._by_phase(lambda samples: rolling_multipliers(samples, [*pairs])) if pairs else None
-        return (
-            {}
-            if found is None
-            else {
-                name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in enumerate(pairs.items())
-            }
-        )
+        if not pairs:
+            return {}
+        return all_rolling_forces(pairs, self._by_phase(lambda samples: rolling_multipliers(samples, [*pairs])))
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
