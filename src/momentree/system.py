@@ -317,8 +317,9 @@ class System:
         """Inverse dynamics with closed loops: joint torques for a motion, and all reaction forces (`Actuation`).
 
         The motion must keep the loops closed, and satisfy gears, rolling and other constraints. `vdot` holds the
-        derivatives of all velocities, or by name those of some joints that determine the others. Any joints may be actuated, those that close loops too. If they are too few,
-        the error names the motion that nothing drives; if they are too many, the torques have the least norm.
+        derivatives of all velocities, or by name those of some joints that determine the others. Any joints may be
+        actuated, those that close loops too. If they are too few, the error names the motion that nothing drives; if
+        they are too many, the torques have the least norm.
 
         >>> result = system.actuation(start.q, start.v, {"A": 0.0}, joints=["A"])   # doctest: +SKIP
         """
