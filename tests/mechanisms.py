@@ -248,8 +248,8 @@ def _seen(tree: mt.System, q: np.ndarray, body: Any, point: np.ndarray) -> tuple
 
 
 def closed_state(random: np.random.Generator, system: mt.System, q: np.ndarray, t: float = 0.0) -> State:
-    """A state at a configuration where all loops are closed, with random velocities that keep them so."""
+    """A state at a configuration where all constraints are met, with random velocities that keep them so."""
     v = random.standard_normal(system.nv)
     at = Configuration(system.mechanism, q, v, t)
-    rows = Scales(system.mechanism).scaled(at)
+    rows = Scales(system.mechanism).scaled(at, on_velocities=True)
     return State(system.mechanism, q, v - rows.shortest(rows.scaled(at.constraint_velocities()), CUT_OFF), t)

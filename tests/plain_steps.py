@@ -37,7 +37,7 @@ def turned(q, z):
 def plain_step(mechanism, y, t, h):
     """One step of order 2, iterated twelve times; loops closed by dense matrices, seven times around it."""
     nq, nv = mechanism.nq, mechanism.nv
-    if not mechanism.loops:
+    if not mechanism.constrained:
         q1, p1 = tree_step(mechanism, y, t, h, np.zeros(nv))
         return np.concatenate([q1, p1])
     push, (J, M) = np.zeros(nv), closing(mechanism, y[:nq], t)
@@ -64,7 +64,9 @@ def compliance(J, M):
 
 def velocities(mechanism, q, p, t):
     """u of the tree."""
-    moving = moving_bodies(Evaluation(dataclasses.replace(mechanism, loops=()), q.tolist(), t), p.tolist())
+    moving = moving_bodies(
+        Evaluation(dataclasses.replace(mechanism, loops=(), constraints=()), q.tolist(), t), p.tolist()
+    )
     return np.array([x for body in mechanism.bodies if not body.laws for x in moving[body.number].u], dtype=float)
 
 

@@ -97,6 +97,11 @@ GraphFile = Annotated[
     Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
 ]
 Form = Annotated[str, typer.Option("--by", help="energy or aggregative.")]
+Reduced = Annotated[bool, typer.Option("--reduced", help="Eliminate Lagrange multipliers and dependent velocities.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option("--keep", metavar="NAME", help="A velocity that remains in reduced equations; repeatable."),
+]
 LatexFile = Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")]
 
 
@@ -141,9 +146,16 @@ def structure(file: File, picture: GraphFile = None, as_json: Json = False) -> N
 
 
 @app.command(cls=Command)
-def equations(file: File, by: Form = "energy", latex: LatexFile = None, as_json: Json = False) -> None:
-    """Derive the equations of motion of a model in symbols."""
-    derived = _build(file).equations(by)
+def equations(
+    file: File,
+    by: Form = "energy",
+    reduced: Reduced = False,
+    keep: Keep = None,
+    latex: LatexFile = None,
+    as_json: Json = False,
+) -> None:
+    """Derive the equations of motion of a model in symbols, with its constraints and their Lagrange multipliers."""
+    derived = _build(file).equations(by, reduced=keep or reduced)
     if latex is not None:
         derived.latex(latex)
         print(f"LaTeX written to {latex}", file=sys.stderr)

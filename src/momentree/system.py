@@ -448,11 +448,19 @@ class System:
         write_c(self.mechanism, path, what)
 
     @renamed(rates="velocities")
-    def equations(self, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
-        """Equations of motion A u' + b = Q of the tree in symbols, by "energy" or "aggregative": see `Equations`."""
+    def equations(
+        self,
+        by: str = "energy",
+        velocities: Mapping[str, str] | None = None,
+        reduced: bool | Sequence[str] = False,
+    ) -> Equations:
+        """Equations of motion A u' + b = Q + J' lambda in symbols, by "energy" or "aggregative": see `Equations`.
+
+        With `reduced`, Lagrange multipliers and dependent velocities are eliminated; it may name those that remain.
+        """
         from momentree.symbols.equations import derive, freed
 
-        return derive(freed(self._model), by, velocities)
+        return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
 
     @cached_property
     def _numeric(self) -> Mechanism:

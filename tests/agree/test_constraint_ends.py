@@ -61,6 +61,7 @@ class Solved:
         given = []
         for _, rows, bias in constraints:
             fields = {f"rows_on{end}": tuple(forces) for end, forces in enumerate(rows)}
+            fields |= {"fixed_rows": tuple(rows[0]), "joint_type": mt.Fixed(), "drift": (0.0,) * len(bias)}
             given.append(Record(**fields, bias=tuple(bias), misfit=0.0))
         self.moving = with_constraints_at(bodies, given, plan, Records)
         for record in bodies[1:]:  # placed again, with the nodes
@@ -70,7 +71,7 @@ class Solved:
         self.moving.locally(hamiltonian.begin)
         hamiltonian.find_closed_velocities(self.moving)
         self.u = np.concatenate([self.moving[body.number].u for body in mechanism.bodies])
-        nodes = [(loop.node, len(loop.bias)) for loop in self.moving.loops[1:]]
+        nodes = [(loop.node, len(loop.bias)) for loop in self.moving.constraints[1:]]
         self.eta = np.array([getattr(node, f"eta{i}") for node, count in nodes for i in range(count)])
 
     @property
@@ -147,4 +148,4 @@ def test_gears_on_two_hinges_of_one_carrier(seed):
     solved.agree()
     u_2, u_4 = (solved.u[system.mechanism.bodies[number - 1].v][0] for number in (2, 4))
     assert u_2 == pytest.approx(ratio * u_4, rel=1e-9)
-    assert solved.moving[solved.moving.loops[1].node.number].parent == 1
+    assert solved.moving[solved.moving.constraints[1].node.number].parent == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import EVERY_JOINT, four_bar, random_body, random_configuration, random_frame, random_tree
+from mechanisms import EVERY_JOINT, random_body, random_configuration, random_frame, random_tree
 from momentree.assembly.configuration_space import integrate
 from momentree.equations import aggregative, articulated, newton_euler
 from momentree.equations.base_parameters import base_parameters
@@ -190,11 +190,15 @@ def test_a_quaternion_that_is_not_unit_is_refused():
         m.build().mass_matrix([0, 0, 0, 1.1])
 
 
-def test_what_is_not_supported_is_refused_not_left_out():
-    m = four_bar()
-    m.constrain("A - 2*D", "geared")
-    with pytest.raises(mt.MomentreeError, match="motion under the constraints 'geared' is not computed yet"):
-        m.build().forward_dynamics([0, 0, 0], [0, 0, 0])
+def test_gears_keep_their_ratio_and_share_torques_by_it():
+    m = mt.Model("gears", gravity=(0, 0, 0))
+    for name, inertia in (("A", 2.0), ("B", 0.5)):
+        m.joint(name, mt.Revolute("z"), m.ground, m.body(name.lower(), mass=1.0, inertia=(inertia,) * 3))
+    m.constrain("A + 3*B", "geared")
+    # (2 + 0.5/9) A'' = tau_A - tau_B/3
+    expected = (1.5 - 0.6 / 3) / (2 + 0.5 / 9)
+    found = m.build().forward_dynamics([0.3, -0.1], [0.6, -0.2], [1.5, 0.6])
+    np.testing.assert_allclose(found, [expected, -expected / 3], rtol=1e-13)
 
 
 # --- other frames ---

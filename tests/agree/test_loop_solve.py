@@ -120,7 +120,7 @@ def test_the_scale_of_a_constraint_does_not_vanish_where_the_constraint_does():
     for angle in (math.pi / 2, 1.0):
         q = signs * angle
         moving = articulated.accelerating_bodies(Evaluation(mechanism, q), np.zeros(3), [0] * 3)
-        rows = moving.loops[1].node.open
+        rows = moving.constraints[1].node.open
         found.append((float(rows.at(0, 0) * rows.at(1, 1) - rows.at(0, 1) ** 2), *map(float, rows.scale[:2])))
     assert found[0][0] < 1e-20 < 1e-3 < found[1][0]
     for k in (1, 2):

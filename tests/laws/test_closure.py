@@ -82,12 +82,13 @@ def test_holonomic_constraints_have_the_derivative_of_their_expression():
     assert at.constraint_velocities()[2] - still == pytest.approx(at.jacobian(on_velocities=True)[2] @ u, abs=1e-12)
 
 
-def test_constraints_may_name_the_joint_that_closes_a_loop():
+def test_constraints_may_name_joints_of_a_loop_that_is_cut_elsewhere():
     m = four_bar()
+    m.cut("D")
+    moving = m.build().assemble({"A": 1.0}, velocities={"A": 2.0})
     m.constrain("C - 0.9", "stop")
     m.constrain("C' - A' + 2*B'", "speed")
     mechanism = m.build().mechanism
-    moving = four_bar().build().assemble({"A": 1.0}, velocities={"A": 2.0})
     q, u = moving.q, moving.v
     at = Configuration(mechanism, q, u)
     assert at.constraint_velocities()[5] == pytest.approx(central(mechanism, q, u)[5], abs=1e-8)
@@ -96,6 +97,14 @@ def test_constraints_may_name_the_joint_that_closes_a_loop():
         velocities["C"] - velocities["A"] + 2 * velocities["B"], abs=1e-13
     )
     assert (at.jacobian(on_velocities=True) @ u)[5:] == pytest.approx(at.constraint_velocities()[5:], abs=1e-12)
+
+
+def test_a_constraint_that_names_the_joint_where_a_loop_is_cut_is_refused():
+    m = four_bar()
+    m.cut("C")
+    m.constrain("C - 0.9", "stop")
+    with pytest.raises(mt.MomentreeError, match="joint 'C' is named by 'stop'"):
+        _ = m.build().mechanism.constraint_formulas
 
 
 def test_constraints_are_named_by_joint_and_direction():

@@ -37,9 +37,11 @@ from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import switched
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
+    from momentree.simulate.blocks import Block
 
 NEAR = 0.02  # of the strength that the weakest direction has at best: nearly singular
 GRID, ZOOMS = 33, 8  # points of each search between samples, and how often it is repeated around the lowest
@@ -171,19 +173,30 @@ def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[T
 
     Nearly is: the ratio of `singularity` has a least value there, below `near` of its largest in the run. Between
     samples the motion is followed by cubics through the coordinates and velocities of both. A stretch of time that is
-    singular throughout counts as one instant. `driven` as in `singularity`.
+    singular throughout counts as one instant. `driven` as in `singularity`. Only constraints that act count: where
+    joints are released or constraints switched, each part of the run is looked at on its own.
     """
-    finite = np.flatnonzero(np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t))
-    t, q, v = run.t[finite], run.q[finite], run.v[finite]
+    parts = [(phase.part, phase.inactive) for phase in run.phases()]
+    if len({inactive for _, inactive in parts}) == 1:
+        parts = [(slice(0, len(run.t)), parts[0][1])]
+    met: list[Toggle] = []
+    for part, inactive in parts:
+        met += _toggles(switched(run.mechanism, inactive), run.samples.part(part), driven, near)
+    return tuple(met)
+
+
+def _toggles(mechanism: Mechanism, samples: Block, driven: Sequence[str], near: float) -> tuple[Toggle, ...]:
+    finite = np.isfinite(samples.q).all(axis=1) & np.isfinite(samples.v).all(axis=1) & np.isfinite(samples.t)
+    t, q, v = samples.t[finite], samples.q[finite], samples.v[finite]
     if not len(t):
         return ()
-    sizes_of_samples = strengths(run.mechanism, q, t, driven)
-    regular = int(_ranks(sizes_of_samples, _closure_error(run.mechanism, q, t)).max(initial=0))
+    sizes_of_samples = strengths(mechanism, q, t, driven)
+    regular = int(_ranks(sizes_of_samples, _closure_error(mechanism, q, t)).max(initial=0))
     ratios = _ratios(sizes_of_samples, regular)
     usual = float(ratios.max())
     met: list[tuple[int, Toggle]] = []
     for i in _lowest(ratios, usual / 2):
-        at, sizes = _refined(run.mechanism, t, q, v, i, lambda q, t: strengths(run.mechanism, q, t, driven), regular)
+        at, sizes = _refined(mechanism, t, q, v, i, lambda q, t: strengths(mechanism, q, t, driven), regular)
         ratio, rank = float(_ratios(sizes[None], regular)[0]), int(_ranks(sizes[None], np.zeros(1))[0])
         if ratio >= near * usual:
             continue

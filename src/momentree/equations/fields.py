@@ -151,7 +151,7 @@ ELIMINATION = (
     _field("constraint", "records of the constraints that have an end here", "loops"),
     _field("closing", "of a node: record of the loop that closes there", "loops"),
     _field("open", "OpenConstraints: the rows that are open here", "loops", kind=SUMMED),
-    _field("shared_u", "u, for the constraints that name the joint", "loops", kind=REVISED),
+    _field("shared_u", "u, for the constraints that name the joint; revised whenever it is shared", "loops", kind=REVISED),
     _field("along", "of each open row: coefficients along the velocities of the joint, () if it has none", "loops"),
     _field("G_b", "of a node: eta = -(G_b + G_F' v + G_o eta_o)", "loops"),
     _field("G_F", "of a node, see G_b", "loops"),

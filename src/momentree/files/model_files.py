@@ -19,6 +19,7 @@ from momentree.model.elements import Contact, Joint, Latch, PointForce, Split, S
 from momentree.model.frames import GROUND, Frame, NamedFrame, Turn
 from momentree.model.joint_types import JOINTS
 from momentree.model.start import ENTRIES, Start
+from momentree.model.switches import Release, Switch
 from momentree.model.values import plain
 
 FORMAT = 1  # of the file; a file with a greater number was written by a later version
@@ -38,6 +39,8 @@ ELEMENTS: dict[str, tuple[str, type]] = {
     "spring": ("springs", Spring),
     "contact": ("contacts", Contact),
     **{cls.kind: (cls.collection, cls) for cls in CONSTRAINT_ELEMENTS},
+    "release": ("releases", Release),
+    "switch": ("switches", Switch),
 }
 NUMBERED = {cls.kind for cls in CONSTRAINT_ELEMENTS}  # whose names, where they have none, are their kind and number
 

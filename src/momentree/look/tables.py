@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from momentree.analyse.mobility import Mobility
 from momentree.look.constraint_list import constraint_data, listed_constraints
 from momentree.model.higher_pairs import HigherPair
-from momentree.structure import Structure
+from momentree.structure import Mechanism, Structure
 from momentree.structure.structure import NamedLoop
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def structure_data(structure: Structure, mobility: Mobility) -> dict[str, Any]:
             for body in mechanism.bodies
         ],
         "given_free_joint": list(mechanism.added),
+        **({"switches": _switch_data(mechanism)} if mechanism.switches else {}),
         "i_plus": graph.i_plus.tolist(),
         "i_minus": graph.i_minus.tolist(),
         "parents": graph.parents.tolist(),
@@ -210,9 +211,17 @@ def _headline(structure: Structure) -> str:
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
     lines += [f"Body '{name}' floats without a joint: a Free joint was added." for name in mechanism.added]
+    for switch in _switch_data(mechanism):
+        does = "starts" if switch["on"] else "ceases"
+        lines.append(f"'{switch['name']}' {does} to act where {switch['when']} rises through zero.")
     if mechanism.ground is not None:
         lines.append("The ground has a prescribed motion.")
     return "\n".join(lines)
+
+
+def _switch_data(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """Joints that are released and constraints that are switched, and when."""
+    return [{"name": each.name, "when": str(each.when), "on": each.turns_on} for each in mechanism.switches]
 
 
 def _mobility_data(report: Mobility) -> dict[str, Any]:

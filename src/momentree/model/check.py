@@ -19,6 +19,7 @@ from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import PAIRS
 from momentree.model.start import ENTRIES, check_entry, joint_of
+from momentree.model.switches import switch_checks
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
 
@@ -37,7 +38,7 @@ def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
     parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.elements]
-    parts += [check.constraints, check.pairs, check.loops, check.start]
+    parts += [check.constraints, check.pairs, check.switches, check.loops, check.start]
     try:
         for part in parts:
             part()
@@ -282,6 +283,11 @@ class _Check:
 
     def _listed(self, collection: str) -> Iterable[tuple[int, Any]]:
         return enumerate(getattr(self.model, collection))
+
+    def switches(self) -> None:
+        for where, path, check in switch_checks(self.model, self.values, self.known, self._joint):
+            with self.at(where, *path):
+                check()
 
     def _element(self, element: Any) -> None:
         if isinstance(element, Spring) and not isinstance(element.tension_only, bool):

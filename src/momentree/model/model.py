@@ -18,6 +18,7 @@ from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, Roll, Skate
 from momentree.model.start import Start
+from momentree.model.switches import Release, Switch
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Model:
     distances: list[DistanceElement] = field(default_factory=list, init=False)
     surfaces: list[OnSurface] = field(default_factory=list, init=False)
     curves: list[OnCurve] = field(default_factory=list, init=False)
+    releases: list[Release] = field(default_factory=list, init=False)
+    switches: list[Switch] = field(default_factory=list, init=False)
     cuts: list[str] = field(default_factory=list, init=False)
     splits: list[Split] = field(default_factory=list, init=False)
     start: Start | None = field(init=False)
@@ -243,6 +246,18 @@ class Model:
         """Append an element, which gets a name if it has none: its kind and its number."""
         elements.append(element if element.name else replace(element, name=f"{element.kind} {len(elements) + 1}"))
         return elements[-1]
+
+    # --- joints that release, constraints that are switched ----------------------------------------------------------
+
+    def release(self, joint: Joint | str, when: Any = None, at: Any = None) -> Release:
+        """Let a joint cease when an expression rises through zero, or at a time (s): its bodies separate."""
+        self.releases.append(Release(_name(joint), when, at))
+        return self.releases[-1]
+
+    def switch(self, name: Any, on: Any = None, off: Any = None) -> Switch:
+        """Let a constraint start or cease to act when an expression rises through zero (see `Switch`)."""
+        self.switches.append(Switch(_name(name), on, off))
+        return self.switches[-1]
 
     # --- how its loops are opened ----------------------------------------------------------------------------------
 

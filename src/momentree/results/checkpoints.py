@@ -100,6 +100,7 @@ class Chunk:
     checkpoint: dict[str, NDArray[Any]]
     statistics: Statistics
     end: End | None = None
+    events: tuple[tuple[str, float], ...] = ()  # all until then
 
 
 class Parts:
@@ -286,7 +287,10 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
         end = about["end"] and End(**{**about["end"], "events": tuple((name, t) for name, t in about["end"]["events"])})
         state = {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith("checkpoint/")}
         block = Block(*(arrays[name] for name in _SAMPLES))
-        return Chunk(block, state, Statistics(**about["statistics"]), end), total
+        events = tuple(
+            (str(name), float(t)) for name, t in about.get("events", ())
+        )  # which earlier versions do not have
+        return Chunk(block, state, Statistics(**about["statistics"]), end, events), total
     except MemoryError:
         raise  # of this process: the file is fine so far
     except Exception:  # whatever a damaged archive makes zipfile, numpy and json raise
@@ -294,7 +298,11 @@ def _chunk(file: Path, before: bytes, number: int) -> tuple[Chunk, bytes] | None
 
 
 def _arrays(chunk: Chunk) -> dict[str, NDArray[Any]]:
-    about = {"statistics": dataclasses.asdict(chunk.statistics), "end": chunk.end and dataclasses.asdict(chunk.end)}
+    about = {
+        "statistics": dataclasses.asdict(chunk.statistics),
+        "end": chunk.end and dataclasses.asdict(chunk.end),
+        "events": chunk.events,
+    }
     arrays: dict[str, NDArray[Any]] = {name: getattr(chunk.block, name) for name in _SAMPLES}
     arrays.update({f"checkpoint/{name}": np.asarray(array) for name, array in chunk.checkpoint.items()})
     return {**arrays, "told": np.frombuffer(json.dumps(about).encode(), np.uint8)}

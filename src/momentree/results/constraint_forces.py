@@ -94,8 +94,14 @@ def power(samples: Samples, name: str) -> Array:
     return samples.column(constraint_power(samples.mechanism, _reacting(samples), name))
 
 
-def wrench(samples: Samples, name: str) -> Array:
-    """k x 6: of a joint or higher pair; zero where it does not act."""
+def joint_wrench(samples: Samples, name: str) -> Array:
+    """k x 6: of a joint on its second body; zero where it has been released."""
+    acts = name in samples.mechanism.by_joint
+    return samples.reactions(name) if acts else np.zeros((len(samples.t), 6))
+
+
+def pair_wrench(samples: Samples, name: str) -> Array:
+    """k x 6: of a higher pair on the guided body."""
     return samples.reactions(name) if _acts(samples, name) else np.zeros((len(samples.t), 6))
 
 
@@ -118,10 +124,9 @@ def exerted_width(mechanism: Mechanism, name: str) -> int:
 
 
 def _acts(samples: Samples, name: str) -> bool:
-    """Whether a joint or constraint acts, and has not been released or switched off."""
+    """Whether a constraint acts, and has not been switched off."""
     mechanism = samples.mechanism
-    names = [loop.name for loop in mechanism.loops] + [constraint.name for constraint in mechanism.constraints]
-    return name in mechanism.by_joint or name in names
+    return any(each.name == name for each in mechanism.loops) or any(c.name == name for c in mechanism.constraints)
 
 
 def named_forces(mechanism: Mechanism, name: str, table: Array) -> ConstraintForces:
@@ -173,11 +178,6 @@ def rolling_forces(pair: Rolling, found: Array) -> RollingForces:
     """From its Lagrange multipliers: of the contact, whose normal points out of the ball, and of no slip."""
     inside = isinstance(pair.ball, (int, float)) and pair.ball < 0  # in a hollow ball
     return RollingForces(-found[:, 0] if inside else found[:, 0], np.hypot(found[:, 1], found[:, 2]))
-
-
-def all_rolling_forces(pairs: Mapping[str, Rolling], found: Array) -> dict[str, RollingForces]:
-    """From the result of `rolling_multipliers`."""
-    return {name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in enumerate(pairs.items())}
 
 
 def rolling_pairs(mechanism: Mechanism) -> dict[str, Rolling]:

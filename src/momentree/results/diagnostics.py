@@ -50,7 +50,7 @@ def tolerance(run: Run) -> float:
 
 
 def _opened(run: Run) -> Iterator[str]:
-    if not len(run.t) or not run.mechanism.constrained:
+    if not len(run.t) or not (run.mechanism.whole or run.mechanism).constrained:
         return
     limit = max(
         CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size
@@ -72,11 +72,11 @@ def _opened(run: Run) -> Iterator[str]:
 
 def _culprit(run: Run, index: int, what: str) -> str:
     """The constraint with the largest violation: "C: translation along x"."""
-    part = slice(index, index + 1)
+    part, mechanism = slice(index, index + 1), run.mechanism_at(index)
     with np.errstate(all="ignore"):
-        at = Samples(run.mechanism, run.q[part], run.v[part], run.t[part])
+        at = Samples(mechanism, run.q[part], run.v[part], run.t[part])
         violations = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
-    names = constraint_names(run.mechanism, on_velocities=what != "closure error")
+    names = constraint_names(mechanism, on_velocities=what != "closure error")
     return f"'{names[_worst(violations)]}'"
 
 

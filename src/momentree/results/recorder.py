@@ -138,6 +138,7 @@ class _Recording:
     | blocks  | all that was computed                                       |
     | pending | how many of them, the last, are not on the disk yet         |
     | after   | checkpoint and statistics after the last of them            |
+    | happened | events until then, and their times                        |
     """
 
     def __init__(self, simulation: RecordableSimulation, parts: Parts | None, progress: ProgressCallback | bool | None):
@@ -146,6 +147,7 @@ class _Recording:
         chunks = parts.chunks if parts else []
         self.blocks, self.pending, self.written = [chunk.block for chunk in chunks], 0, time.monotonic()
         self.end = chunks[-1].end if chunks else None
+        self.happened: tuple[tuple[str, float], ...] = chunks[-1].events if chunks else ()
         self.after: tuple[dict[str, NDArray[Any]], Statistics] = (
             (chunks[-1].checkpoint, chunks[-1].statistics) if chunks else ({}, simulation.statistics)
         )
@@ -175,7 +177,7 @@ class _Recording:
         with _interrupts() as asked, self._shown() as show:
             while self.end is None:
                 if asked():
-                    self.end = End("interrupted", self._t)
+                    self.end = self._interrupted()
                     break
                 self._advance()
                 show(self)
@@ -189,7 +191,7 @@ class _Recording:
         try:
             block = self.simulation.advance()
         except KeyboardInterrupt:  # it may be anywhere within a step; the last checkpoint is not
-            self.end = End("interrupted", self._t)
+            self.end = self._interrupted()
             return
         except Exception as error:
             self._rescue(error)
@@ -199,6 +201,7 @@ class _Recording:
             self.pending += 1
         checkpoint = {name: np.array(array) for name, array in self.simulation.checkpoint().items()}
         self.after = (checkpoint, self.simulation.statistics)
+        self.happened = tuple(getattr(self.simulation, "events", ()))
         self.end = self.simulation.end
         if block is None and self.end is None:
             raise RuntimeError("the simulation gave no block and no end")
@@ -207,7 +210,7 @@ class _Recording:
         """Keep what there is, and say where."""
         with contextlib.suppress(RunError):
             self._flush()
-        run = self._so_far(End("failed", self._t, str(error)))
+        run = self._so_far(End("failed", self._t, str(error), self.happened))
         if isinstance(error, MomentreeError):
             raise RunError(f"{error} {self._kept()}", run) from error
         error.add_note(self._kept())
@@ -217,6 +220,9 @@ class _Recording:
     def _t(self) -> float:
         """The time reached."""
         return float(self.blocks[-1].t[-1]) if self.blocks else float(self.simulation.t_start)
+
+    def _interrupted(self) -> End:
+        return End("interrupted", self._t, "", self.happened)
 
     # --- keeping ---
 
@@ -236,7 +242,7 @@ class _Recording:
         pending = self.blocks[len(self.blocks) - self.pending :]
         block = Block.joined(pending, len(manifest.q), len(manifest.v), len(manifest.work_terms))
         try:
-            self.parts.append(Chunk(block, checkpoint, statistics, final))
+            self.parts.append(Chunk(block, checkpoint, statistics, final, self.happened))
         except OSError as error:
             message = f"{self.parts.folder}: cannot be written: {reason_of(error)}. {self._kept()}"
             raise RunError(message, self._so_far()) from None
@@ -270,7 +276,7 @@ class _Recording:
         )
 
     def _so_far(self, end: End | None = None) -> Run:
-        return _run_of(self.simulation, self.blocks, end or self.end, self.after[1])
+        return _run_of(self.simulation, self.blocks, end or self.end or self._interrupted(), self.after[1])
 
     # --- showing ---
 
@@ -289,8 +295,9 @@ class _Recording:
     def closure_error(self) -> float:
         """The largest closure error now (m, rad)."""
         last = self.blocks[-1]
+        mechanism = getattr(self.simulation, "mechanism", self.mechanism)
         with np.errstate(all="ignore"):
-            errors = Samples(self.mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).closure_errors()
+            errors = Samples(mechanism, last.q[-1:], last.v[-1:], last.t[-1:]).closure_errors()
         return float(np.abs(errors).max(initial=0.0))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,27 +20,30 @@ from momentree.model.higher_pairs import HigherPair
 from momentree.model.model import as_frame
 from momentree.results.constraint_forces import (
     RollingForces,
-    all_rolling_forces,
     constraint_of,
     exerted,
     exerted_width,
+    joint_wrench,
     multipliers,
     named_forces,
+    pair_wrench,
     power,
+    rolling_forces,
     rolling_multipliers,
     rolling_pairs,
-    wrench,
 )
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
-from momentree.simulate.events import latch_events
+from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
-from momentree.structure.mechanism import Loop
+from momentree.structure.mechanism import Loop, Mechanism
+from momentree.structure.switched_constraints import inactive_at_start, switched
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
     from momentree.results.global_error import ErrorEstimate
+    from momentree.results.impacts import Impact
     from momentree.structure.mechanism import Mechanism
     from momentree.system import System
 
@@ -55,6 +58,23 @@ class RunError(MomentreeError):
     def __init__(self, message: str, run: Run):
         self.run = run
         super().__init__(message)
+
+
+class RunPhase(NamedTuple):
+    """Consecutive samples of one mechanism.
+
+    | field    | meaning                                                                        |
+    |----------|--------------------------------------------------------------------------------|
+    | part     | which samples                                                                  |
+    | held     | the bodies whose joints are locked, by number, and the coordinates there       |
+    | inactive | the constraints that do not act, by name                                       |
+    | begun_by | the events at which it begins                                                  |
+    """
+
+    part: slice
+    held: dict[int, float]
+    inactive: frozenset[str]
+    begun_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +183,9 @@ class Run:
         The angles of a joint that closes a loop are counted on from turn to turn.
         """
         name = self._checked_joint(joint)
-        q = self._each(lambda samples: samples.coordinates_of(name))
-        body_or_loop = self.mechanism.by_joint[name]
-        if body_or_loop.joint is not None and body_or_loop in self.mechanism.loops:
+        q = self._of_all_joints(lambda samples: samples.coordinates_of(name))
+        body_or_loop = self._whole.by_joint[name]
+        if body_or_loop.joint is not None and body_or_loop in self._whole.loops:
             for i, unit in enumerate(body_or_loop.joint.type.units):
                 if unit == "rad":
                     q[:, i] = np.unwrap(q[:, i])
@@ -174,7 +194,7 @@ class Run:
     def velocity(self, joint: str) -> Array:
         """The velocities of any joint over time: k, or k x n."""
         name = self._checked_joint(joint)
-        return _single(self._each(lambda samples: samples.velocities_of(name)))
+        return _single(self._of_all_joints(lambda samples: samples.velocities_of(name)))
 
     def position(self, frame: Any) -> Array:
         """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
@@ -185,7 +205,7 @@ class Run:
         """The state at one sample, the last by default: the start of another run."""
         if not -len(self.t) <= index < len(self.t):
             raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
-        return State(self.mechanism, self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
+        return State(self.mechanism_at(index), self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
 
     def reactions(self, name: str) -> Any:
         """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
@@ -201,14 +221,17 @@ class Run:
         Where constraints are redundant, some of it is undetermined, and the shortest Lagrange multipliers of each loop
         are taken (docs/results.md).
         """
-        mechanism = self.mechanism
+        mechanism = self._whole
         pairs = [loop.name for loop in mechanism.loops if isinstance(loop.joint_type, HigherPair)]
-        if name in mechanism.by_joint or name in pairs:
-            return self._by_phase(lambda samples: wrench(samples, name))
+        if name in mechanism.by_joint:
+            return self._in_phases(lambda samples: joint_wrench(samples, name), locking=True)
+        if name in pairs:
+            return self._in_phases(lambda samples: pair_wrench(samples, name), locking=True)
         constraints = [constraint.name for constraint in mechanism.constraints]
         if name in constraints:
             width = exerted_width(mechanism, name)
-            return named_forces(mechanism, name, self._by_phase(lambda samples: exerted(samples, name, width)))
+            forces = self._in_phases(lambda samples: exerted(samples, name, width), locking=True)
+            return named_forces(mechanism, name, forces)
         choices = [*mechanism.by_joint, *pairs, *constraints]
         what = "joint or constraint" if mechanism.constraints or pairs else "joint"
         raise MomentreeError(f"there is no {what} '{name}'.{suggestion(name, choices)}")
@@ -227,9 +250,9 @@ class Run:
         M u' + d = Q + J' lambda with the constraint Jacobian J; ideal constraints do no work: `constraint_power`.
         Of redundant constraints the shortest lambda is given: only the sum of their forces is determined.
         """
-        of = constraint_of(self.mechanism, name)
+        of = constraint_of(self._whole, name)
         rows = len(of.rows) if isinstance(of, Loop) else 1
-        return self._by_phase(lambda samples: multipliers(samples, name, rows))
+        return self._in_phases(lambda samples: multipliers(samples, name, rows), locking=True)
 
     def constraint_power(self, name: str) -> Array:
         """The power (W) of the forces of a closing joint, higher pair or expression constraint, k.
@@ -237,8 +260,8 @@ class Run:
         Zero, to round-off, unless it depends on time itself; the work of one that does is in the energy account, as
         "motion of" its name.
         """
-        constraint_of(self.mechanism, name)
-        return self._by_phase(lambda samples: power(samples, name))
+        constraint_of(self._whole, name)
+        return self._in_phases(lambda samples: power(samples, name), locking=True)
 
     def friction_needed(self, name: str) -> Array:
         """The coefficient of friction that a rolling contact, "roll 1", needs not to slip: |T| / N, k.
@@ -256,10 +279,12 @@ class Run:
     @cached_property
     def _rolling(self) -> dict[str, RollingForces]:
         """Of all rolling contacts."""
-        pairs = rolling_pairs(self.mechanism)
+        pairs = rolling_pairs(self._whole)
         if not pairs:
             return {}
-        return all_rolling_forces(pairs, self._by_phase(lambda samples: rolling_multipliers(samples, [*pairs])))
+        found = self._in_phases(lambda samples: rolling_multipliers(samples, [*pairs]), locking=True)
+        parts = np.split(found, len(pairs), axis=1)
+        return {name: rolling_forces(pair, part) for (name, pair), part in zip(pairs.items(), parts, strict=True)}
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
@@ -273,7 +298,7 @@ class Run:
     @cached_property
     def energy(self) -> EnergyAccount:
         """Kinetic, potential and total energy, the work of each work term, and the balance (J)."""
-        parts = self._each(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
+        parts = self._in_phases(lambda samples: np.stack(samples.energy(), axis=-1)).reshape(-1, 2)
         return self._account(parts[:, 0], parts[:, 1])
 
     @cached_property
@@ -289,7 +314,14 @@ class Run:
     @cached_property
     def openings(self) -> Array:
         """The largest closure errors (m; rad) and their velocities (m/s; rad/s), of loops and constraints; k x 4."""
-        return self._each(lambda samples: samples.openings())
+        return self._in_phases(lambda samples: samples.openings())
+
+    @cached_property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Where joints locked and constraints started to act: impulses, and the energy that was lost."""
+        from momentree.results.impacts import impacts_of
+
+        return tuple(impacts_of(self))
 
     @cached_property
     def error(self) -> ErrorEstimate | None:
@@ -354,25 +386,48 @@ class Run:
         vars(self).update(measured)
         return self
 
+    @property
+    def _whole(self) -> Mechanism:
+        """The mechanism with the joints that do not act at the start, too."""
+        return self.mechanism.whole or self.mechanism
+
+    def _of_all_joints(self, measure: Callable[[Samples], Array]) -> Array:
+        whole = self._whole
+        return (
+            self._each(measure) if whole is self.mechanism else self._measured(measure, whole, self.q, self.v, self.t)
+        )
+
     def _account(self, kinetic: Array, potential: Array) -> EnergyAccount:
         names = distinct_names([work_term.name for work_term in self.work_terms])
         return EnergyAccount(kinetic, potential, dict(zip(names, self.samples.work.T, strict=True)))
 
-    def _each(
-        self, measure: Callable[[Samples], Array], among: slice = slice(None), held: Mapping[int, float] | None = None
-    ) -> Array:
-        """A measure of samples, all or some, batch by batch; where they are not finite, neither is it.
-
-        Joints that are `held` do not count as free: their coordinates and velocities are omitted.
-        """
-        mechanism, t, q, v = self.mechanism, self.t[among], self.q[among], self.v[among]
-        parts = in_batches(len(t)) or [slice(0, 0)]
+    def _each(self, measure: Callable[[Samples], Array]) -> Array:
+        """A measure of all samples, batch by batch; where they are not finite, neither is it."""
         with np.errstate(all="ignore"):
-            if not held and len(t) == len(self.t) and len(parts) == 1:
+            if len(in_batches(len(self.t))) <= 1:
                 return measure(self._all)
+        return self._measured(measure, self.mechanism, self.q, self.v, self.t)
+
+    def _in_phases(self, measure: Callable[[Samples], Array], locking: bool = False) -> Array:
+        """The same with the constraints that act at each sample; where `locking`, locked joints are not free."""
+        phases = list(self.phases())
+        if all(phase.inactive == phases[0].inactive and not (locking and phase.held) for phase in phases):
+            return self._each(measure)
+        parts = []
+        for phase in phases:
+            mechanism, held = switched(self.mechanism, phase.inactive), phase.held if locking else {}
+            q, v, t = (each[phase.part] for each in (self.q, self.v, self.t))
             if held:
                 coordinates, velocities = free_indices(mechanism, held)
                 mechanism, q, v = locked(mechanism, held), q[:, coordinates], v[:, velocities]
+            parts.append(self._measured(measure, mechanism, q, v, t))
+        return np.concatenate(parts)
+
+    def _measured(
+        self, measure: Callable[[Samples], Array], mechanism: Mechanism, q: Array, v: Array, t: Array
+    ) -> Array:
+        parts = in_batches(len(t)) or [slice(0, 0)]
+        with np.errstate(all="ignore"):
             return np.concatenate([measure(Samples(mechanism, q[part], v[part], t[part])) for part in parts])
 
     @cached_property
@@ -380,28 +435,38 @@ class Run:
         """All samples, for a run that is not long: results for one measure serve the next."""
         return Samples(self.mechanism, self.q, self.v, self.t)
 
-    def _by_phase(self, measure: Callable[[Samples], Array]) -> Array:
-        """A measure of all samples, with the joints that are locked at each of them."""
-        return np.concatenate([self._each(measure, part, held) for part, held in self._phases()])
+    def phases(self) -> Iterator[RunPhase]:
+        """Samples between events that change the mechanism, and what is locked or does not act there.
 
-    def _phases(self) -> Iterator[tuple[slice, dict[int, float]]]:
-        """Samples between impacts of latches, and the joints that are locked there: bodies by number, and where.
-
-        An impact has two samples at the same time, before and after it.
+        Such an event has two samples at the same time, before and after it.
         """
-        latches = {event.name: event for event in latch_events(self.mechanism)}
+        acting = {event.name: event for event in acting_events(self.mechanism)}
         again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
-        begun, held = 0, dict[int, float]()
+        phase = RunPhase(slice(0, len(self.t)), {}, inactive_at_start(self.mechanism), ())
         for name, at in self.end.events:
             after = again[self.t[again] >= at]
-            if name in latches and len(after):
-                yield slice(begun, int(after[0])), dict(held)
-                begun, held = int(after[0]), {**held, latches[name].latch: latches[name].at}
-        yield slice(begun, len(self.t)), held
+            if name not in acting or not len(after):
+                continue
+            begun, event, causes = int(after[0]), acting[name], phase.begun_by
+            if begun > phase.part.start:
+                yield phase._replace(part=slice(phase.part.start, begun))
+                causes = ()
+            held = {**phase.held, event.latch: event.at} if event.latch else phase.held
+            inactive = phase.inactive
+            if event.switched:
+                inactive = inactive - {event.switched} if event.turns_on else inactive | {event.switched}
+            phase = RunPhase(slice(begun, len(self.t)), held, inactive, (*causes, name))
+        yield phase
+
+    def mechanism_at(self, index: int) -> Mechanism:
+        """The mechanism in floats, with the constraints that act at a sample."""
+        index %= max(len(self.t), 1)
+        inactive = [phase.inactive for phase in self.phases() if phase.part.start <= index]
+        return switched(self.mechanism, inactive[-1])
 
     def _checked_joint(self, joint: str) -> str:
-        if joint not in self.mechanism.by_joint:
-            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
+        if joint not in self._whole.by_joint:
+            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self._whole.by_joint)}")
         return joint
 
 

@@ -166,7 +166,8 @@ def unfinished(path: Path) -> Run:
     blocks = [chunk.block for chunk in chunks]
     samples = Block.joined(blocks, len(manifest.q), len(manifest.v), len(manifest.work_terms))
     statistics, end = (chunks[-1].statistics, chunks[-1].end) if chunks else (Statistics(), None)
-    end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t)
+    events = chunks[-1].events if chunks else ()
+    end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t, "", events)
     about = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
     run = Run(samples, manifest.work_terms, *about)
     if damaged:

@@ -53,7 +53,8 @@ class Block:
 class WorkTerm:
     """Something whose work is accounted for in the balance of energy: "torque on A".
 
-    `kind` is "drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground", "latch".
+    `kind` is "drive", "force", "damper", "stop", "spring damping", "contact", "friction", "motion", "ground", "latch",
+    "switch".
     """
 
     name: str

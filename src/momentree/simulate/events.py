@@ -1,20 +1,23 @@
-"""Events: zero crossings of expressions of time, coordinates and velocities; latches are events that lock joints."""
+"""Events: zero crossings of expressions of time, coordinates and velocities; latches and switches act at them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.assembly.samples import Samples
 from momentree.errors import MomentreeError, all_choices
 from momentree.model.check import known_references
+from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.switches import frame_references
 from momentree.model.values import TIME, Mistake
-from momentree.structure.mechanism import Mechanism
+from momentree.structure.mechanism import Attached, Mechanism
 
 WITHIN = 4  # parts of a step that are searched for a zero crossing
 _DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
@@ -45,6 +48,13 @@ class Watched(NamedTuple):
     stop: bool
     latch: int = 0  # the body whose joint is locked, if one is
     at: float = 0.0  # and where
+    switched: str = ""  # the constraint that starts or ceases to act, if one does
+    turns_on: bool = False  # which of both
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes the mechanism."""
+        return bool(self.latch or self.switched)
 
 
 class Passage(NamedTuple):
@@ -83,9 +93,29 @@ def latch_events(mechanism: Mechanism) -> list[Watched]:
     return events
 
 
+def switch_events(mechanism: Mechanism) -> list[Watched]:
+    """The switches of a mechanism as events: their conditions rise through zero."""
+    whole, events = mechanism.whole or mechanism, []
+    for switch in mechanism.switches:
+        name = f"{switch.name} switched {'on' if switch.turns_on else 'off'}"
+        if not switch.turns_on and switch.name in whole.by_joint:
+            name = f"release of {switch.name}"
+        effect = {"switched": switch.name, "turns_on": switch.turns_on}
+        events.append(Watched(name, switch.when, 1, False, **effect))  # type: ignore[arg-type]
+    return events
+
+
+def acting_events(mechanism: Mechanism) -> list[Watched]:
+    """All events that change the mechanism."""
+    return [*latch_events(mechanism), *switch_events(mechanism)]
+
+
 def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
     """The events that a user asks for, in numbers; one error reports everything that is wrong with them."""
-    references = known_references([body.joint for body in mechanism.bodies])
+    joints = (one.joint for one in (mechanism.whole or mechanism).by_joint.values())
+    references = known_references(joint for joint in joints if joint is not None)
+    for name, _ in mechanism.frames:
+        references.update(frame_references(name))
     resolved, problems = [], []
     for name, event in events.items():
         try:
@@ -97,6 +127,50 @@ def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
     if problems:
         raise MomentreeError("\n".join(problems))
     return resolved
+
+
+def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array) -> Array:
+    """An expression at many samples."""
+    names = names_at(mechanism, t, q, v)
+    named = {reference.name for reference in expression.references()}
+    for name, frame in mechanism.frames:
+        if name in named:
+            names.update(zip(frame_references(name), _frame_motion(Samples(mechanism, q, v, t), frame), strict=True))
+    for joint, samples in _closing(mechanism, expression, t, q, v):
+        names.update(zip(joint.coordinates, samples.coordinates_of(joint.name).T, strict=True))
+        names.update(zip(joint.velocities, samples.velocities_of(joint.name).T, strict=True))
+    g = np.asarray(expression.evaluate(names), dtype=float)
+    return np.broadcast_to(g, t.shape)
+
+
+def _frame_motion(samples: Samples, frame: Attached) -> list[Array]:
+    """Position, velocity and angular velocity of a frame relative to the ground, in its axes."""
+    ground, body = samples.bodies[0], samples.bodies[frame.body]
+    X = ground.X_0.inverse() @ body.X_0 @ frame.placement
+    relative = frame.placement.motion(body.v) - X.motion(ground.v)
+    vectors = X.offset, X.rotation @ relative.linear, X.rotation @ relative.angular
+    return [samples.column(component) for vector in vectors for component in vector]
+
+
+def jumps(mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array) -> bool:
+    """Whether an angle of a closing joint that an expression names passes pi between the first and last sample."""
+    for joint, samples in _closing(mechanism, expression, t, q, v):
+        moved = np.ptp(samples.coordinates_of(joint.name)[[0, -1]], axis=0)
+        if any(unit == "rad" and by > np.pi for unit, by in zip(joint.type.units, moved, strict=True)):
+            return True
+    return False
+
+
+def _closing(
+    mechanism: Mechanism, expression: Expression, t: Array, q: Array, v: Array
+) -> Iterator[tuple[Joint, Samples]]:
+    """The joints that an expression names and that close loops, each with the samples that know its coordinates."""
+    whole, samples = mechanism.whole or mechanism, None
+    for name in sorted({reference.name for reference in expression.references()} & whole.loop_numbers.keys()):
+        joint = whole.loops[whole.loop_numbers[name]].joint
+        samples = samples or Samples(whole, q, v, t)
+        assert joint is not None  # loop_numbers has only loops that a joint closes
+        yield joint, samples
 
 
 def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Reference, Any]:
@@ -113,8 +187,16 @@ def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Referen
     return names
 
 
-def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, Any, Array], Array]) -> list[Passage]:
-    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps."""
+def passages(
+    events: Sequence[Watched],
+    steps: int,
+    value: Callable[[Watched, Any, Array], Array],
+    counts: Callable[[Passage], bool] = lambda passage: True,
+) -> list[Passage]:
+    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps.
+
+    Only those that count; of an event that ends or changes the motion, the first.
+    """
     crossings: list[Passage] = []
     if not steps:
         return crossings
@@ -126,7 +208,11 @@ def passages(events: Sequence[Watched], steps: int, value: Callable[[Watched, An
         hit = {1: rising, -1: falling, 0: rising | falling}[event.sign]
         for i, part in np.argwhere(hit):
             within = functools.partial(_value_at, value, event, i)
-            crossings.append(Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0))
+            passage = Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0)
+            if counts(passage):
+                crossings.append(passage)
+                if event.stop or event.acts:
+                    break
     return sorted(crossings, key=lambda passage: (passage.step, passage.x))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from momentree.assembly.configuration import Array
@@ -11,6 +13,7 @@ from momentree.integrate.stepper import Integration
 from momentree.simulate.law_checks import discontinuous_laws, laws_without_value, unbounded_laws
 from momentree.structure.mechanism import Mechanism
 
+CHATTERS, CHATTERING = 20, 1e-6  # so many times the same event within this part of the duration
 SLOW = (
     "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
     "for stiff forces, or allow a larger rtol."
@@ -70,6 +73,18 @@ def reason_of_open_loops(mechanism: Mechanism, closure_error: float, q: Array, t
     return (
         f"{message} mechanism. {reach or 'Use stabilization=' + repr('project') + ', a larger gain or a smaller rtol.'}"
     )
+
+
+def reason_of_chattering(happened: Sequence[tuple[str, float]], names: Sequence[str], duration: float) -> str:
+    """Which of these events happens again and again at nearly the same time; "" where none does."""
+    for name in names:
+        times = [t for other, t in happened if other == name][-CHATTERS:]
+        if len(times) == CHATTERS and times[-1] - times[0] <= CHATTERING * duration:
+            return (
+                f"at t = {times[-1]:.9g} s '{name}' happens again and again. Leave a gap between the conditions that "
+                "switch on and off."
+            )
+    return ""
 
 
 def _sentence(causes: list[str]) -> str:

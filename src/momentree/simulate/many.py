@@ -74,6 +74,9 @@ def simulate_many(
     """
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
+    if system.mechanism.switches:
+        message = "many motions cannot be computed together where joints are released or constraints are switched"
+        raise MomentreeError(f"{message}. Simulate one by one.")
     starts = _Starts.of(system, q, v, parameters, t_start)
     check_time(starts.t)
     settings.check(starts.t)

@@ -1,8 +1,8 @@
-"""A phase of a simulation: one mechanism from beginning to end, some of its joints perhaps locked by latches."""
+"""A phase of a simulation: one mechanism from beginning to end, some joints perhaps locked, some constraints off."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from momentree.integrate.steppers import error_floor, new_stepper
 from momentree.simulate.settings import Settings
 from momentree.structure.locked_joints import free_indices, locked
 from momentree.structure.maximal_coordinates import separated_bodies
+from momentree.structure.switched_constraints import switched
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -59,12 +60,14 @@ def closed_states(
 
 
 class Phase:
-    """The mechanism while some joints are locked, its code, and where its numbers belong in the whole system.
+    """The mechanism while some joints are locked and some constraints do not act, its code, and its numbers.
 
     | attribute     | meaning                                                                              |
     |---------------|--------------------------------------------------------------------------------------|
     | locked_joints | the bodies whose joints are locked, by number, and the coordinates at which they are |
-    | mechanism     | in floats, the locked joints prescribed                                              |
+    | inactive      | the constraints that do not act, by name                                             |
+    | active        | the mechanism in floats, without them                                                |
+    | mechanism     | the same, the locked joints prescribed                                               |
     | formulated    | the same in the variables of the formulation: coordinates, and momenta or velocities |
     | q, v          | which coordinates and velocities of the system those of the mechanism are            |
     | work_indices  | of each of its work terms, the index among the work terms of the system              |
@@ -76,15 +79,18 @@ class Phase:
         system: System,
         settings: Settings,
         locked_joints: Mapping[int, float],
+        inactive: Collection[str],
         work_terms: Sequence[str],
         dense: bool,
     ):
         self._system, self._settings, self.locked_joints = system, settings, dict(locked_joints)
         self._formulation = FORMULATIONS[settings.formulation]
         maximal = self._formulation.maximal
-        self._tree = locked(system.mechanism, locked_joints) if locked_joints else system.mechanism
+        self.inactive = frozenset(inactive)
+        self._tree, self.active = (switched(each, inactive) for each in (system.mechanism, system._numeric))
+        self._tree = locked(self._tree, locked_joints) if locked_joints else self._tree
         self._symbolic = maximal.maximal_mechanism(self._tree) if maximal else self._tree
-        self.mechanism = locked(system._numeric, locked_joints) if locked_joints else system._numeric
+        self.mechanism = locked(self.active, locked_joints) if locked_joints else self.active
         self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
         self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
         self.q, self.v = (np.array(indices, dtype=int) for indices in free_indices(system.mechanism, locked_joints))
@@ -99,7 +105,8 @@ class Phase:
     def _code(self, what: str, make: Callable[[], Any]) -> Any:
         # which bodies a formulation separates may depend on the values of free parameters
         separate = [body.joint.name for body in self._symbolic.bodies] if self._formulation.maximal else ""
-        return compiled_once(self._system, f"{what} {separate} {sorted(self.locked_joints.items())}", make)
+        without = f" without {sorted(self.inactive)}" if self.inactive else ""
+        return compiled_once(self._system, f"{what} {separate} {sorted(self.locked_joints.items())}{without}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
         settings, closing = self._settings, (self._settings.constraint_gains, self._settings.stabilization == "project")
@@ -196,6 +203,15 @@ class Phase:
         named = self.work_indices >= 0
         work[:, self.work_indices[named]] += y[:, first : first + len(self.work_indices)][:, named]
         return work
+
+    def closed_configuration(self, q: Array, t: float) -> Array:
+        """Coordinates of the system with all loops closed, the nearest ones."""
+        close = self._code("positions of the tree", lambda: closing_kernel(self._tree, self._system.code))
+        nq, nv = self.mechanism.nq, self.mechanism.nv
+        y, q = np.concatenate([q[self.q], np.zeros(nv)])[None], q.copy()
+        arguments = self._arguments(np.array([t]), y, nq + nv)
+        q[self.q] = closed_states(close, None, arguments, y, nq, error_floor(self.mechanism)[1])[0, :nq]
+        return q
 
     def velocities_from_momenta(self, q: Array, p: Array, t: float) -> Array:
         """Velocities of the system, from coordinates of the system and momenta of the mechanism."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,20 +21,40 @@ from momentree.integrate.projection import OPEN
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
-from momentree.simulate.events import Passage, Watched, events_by_name, latch_events, names_at, passages, watched
-from momentree.simulate.failure_reasons import SLOW, reason_of_failure, reason_of_open_loops, reason_of_small_steps
-from momentree.simulate.latch_impacts import after_impact, locked_at
+from momentree.simulate.events import (
+    WITHIN,
+    Passage,
+    Watched,
+    acting_events,
+    events_by_name,
+    jumps,
+    passages,
+    values_at,
+    watched,
+)
+from momentree.simulate.failure_reasons import (
+    SLOW,
+    reason_of_chattering,
+    reason_of_failure,
+    reason_of_open_loops,
+    reason_of_small_steps,
+)
+from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.stall_detection import StallDetector
 from momentree.simulate.start_checks import checked_start
 from momentree.simulate.step_plan import RECORDS, StepPlan
+from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import inactive_at_start
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
+SAME = 1e-14  # of the time: instants nearer to each other are one
+ZERO = 1e-12  # conditions as small as that are zero at the start
 CLOSED = 1e-8  # of the size of the mechanism: closure errors up to which the last samples before a failure are kept
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 OPENED = 0.1  # of the size of the mechanism: closure errors at which loops that are not projected have come apart
@@ -60,7 +80,7 @@ class Simulation:
         self.t_start, self.t_end = float(start.t), float(settings.t_end)
         self.end: End | None = None
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
-        self._watched = [*watched(system._numeric, self._events), *latch_events(system._numeric)]
+        self._watched = [*watched(system._numeric, self._events), *acting_events(system._numeric)]
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
@@ -68,7 +88,7 @@ class Simulation:
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked = np.zeros(len(self.work_terms))
         self._refuse_many_samples()
-        self._phase = self._new_phase({})
+        self._phase = self._new_phase({}, inactive_at_start(system.mechanism))
         self._integration = self._begun(self.t_start, start.q, start.v, self._plan.first)
         self._stall = StallDetector(self.t_start)
 
@@ -82,8 +102,9 @@ class Simulation:
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
         mechanism = self.system._numeric
-        terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism)]
-        return (*terms, *(WorkTerm(event.name, "latch") for event in latch_events(mechanism)))
+        terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
+        acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
+        return (*terms, *dict.fromkeys(acting))
 
     @property
     def statistics(self) -> Statistics:
@@ -105,9 +126,24 @@ class Simulation:
         integration.open = CLOSED_AFTER if integration.adaptive else self._most_open
         return integration
 
-    def _new_phase(self, locked_joints: Mapping[int, float]) -> Phase:
+    def _new_phase(self, locked_joints: Mapping[int, float], inactive: Collection[str]) -> Phase:
         names = [work_term.name for work_term in self.work_terms]
-        return Phase(self.system, self._settings, locked_joints, names, self._dense)
+        return Phase(self.system, self._settings, locked_joints, inactive, names, self._dense)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism in floats, with the constraints that act now."""
+        return self._phase.active
+
+    @property
+    def events(self) -> tuple[tuple[str, float], ...]:
+        """What has happened so far."""
+        return tuple(self._happened)
+
+    @cached_property
+    def _switched(self) -> list[str]:
+        """The constraints that events switch."""
+        return sorted({event.switched for event in self._watched if event.switched})
 
     @cached_property
     def _dense(self) -> bool:
@@ -126,11 +162,17 @@ class Simulation:
         """The next samples; the first block begins with the start."""
         if self.end is not None:
             return None
+        at_once = self._positive_at_start() if self._samples == 0 else []
+        if at_once:
+            return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state
         each = self._plan.steps_between_records(self._dense)
         status, records = integration.advance(self.t_end, RECORDS, each, self._plan.longest)
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
+        at_once = self._rising_at_start(records, y_before) if self._samples == 0 else []
+        if at_once:
+            return self._act_at_start(at_once)
         acting = self._events_in(records, y_before)
         if acting:
             records = records[: acting[-1].step + 1]
@@ -142,9 +184,7 @@ class Simulation:
         if acting:
             return self._acted(acting, block)
         if status not in (Status.FULL, Status.ARRIVED):
-            reason = reason_of_failure(
-                self.system._numeric, status, integration, *self._coordinates_now, self._duration
-            )
+            reason = reason_of_failure(phase.active, status, integration, *self._coordinates_now, self._duration)
             self._finish("failed", reason, max([integration.t, *map(float, t[-1:])]))
             return self._while_closed(block)
         if status == Status.ARRIVED:
@@ -163,7 +203,7 @@ class Simulation:
         integration = self._integration
         if not integration.adaptive or integration.open >= self._most_open:
             return False
-        if beyond_reach(self.system._numeric, self._coordinates_now[0], integration.t, self._duration):
+        if beyond_reach(self._phase.active, self._coordinates_now[0], integration.t, self._duration):
             return False
         integration.open, integration.control[1] = self._most_open, self._plan.first
         return True
@@ -177,7 +217,7 @@ class Simulation:
 
     def _while_closed(self, block: Block) -> Block:
         """The samples of the last block, but for those at its end that are not closed any more."""
-        if not self.system._numeric.constrained or self._settings.stabilization != "project" or not len(block):
+        if not self._phase.active.constrained or self._settings.stabilization != "project" or not len(block):
             return block
         closed = np.flatnonzero(self._closure_errors(block) <= CLOSED)
         count = int(closed[-1]) + 1 if len(closed) else 0
@@ -187,14 +227,14 @@ class Simulation:
 
     def _closure_errors(self, block: Block) -> Array:
         """The largest closure error of each sample, by the size of the mechanism."""
-        mechanism = self.system._numeric
+        mechanism = self._phase.active
         with np.errstate(all="ignore"):
             openings = Samples(mechanism, block.q, block.v, block.t).openings()[:, :2]
             return np.asarray((openings / (mechanism.size, 1.0)).max(axis=1))
 
     def _come_apart(self, block: Block) -> str:
         """Why loops that are not projected cannot be called loops any more; "" where they can."""
-        mechanism = self.system._numeric
+        mechanism = self._phase.active
         if not mechanism.constrained or self._settings.stabilization == "project" or not len(block):
             return ""
         closure_error = float(self._closure_errors(block.part(slice(-1, None)))[0])
@@ -208,7 +248,7 @@ class Simulation:
         if not self._plan.fixed:
             accepted, rejected, _ = (int(x) for x in self._counts + self._integration.counts[:3])
             slow, sure = self._stall.checked(t, self.t_end, accepted, rejected)
-            mechanism = self.system._numeric
+            mechanism = self._phase.active
             cause = reason_of_small_steps(mechanism, *self._coordinates_now, t, self._duration) if slow else ""
             if slow and (cause or sure):
                 return f"{slow} {cause or SLOW}"
@@ -234,7 +274,7 @@ class Simulation:
             times = due[: len(states)]
         if passed is not None:
             earlier = times < passed.t
-            self._due += int(earlier.sum())
+            self._due += int((times <= passed.t).sum())
             state = self._within(records, y_before, np.array([passed.step]), np.array([passed.x]))
             times, states = np.append(times[earlier], passed.t), np.concatenate([states[earlier], state])
         else:
@@ -268,8 +308,8 @@ class Simulation:
     # --- events ---
 
     def _events_in(self, records: Array, y_before: Array) -> list[Passage]:
-        """Note what happened in these records; give the first passages that end the simulation or lock joints."""
-        events = [event for event in self._watched if event.latch not in self._phase.locked_joints]
+        """Note what happened in these records; give the first passages that end the simulation or change it."""
+        events = self._able
         if not events or not len(records):
             return []
         t, h, _, _ = self._integration.unpacked(records)
@@ -278,52 +318,124 @@ class Simulation:
             states = self._within(records, y_before, step, x)
             times = t[step] - (1 - x) * h[step]
             q, v = self._phase.moves(times, states)
-            g = event.expression.evaluate(names_at(self.system._numeric, times, q, v))
-            return np.broadcast_to(np.asarray(g, dtype=float), times.shape)
+            return values_at(self.system._numeric, event.expression, times, q, v)
+
+        closing = (self.system._numeric.whole or self.system._numeric).loop_numbers
+
+        def counts(passage: Passage) -> bool:
+            """Whether it is more than an angle of a closing joint that passes pi."""
+            if not any(reference.name in closing for reference in passage.event.expression.references()):
+                return True
+            step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
+            q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
+            return not jumps(self.system._numeric, passage.event.expression, t[step], q, v)
 
         acting: list[Passage] = []
-        for passage in passages(events, len(t), value):
+        for passage in passages(events, len(t), value, counts):
             if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
                 break
-            at = float(t[passage.step] - (1 - passage.x) * h[passage.step])
+            at = self._due_at(float(t[passage.step] - (1 - passage.x) * h[passage.step]))
             self._happened.append((passage.event.name, at))
-            if passage.event.stop or passage.event.latch:
+            if passage.event.stop or passage.event.acts:
                 acting.append(passage._replace(t=at))
         if acting:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
 
+    def _due_at(self, t: float) -> float:
+        """The time of an event; if a sample is due then, but for round-off, the time of that sample."""
+        if self._times is not None:
+            i = int(np.searchsorted(self._times, t))
+            for due in self._times[max(i - 1, 0) : i + 1].tolist():
+                if abs(due - t) <= SAME * max(abs(t), self._plan.first):
+                    return float(due)
+        return t
+
+    @property
+    def _able(self) -> list[Watched]:
+        """The events that can happen now: joints are not locked twice, nor constraints switched where they are."""
+        locked_joints, inactive = self._phase.locked_joints, self._phase.inactive
+        free = (event for event in self._watched if event.latch not in locked_joints)
+        return [event for event in free if not event.switched or (event.switched in inactive) == event.turns_on]
+
+    def _value(self, event: Watched, t: float, q: Array, v: Array) -> float:
+        """The expression of an event at one moment."""
+        return float(values_at(self.system._numeric, event.expression, np.array([t]), q[None], v[None])[0])
+
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
-        """Do what events ask for: end, or go on with joints locked."""
-        ending = next((passage for passage in acting if not passage.event.latch), None)
+        """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""
+        ending = next((passage for passage in acting if passage.event.stop), None)
         if ending is not None:
             self._finish("event", f"'{ending.event.name}' happened", ending.t)
             return block
-        t = acting[-1].t
-        before = self.system.energy(block.q[-1], block.v[-1], t).total
-        self._lock([passage.event for passage in acting], block, t)
-        q, v = self._phase.moves(np.array([t]), self._integration.state[None, :, 0])
-        lost = self.system.energy(q[0], v[0], t).total - before
-        # joints that lock together lose what they lose together: it is the work of the first
-        self._worked[[work_term.name for work_term in self.work_terms].index(acting[0].event.name)] += lost
-        after = Block(np.array([t]), q, v, self._worked[None].copy())
-        return Block.joined([block, after], self.system.nq, self.system.nv, len(self.work_terms))
-
-    def _lock(self, events: Sequence[Watched], block: Block, t: float) -> None:
-        """Begin the next phase, with more joints held, after the impact."""
-        before = self._phase
-        q, p = after_impact(self.system.mechanism, before, events, block.q[-1], block.v[-1], t)
-        self._counts += self._integration.counts[:3]
+        t, q, v = acting[-1].t, block.q[-1], block.v[-1]
+        chattering = reason_of_chattering(self._happened, [passage.event.name for passage in acting], self._duration)
+        if chattering:
+            self._finish("failed", chattering, t)
+            return block
         self._worked = block.work[-1].copy()
-        self._phase = self._new_phase({**before.locked_joints, **locked_at(events)})
+        events, acted = [passage.event for passage in acting], list[Watched]()
+        while events:
+            acted += events
+            q_before, v_before = q, v
+            q, v = self._changed(events, q, v, t)
+            # an impact may make the condition of a switch jump: it acts at once, each only once at an instant
+            able = [event for event in self._able if event.switched and event not in acted]
+            before, after = ([self._value(e, t, *at) for e in able] for at in ((q_before, v_before), (q, v)))
+            events = [event for event, a, b in zip(able, before, after, strict=True) if a < 0 <= b]
+            self._happened += [(event.name, t) for event in events]
+        after_block = Block(np.array([t]), q[None], v[None], self._worked[None].copy())
+        return Block.joined([block, after_block], self.system.nq, self.system.nv, len(self.work_terms))
+
+    def _changed(self, events: Sequence[Watched], q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Begin the next phase; coordinates and velocities in it, and the change of energy in the account."""
+        before, lost = self._phase, energy(self._phase.active, q, v, t)
+        after = self._new_phase(locked_after(before, events), inactive_after(before, events))
+        q, v = after_events(before, after, events, q, v, t, self._settings.tolerances[0])
+        self._counts += self._integration.counts[:3]
         h = min(self._plan.first, float(self._integration.control[1]))
-        self._integration = self._begun(t, q, self._phase.velocities_from_momenta(q, p, t), h)
+        self._phase = after
+        self._integration = self._begun(t, q, v, h)
+        (q,), (v,) = after.moves(np.array([t]), self._integration.state[None, :, 0])
+        # what locks or starts to act together loses what it loses together: it is the work of the first
+        first = next((event for event in events if event.latch or event.turns_on), events[0])
+        names = [work_term.name for work_term in self.work_terms]
+        self._worked[names.index(first.name)] += energy(after.active, q, v, t) - lost
+        return q, v
+
+    def _positive_at_start(self) -> list[Watched]:
+        """The switches whose conditions are positive already."""
+        at = self.t_start, self.start.q, self.start.v
+        return [event for event in self._able if event.switched and self._value(event, *at) > ZERO]
+
+    def _rising_at_start(self, records: Array, y_before: Array) -> list[Watched]:
+        """The switches whose conditions rise from zero at the start, as the first step shows."""
+        at = self.t_start, self.start.q, self.start.v
+        able = (event for event in self._able if event.switched)
+        zero = [event for event in able if abs(self._value(event, *at)) <= ZERO]
+        if not zero or not len(records):
+            return []
+        t, h, _, _ = self._integration.unpacked(records)
+        step, x = np.array([0]), np.array([1 / WITHIN])
+        times = t[:1] - (1 - x) * h[:1]
+        (q,), (v,) = self._phase.moves(times, self._within(records, y_before, step, x))
+        return [
+            event for event in zero if self._value(event, float(times[0]), q, v) > max(0.0, self._value(event, *at))
+        ]
+
+    def _act_at_start(self, events: Sequence[Watched]) -> Block:
+        """What switches do at the start: steps from there did not happen."""
+        self._happened += [(event.name, self.t_start) for event in events]
+        self._samples, self._integration.counts[:3] = 1, 0
+        block = Block(np.array([self.t_start]), self.start.q[None], self.start.v[None], self._worked[None].copy())
+        return self._acted([Passage(event, 0, 0.0, self.t_start) for event in events], block)
 
     # --- stopping and continuing ---
 
     def checkpoint(self) -> dict[str, Array]:
         """All that is needed to continue: the same numbers follow."""
         integration, names = self._integration, [event.name for event in self._watched]
+        inactive = [i for i, name in enumerate(self._switched) if name in self._phase.inactive]
         return {
             "y": integration.y.copy(),
             "control": integration.control.copy(),
@@ -334,14 +446,16 @@ class Simulation:
             "progress": self._stall.numbers(),
             "open": np.array([integration.open]),
             "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
+            **({"inactive": np.array(inactive, dtype=np.int64)} if self._switched else {}),
             "happened": np.array([[names.index(name), t] for name, t in self._happened]).reshape(-1, 2),
         }
 
     def restore(self, checkpoint: dict[str, Array]) -> None:
         """Go on from there."""
         locked_joints = {int(number): float(value) for number, value in checkpoint["held"]}
-        if locked_joints != self._phase.locked_joints:
-            self._phase = self._new_phase(locked_joints)
+        inactive = frozenset(self._switched[int(i)] for i in checkpoint.get("inactive", ()))
+        if (locked_joints, inactive) != (self._phase.locked_joints, self._phase.inactive):
+            self._phase = self._new_phase(locked_joints, inactive)
             self._integration = self._begun(self.t_start, self.start.q, np.zeros_like(self.start.v), self._plan.first)
         integration = self._integration
         integration.y[:], integration.control[:] = checkpoint["y"], checkpoint["control"]

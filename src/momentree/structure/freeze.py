@@ -16,6 +16,7 @@ from momentree.model.elements import Joint, Split
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_types import Fixed, Free
+from momentree.model.switches import switched_joints
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined
@@ -42,6 +43,7 @@ from momentree.structure.mechanism import (
     with_numbers,
 )
 from momentree.structure.size import LARGEST_TOLERANCE
+from momentree.structure.switched_constraints import at_start, frozen_switches, separating_joints
 
 
 def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> Mechanism:
@@ -107,17 +109,19 @@ class _Freezer:
         self.model_numbers = {GROUND: 0, **{body.name: i for i, body in enumerate(model.bodies, 1)}}
         self.joints = [dataclasses.replace(joint, type=joint.type.resolved(self.values)) for joint in model.joints]
         self.added: list[str] = []
+        self.switched = switched_joints(model)
+        self.joints += separating_joints(self.joints, self.switched, model.cuts)
         self.constraints = frozen_constraints(model, self.joints, self.values)
         self.named = naming(self.constraints, self.joints)
         check_cuts(model.cuts, self.named)
-        self.cuts = frozenset(model.cuts)
+        self.cuts = frozenset([*model.cuts, *self.switched])
         self.splits = list(model.splits)
 
     def mechanism(self) -> Mechanism:
         graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
         references = known_references(self.joints)
-        return Mechanism(
+        mechanism = Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
             ground=self.ground(),
@@ -134,7 +138,9 @@ class _Freezer:
             free=self.free,
             values=self.defaults,
             frames=tuple((named.name, self.attached(named.frame)) for named in self.model.frames),
+            switches=frozen_switches(self.model, self.values, references),
         )
+        return at_start(mechanism)
 
     def faults(self) -> Iterator[str]:
         """What is wrong with each impossible inertia, and where."""
@@ -150,7 +156,7 @@ class _Freezer:
         arcs = [(self.model_numbers[c.first.body], self.model_numbers[c.second.body]) for c in self.joints]
         weights = tree_weights(self.joints, self.named)
         numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
-        cut = [numbers[name] for name in self.model.cuts]
+        cut = [numbers[name] for name in sorted(self.cuts, key=numbers.__getitem__)]
         try:
             return Graph(arcs, n=len(self.model.bodies), weights=weights, cut=cut)
         except GraphError:

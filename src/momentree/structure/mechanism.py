@@ -185,6 +185,15 @@ class Latch:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """A constraint, by its name, starts (`turns_on`) or ceases to act when an expression rises through zero."""
+
+    name: str
+    when: Expression
+    turns_on: bool
+
+
+@dataclass(frozen=True)
 class PointForce:
     """A force and a moment (three laws each) at a frame, in its axes (`carried`) or in those of the ground."""
 
@@ -249,6 +258,8 @@ class Mechanism:
     values: Values = field(repr=False)
     set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
     parameters: tuple[tuple[str, float], ...] = ()  # in floats: those that were left open, and their values
+    switches: tuple[Switch, ...] = ()
+    whole: Mechanism | None = field(default=None, repr=False)  # with constraints that do not act now; None: all do
     frames: tuple[tuple[str, Attached], ...] = ()  # by name, as constraints name them
 
     @cached_property
@@ -318,7 +329,11 @@ class Mechanism:
 
     def with_tolerance(self, tolerance: float | None) -> Mechanism:
         """The same mechanism with another length tolerance (m), if one is given."""
-        return self if tolerance is None else dataclasses.replace(self, set_tolerance=tolerance)
+        if tolerance is None:
+            return self
+        return dataclasses.replace(
+            self, set_tolerance=tolerance, whole=self.whole and self.whole.with_tolerance(tolerance)
+        )
 
     def paths(self, loop: Loop) -> tuple[list[int], list[int], int]:
         """The bodies from the first end of a loop inward, from the second, and their common ancestor, in neither."""
@@ -392,6 +407,7 @@ class Mechanism:
         parameters = tuple((name, float(self.values.scalar(name))) for name in self.free)
         values = {Reference(name): value for name, value in parameters}
         fixed = self.mapped(lambda x: float(x.substitute(values)) if isinstance(x, Expression) else x)
+        fixed = dataclasses.replace(fixed, whole=self.whole and self.whole.at_defaults())
         return dataclasses.replace(fixed.with_laws(lambda law: law.substitute(values)), free=(), parameters=parameters)
 
     def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Mechanism:
@@ -408,10 +424,10 @@ class Mechanism:
 
     def with_values(self, values: Values) -> Mechanism:
         """The same with other values of its parameters, of which only those of free ones may differ."""
-        return dataclasses.replace(self, values=values)
+        return dataclasses.replace(self, values=values, whole=self.whole and self.whole.with_values(values))
 
     def with_laws(self, f: Callable[[Expression], Expression]) -> Mechanism:
-        """The same mechanism with f of every law: of motions, torques, forces and constraints."""
+        """The same mechanism with f of every law: of motions, torques, forces, constraints and switches."""
 
         def each(laws: tuple[Expression, ...]) -> tuple[Expression, ...]:
             return tuple(f(law) for law in laws)
@@ -432,6 +448,7 @@ class Mechanism:
                 replace(constraint, expression=f(constraint.expression)) for constraint in self.constraints
             ),
             torques=tuple(replace(torque, laws=each(torque.laws)) for torque in self.torques),
+            switches=tuple(replace(switch, when=f(switch.when)) for switch in self.switches),
             forces=tuple(replace(force, force=each(force.force), moment=each(force.moment)) for force in self.forces),
         )
 

@@ -34,7 +34,7 @@ class Structure:
     """
 
     def __init__(self, mechanism: Mechanism):
-        self.mechanism = mechanism
+        self.mechanism = mechanism.whole or mechanism  # with the loops that are closed later
 
     @property
     def graph(self) -> Graph:

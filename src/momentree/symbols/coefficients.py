@@ -124,3 +124,17 @@ def _shared(*groups: dict[tuple[int, int], PolyElement]) -> list[Coefficient]:
             primitive = group[position].quo_ground(content)
             by_primitive.setdefault(primitive, Coefficient(primitive)).multiples[position] = content
     return list(by_primitive.values())
+
+
+def named_entries(
+    entries: Sequence[PolyElement], shortest: Shortest, letters: Iterator[sp.Symbol]
+) -> tuple[list[sp.Expr], list[tuple[sp.Symbol, sp.Expr]]]:
+    """Entries of a constraint Jacobian, which stand in two places, with long ones named; and what the names mean."""
+    long = {(0, i): p for i, p in enumerate(entries) if ink(shortest(p)) > LONG}
+    coefficients = _shared(long)
+    written = [*map(shortest, entries)]
+    for coefficient in coefficients:
+        coefficient.take(next(letters))
+        for position in coefficient.multiples:
+            written[position[1]] = coefficient.at(position)
+    return written, [(c.name, shortest(c.primitive.mul_ground(c.unit))) for c in coefficients]

@@ -1,47 +1,75 @@
-"""Equations of motion A u' + b = Q that a lecturer would put on a slide, from any formalism."""
+"""Equations of motion A u' + b = Q + J' lambda that a lecturer would put on a slide, from any formalism."""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 
-from momentree.equations.evaluation import Evaluation
 from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.files.atomic_write import write_file
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
-from momentree.symbols.coefficients import named, unused_letters
+from momentree.symbols.coefficients import named, named_entries, unused_letters
+from momentree.symbols.constraints import ScalarConstraint, constraints_of
+from momentree.symbols.derivation import Definitions, Derivation
 from momentree.symbols.layout import latex_document, latex_lines, text_lines
 from momentree.symbols.names import plain
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
-from momentree.symbols.scalars import Symbolic, symbolic
+from momentree.symbols.reduction import kept, reduce
+from momentree.symbols.scalars import Symbolic, symbolic, unused
 from momentree.symbols.shortest import Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
-from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, OTHER, VELOCITY, Rank
+from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, MULTIPLIER, OTHER, VELOCITY, Rank
 
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
-Definitions = tuple[tuple[sp.Symbol, sp.Expr], ...]
+LAMBDA = sp.Symbol("lambda", real=True)
+
+
+class ConstraintEquation(NamedTuple):
+    """A scalar constraint: whose it is, which one, its position g(q, t) = 0 (None if nonholonomic), its velocity.
+
+    The velocity J u + j = 0 is the derivative of g where there is one. Reduced equations keep positions alone.
+    """
+
+    of: str
+    meaning: str
+    position: sp.Expr | None
+    velocity: sp.Expr | None
+
+    def xreplace(self, values: Mapping[sp.Symbol, sp.Expr]) -> ConstraintEquation:
+        """The same with symbols replaced."""
+        position, velocity = (None if x is None else x.xreplace(values) for x in (self.position, self.velocity))
+        return self._replace(position=position, velocity=velocity)
+
+    @property
+    def label(self) -> str:
+        """Whose it is, and which one."""
+        return f"{self.of}, {self.meaning}" if self.meaning else self.of
 
 
 @dataclass(frozen=True, repr=False)
 class Equations:
-    """A u' + b = Q in symbols: `print` it, or see `show`, `latex`, `sympy`, `operations`.
+    """A u' + b = Q + J' lambda in symbols: `print` it, or see `show`, `latex`, `sympy`, `operations`.
 
-    | field         | meaning                                                                                 |
-    |---------------|-----------------------------------------------------------------------------------------|
-    | by            | the formalism that derived them                                                         |
-    | coordinates   | q; velocities, accelerations: u and u'                                                  |
-    | A, b, Q       | mass matrix; inertial terms, quadratic in the velocities; forces: gravity, springs, laws |
-    | definitions   | the names that stand in A, b and Q, and what they mean; a meaning may use other names    |
-    | kinematics    | derivatives of coordinates that are not velocities, as those of a ball, by the velocities    |
-    | notes         | what else a reader has to know                                                          |
+    | field         | meaning                                                                                   |
+    |---------------|-------------------------------------------------------------------------------------------|
+    | by            | the formalism that derived them                                                           |
+    | coordinates   | q; velocities, accelerations: u and u'                                                    |
+    | A, b, Q       | mass matrix; inertial terms, quadratic in the velocities; forces: gravity, springs, laws  |
+    | definitions   | the names that stand in all others, and what they mean; a meaning may use other names     |
+    | kinematics    | derivatives of coordinates that are not velocities, as those of a ball, by the velocities |
+    | notes         | what else a reader has to know                                                            |
+    | multipliers   | Lagrange multipliers lambda, one for each constraint; none in reduced equations           |
+    | constraints   | the constraint equations, in the same order                                               |
+    | J, j          | the constraint Jacobian, and the rest of constraint velocities: J u + j = 0               |
+    | dependent     | in reduced equations, what was eliminated, by the coordinates and velocities that remain  |
     """
 
     name: str
@@ -56,6 +84,22 @@ class Equations:
     kinematics: Definitions = ()
     notes: tuple[str, ...] = ()
     ranks: Mapping[sp.Symbol, Rank] = field(default_factory=dict, compare=False)
+    multipliers: tuple[sp.Symbol, ...] = ()
+    constraints: tuple[ConstraintEquation, ...] = ()
+    J: sp.ImmutableMatrix = field(default_factory=sp.ImmutableMatrix)
+    j: sp.ImmutableMatrix = field(default_factory=sp.ImmutableMatrix)
+    dependent: Definitions = ()
+    symbols: Symbolic | None = field(default=None, compare=False)
+
+    @property
+    def reduced(self) -> bool:
+        """Whether multipliers and dependent velocities are eliminated."""
+        return bool(self.dependent)
+
+    @property
+    def right(self) -> sp.ImmutableMatrix:
+        """The right side Q + J' lambda."""
+        return self.Q + self.J.T * sp.Matrix(self.multipliers) if self.multipliers else self.Q
 
     @property
     def expanded(self) -> Equations:
@@ -63,8 +107,22 @@ class Equations:
         meanings = dict(self.definitions)
         for _ in meanings:  # a meaning may use other names
             meanings = {symbol: meaning.xreplace(meanings) for symbol, meaning in meanings.items()}
-        A, b, Q = (matrix.xreplace(meanings) for matrix in (self.A, self.b, self.Q))
-        return dataclasses.replace(self, A=A, b=b, Q=Q, definitions=())
+        matrices = {name: getattr(self, name).xreplace(meanings) for name in ("A", "b", "Q", "J", "j")}
+        dependent = tuple((symbol, meaning.xreplace(meanings)) for symbol, meaning in self.dependent)
+        constraints = tuple(constraint.xreplace(meanings) for constraint in self.constraints)
+        return dataclasses.replace(self, **matrices, constraints=constraints, dependent=dependent, definitions=())
+
+    def constraint_accelerations(self) -> tuple[sp.Expr, ...]:
+        """The second derivative of each constraint, J u' + J' u + j' = 0: with A u' + b = Q + J' lambda it gives u'."""
+        if self.symbols is None or not self.multipliers:
+            return ()
+        given = sp.Matrix(self.accelerations)
+        expanded, carried = self.expanded, carriers(self.symbols.numeric, self.symbols)
+        return tuple(
+            (self.J[i, :] * given)[0]
+            + simplified(self.symbols.total_derivative(constraint.velocity), carried, self.symbols.quaternions)
+            for i, constraint in enumerate(expanded.constraints)
+        )
 
     def sympy(self) -> dict[str, Any]:
         """Everything as SymPy objects: symbols, matrices, definitions, and each equation as an `Eq`."""
@@ -78,14 +136,26 @@ class Equations:
             "Q": self.Q,
             "definitions": dict(self.definitions),
             "kinematics": dict(self.kinematics),
-            "equations": [sp.Eq(one, other, evaluate=False) for one, other in zip(left, self.Q, strict=True)],
+            "equations": [sp.Eq(one, other, evaluate=False) for one, other in zip(left, self.right, strict=True)],
+            "multipliers": self.multipliers,
+            "J": self.J,
+            "j": self.j,
+            "positions": [sp.Eq(c.position, 0, evaluate=False) for c in self.constraints if c.position is not None],
+            "constraint velocities": [
+                sp.Eq(c.velocity, 0, evaluate=False) for c in self.constraints if c.velocity is not None
+            ],
+            "dependent": dict(self.dependent),
         }
 
     def operations(self) -> Operations:
-        """What A (half of it: it is symmetric), b and Q cost at each step, common subexpressions computed once."""
+        """What A (half of it: it is symmetric), b, Q, J and j cost at each step, common subexpressions computed once.
+
+        In reduced equations J and j are eliminated, and the dependent velocities count instead.
+        """
         n = len(self.velocities)
         upper = [self.A[i, j] for i in range(n) for j in range(i, n)]
-        return count([meaning for _, meaning in self.definitions] + upper + [*self.b, *self.Q])
+        meanings = [meaning for _, meaning in (*self.definitions, *self.dependent)]
+        return count(meanings + upper + [*self.b, *self.Q, *self.J, *self.j])
 
     def latex(self, path: str | Path | None = None) -> str:
         """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
@@ -116,7 +186,14 @@ class Equations:
         lists = ("coordinates", "velocities", "accelerations", "b", "Q")
         texts: dict[str, Any] = {name: [str(x) for x in getattr(self, name)] for name in lists}
         texts["A"] = [[str(x) for x in row] for row in self.A.tolist()]
-        meanings = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in ("definitions", "kinematics")}
+        named = ("definitions", "kinematics", "dependent")
+        meanings = {name: {str(x): str(y) for x, y in getattr(self, name)} for name in named}
+        texts["multipliers"], texts["j"] = ([str(x) for x in xs] for xs in (self.multipliers, self.j))
+        texts["J"] = [[str(x) for x in row] for row in self.J.tolist()]
+        texts["constraints"] = [
+            {name: None if x is None else str(x) for name, x in constraint._asdict().items()}
+            for constraint in self.constraints
+        ]
         counted = self.operations()._asdict()
         return {"name": self.name, "by": self.by, **texts, **meanings, "notes": list(self.notes), "operations": counted}
 
@@ -149,38 +226,114 @@ def freed(model: Model) -> Mechanism:
         return freeze(model, free)
 
 
-def derive(mechanism: Mechanism, by: str = "energy", velocities: Mapping[str, str] | None = None) -> Equations:
-    """The equations of a mechanism in its free parameters; `velocities` renames velocities, as {"theta5": "w5"}."""
+def derive(
+    mechanism: Mechanism,
+    by: str = "energy",
+    velocities: Mapping[str, str] | None = None,
+    reduced: bool | Sequence[str] = False,
+    at: Callable[[], Sequence[float]] | None = None,
+) -> Equations:
+    """The equations of a mechanism in its free parameters.
+
+    | argument   | meaning                                                                                  |
+    |------------|------------------------------------------------------------------------------------------|
+    | velocities | other names for velocities, as {"theta5": "w5"}                                          |
+    | reduced    | whether multipliers and dependent velocities are eliminated; or the velocities that stay |
+    | at         | finds coordinates where constraints hold and dependent velocities must follow            |
+    """
     if by not in FORMALISMS:
         raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
     s, n = symbolic(mechanism, velocities), mechanism.nv
     rows = [[sp.S(x) for x in row] for row in FORMALISMS[by](s)]
-    carried = carriers(mechanism, s)
-    trigonometry = Trigonometry([x for row in rows for x in row], carried, lambda x: simplified(x, carried))
-    p = [trigonometry.polynomials[i * n : (i + 1) * n] for i in range(n + 2)]
-    letters = unused_letters([*s.parameters, *s.q, *s.u])
-    long = _long_letters(trigonometry)
-    shortest = Shortest(trigonometry, s.inertial)
-    in_names = named(p[:n], p[n], s.u, shortest, letters)
-    forces = [_force(force, s.u, shortest) for force in p[n + 1]]
+    found = constraints_of(mechanism, s)
+    derivation = Derivation(s, rows[:n], rows[n], rows[n + 1], found, s.q, s.u, s.du)
+    letters = unused_letters([*s.parameters, *s.q, *s.u, *([LAMBDA] if found else [])])
+    if reduced is not False and found:
+        derivation = reduce(derivation, kept(mechanism, s, reduced), letters, at)
+    return _written(mechanism, by, derivation, letters)
+
+
+def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Iterator[sp.Symbol]) -> Equations:
+    """The readable equations: all expressions in one ring, shortest forms, names for what is long."""
+    s, u, found = derivation.symbols, derivation.velocities, derivation.constraints
+    n, carried = len(u), carriers(mechanism, s)
+    parts = _parts(derivation)
+    units = s.quaternions if derivation.constraints or derivation.reduced else ()
+    expressions = [x for part in parts for x in part]
+    trigonometry = Trigonometry(expressions, carried, lambda x: simplified(x, carried), units)
+    polynomials = iter(trigonometry.polynomials)
+    p, p_J, p_j, p_positions, p_dependent = ([next(polynomials) for _ in part] for part in parts)
+    long, shortest = _long_letters(trigonometry), Shortest(trigonometry, s.inertial)
+    rows = [p[i * n : (i + 1) * n] for i in range(n + 2)]
+    in_names = named(rows[:n], rows[n], u, shortest, letters)
+    forces = [_force(force, u, shortest) for force in rows[n + 1]]
+    entries, names_in_J = named_entries(p_J, shortest, letters)
     final = {placeholder: next(letters) for placeholder in long}
-    definitions = [*in_names.definitions, *((final[x], meaning) for x, meaning in long.items())]
-    A, b, Q = (sp.ImmutableMatrix(x).xreplace(final) for x in (in_names.A, in_names.b, forces))
+    names = [*derivation.definitions, *in_names.definitions, *names_in_J, *((final[x], y) for x, y in long.items())]
+    A, b, Q, j = (
+        sp.ImmutableMatrix(x).xreplace(final) for x in (in_names.A, in_names.b, forces, [*map(shortest, p_j)])
+    )
+    J = sp.ImmutableMatrix(len(p_j), n if p_j else 0, entries).xreplace(final)
+    positions = [shortest(x).xreplace(final) for x in p_positions]
+    eliminated = zip(derivation.dependent, p_dependent, strict=True)
     return Equations(
         name=mechanism.name,
         by=by,
-        coordinates=s.q,
-        velocities=s.u,
-        accelerations=s.du,
+        coordinates=derivation.coordinates,
+        velocities=u,
+        accelerations=derivation.accelerations,
         A=A,
         b=b,
         Q=Q,
-        definitions=tuple((name, meaning.xreplace(final)) for name, meaning in definitions),
+        definitions=tuple((name, meaning.xreplace(final)) for name, meaning in names),
         kinematics=_kinematics(s),
         notes=_notes(mechanism),
-        ranks=_ranks(s),
+        ranks=_ranks(derivation),
+        multipliers=() if derivation.reduced else _multipliers(derivation),
+        constraints=_constraint_equations(found, positions, [*(J * sp.Matrix(u) + j)] if p_j else []),
+        J=J,
+        j=j,
+        dependent=tuple((x, _force(meaning, u, shortest).xreplace(final)) for (x, _), meaning in eliminated),
+        symbols=s,
+    )
+
+
+def _parts(derivation: Derivation) -> list[list[sp.Expr]]:
+    """Entries of A, b and Q; of J; of j; positions of constraints; what dependent velocities mean."""
+    found = derivation.constraints
+    shown = () if derivation.reduced else found
+    return [
+        [x for row in derivation.A for x in row] + [*derivation.b, *derivation.Q],
+        [x for constraint in shown for x in constraint.J],
+        [constraint.j for constraint in shown],
+        [sp.Integer(0) if constraint.position is None else constraint.position for constraint in found],
+        [meaning for _, meaning in derivation.dependent],
+    ]
+
+
+def _constraint_equations(
+    found: Sequence[ScalarConstraint], positions: Sequence[sp.Expr], velocities: Sequence[sp.Expr]
+) -> tuple[ConstraintEquation, ...]:
+    """Readable constraint equations; of reduced equations, which have no `velocities` here, positions alone."""
+    return tuple(
+        ConstraintEquation(
+            constraint.of,
+            constraint.meaning,
+            None if constraint.position is None else position,
+            velocity,
+        )
+        for constraint, position, velocity in zip(found, positions, velocities or [None] * len(found), strict=True)
+    )
+
+
+def _multipliers(derivation: Derivation) -> tuple[sp.Symbol, ...]:
+    """lambda_1, lambda_2, ...; of another name where the model has that already."""
+    s = derivation.symbols
+    taken = {symbol.name for symbol in (*s.parameters, *s.q, *s.u)}
+    return tuple(
+        sp.Symbol(unused(f"{LAMBDA.name}_{i}", taken), real=True) for i in range(1, len(derivation.constraints) + 1)
     )
 
 
@@ -188,7 +341,7 @@ def by_energy(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the theorem of kinetic energy, projected (Rusanov 2014)."""
     from momentree.equations.energy import energy_form
 
-    form = energy_form(Evaluation(s.mechanism, s.q, s.t), s.u, [sp.Integer(0)] * len(s.u))
+    form = energy_form(s.evaluation, s.u, [sp.Integer(0)] * len(s.u))
     return [*form.A, form.T, form.Q]
 
 
@@ -196,7 +349,7 @@ def by_aggregation(s: Symbolic) -> list[Sequence[Any]]:
     """Rows of A, then b, then Q: the aggregative forms (Belkov and Konoplev 1997)."""
     from momentree.equations.aggregative import first_form, mass_matrix, second_form
 
-    at = Evaluation(s.mechanism, s.q, s.t)
+    at = s.evaluation
     b, d = (form(at, s.u).b for form in (first_form, second_form))
     return [*mass_matrix(at), b, [x - y for x, y in zip(b, d, strict=True)]]
 
@@ -245,21 +398,19 @@ def _kinematics(s: Symbolic) -> Definitions:
 
 def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     notes = []
-    if mechanism.loops or mechanism.constraints:
-        closed = [*(loop.name for loop in mechanism.loops), *(constraint.name for constraint in mechanism.constraints)]
-        names = ", ".join(f"'{name}'" for name in closed)
-        notes.append(f"These are the equations of the spanning tree: the forces that close {names} are not in them.")
     fixed = [name for name in mechanism.values.names if name not in mechanism.free]
     if fixed:
         notes.append(f"{', '.join(fixed)}: kept as numbers, because directions depend on them.")
     return tuple(notes)
 
 
-def _ranks(s: Symbolic) -> dict[sp.Symbol, Rank]:
+def _ranks(derivation: Derivation) -> dict[sp.Symbol, Rank]:
     """The order of symbols in a product."""
-    ranks: dict[sp.Symbol, Rank] = {}
+    s, ranks = derivation.symbols, dict[sp.Symbol, Rank]()
     for i, symbol in enumerate(s.parameters):
         ranks[symbol] = (INERTIAL if symbol in s.inertial else GRAVITY if symbol in s.gravity else OTHER, i)
-    for kind, symbols in ((COORDINATE, (*s.q, s.t)), (VELOCITY, s.u), (ACCELERATION, s.du)):
+    velocities, accelerations = (*s.u, *derivation.velocities), (*s.du, *derivation.accelerations)
+    for kind, symbols in ((COORDINATE, (*s.q, s.t)), (VELOCITY, velocities), (ACCELERATION, accelerations)):
         ranks.update({symbol: (kind, i) for i, symbol in enumerate(symbols)})
+    ranks.update({symbol: (MULTIPLIER, i) for i, symbol in enumerate(_multipliers(derivation))})
     return ranks

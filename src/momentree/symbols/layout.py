@@ -11,6 +11,7 @@ from momentree.symbols.names import escaped
 from momentree.symbols.writing import Latex, Term, Text, Writer
 
 if TYPE_CHECKING:
+    from momentree.symbols.derivation import Definitions
     from momentree.symbols.equations import Equations
 
 WIDTH = 110  # characters of a line of text
@@ -19,55 +20,119 @@ TITLES = {"energy": "the theorem of kinetic energy", "aggregative": "the aggrega
 
 
 def text_lines(equations: Equations) -> Iterator[str]:
-    """Title, equations, what the names mean, how coordinates follow from velocities, notes."""
+    """Title, equations, constraints, what the names mean, how coordinates follow from velocities, notes."""
     writer = Text(equations.ranks)
-    yield f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
+    yield title_of(equations) + (f", {remaining(equations, writer)}" if equations.reduced else "")
     yield ""
     for left, right in sides(equations, writer):
         yield from _wrapped(left, right)
-    for title, definitions in (("where", equations.definitions), ("and", equations.kinematics)):
-        if definitions:
-            yield from ("", title)
+    for title, lines in constraint_sides(equations, writer):
+        yield from ("", title)
+        for left, right in lines:
+            yield from _wrapped(left, right)
+    for title, definitions in meanings(equations):
+        yield from ("", title)
         for symbol, meaning in definitions:
             first, *rest = _wrapped(writer.terms(meaning))
             yield f"  {writer.write(symbol)} = {first.lstrip()}"
             yield from rest
+    legend = [f"  {writer.write(symbol)}: {label}" for symbol, label in legend_of(equations)]
+    if legend:
+        yield from ("", "Lagrange multipliers", *legend)
     for note in equations.notes:
         yield from ("", note)
 
 
+def title_of(equations: Equations) -> str:
+    """What they are, and by which formalism."""
+    return f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
+
+
+def remaining(equations: Equations, writer: Writer) -> str:
+    """Which velocities remain in reduced equations."""
+    return f"reduced to {', '.join(map(writer.write, equations.velocities))}"
+
+
 def sides(equations: Equations, writer: Writer) -> Iterator[Sides]:
-    """The terms of both sides of each equation: accelerations, then products of velocities; forces."""
+    """The terms of both sides of each equation: accelerations, then products of velocities; forces, multipliers."""
     for i, row in enumerate(equations.A.tolist()):
-        left = [
-            term for a, du in zip(row, equations.accelerations, strict=True) if a != 0 for term in writer.terms(a * du)
+        left = _linear(row, equations.accelerations, equations.b[i], writer)
+        column = equations.J[:, i].tolist() if equations.multipliers else []
+        forces = writer.terms(equations.Q[i]) if equations.Q[i] != 0 else []
+        pairs = zip((x for (x,) in column), equations.multipliers, strict=True)
+        right = [*forces, *(term for x, multiplier in pairs if x != 0 for term in writer.terms(x * multiplier))]
+        yield left, right or writer.terms(sp.Integer(0))
+
+
+def constraint_sides(equations: Equations, writer: Writer) -> Iterator[tuple[str, list[Sides]]]:
+    """Titles and equations of the constraints: positions, then velocities."""
+    zero = writer.terms(sp.Integer(0))
+    positions = [writer.terms(c.position) for c in equations.constraints if c.position is not None]
+    if positions:
+        yield "subject to", [(left, zero) for left in positions]
+    if equations.multipliers:
+        rows = [
+            _linear(row, equations.velocities, equations.j[i], writer) for i, row in enumerate(equations.J.tolist())
         ]
-        if equations.b[i] != 0:
-            left += writer.terms(equations.b[i])
-        yield left or writer.terms(sp.Integer(0)), writer.terms(equations.Q[i])
+        yield ("with velocities" if positions else "subject to"), [(left, zero) for left in rows]
+
+
+def _linear(row: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], rest: sp.Expr, writer: Writer) -> list[Term]:
+    """The terms of a linear form and of what is added to it."""
+    terms = [term for x, symbol in zip(row, symbols, strict=True) if x != 0 for term in writer.terms(x * symbol)]
+    if rest != 0:
+        terms += writer.terms(rest)
+    return terms or writer.terms(sp.Integer(0))
+
+
+def meanings(equations: Equations) -> Iterator[tuple[str, Definitions]]:
+    """Titles and definitions that follow the equations, where there are any."""
+    for title, definitions in (
+        ("with", equations.dependent),
+        ("where", equations.definitions),
+        ("and", equations.kinematics),
+    ):
+        if definitions:
+            yield title, definitions
+
+
+def legend_of(equations: Equations) -> list[tuple[sp.Symbol, str]]:
+    """Each Lagrange multiplier, and the constraint that it belongs to."""
+    labels = [constraint.label for constraint in equations.constraints]
+    return list(zip(equations.multipliers, labels, strict=True)) if equations.multipliers else []
 
 
 def latex_lines(equations: Equations) -> Iterator[str]:
-    """Equations and what the names mean, in environments of amsmath."""
+    """Equations, constraints and what the names mean, in environments of amsmath."""
     latex, text = Latex(equations.ranks), Text(equations.ranks)
-    pairs = list(zip(sides(equations, latex), sides(equations, text), strict=True))
-    long = any(_width(*seen) > WIDTH for _, seen in pairs)
-    yield from _environment([_latex_line(written, seen, aligned=not long) for written, seen in pairs])
-    for title, definitions in (("where", equations.definitions), ("and", equations.kinematics)):
-        if definitions:
-            yield title
-            in_latex, in_text = (
-                [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in definitions]
-                for writer in (latex, text)
-            )
-            yield from _environment([_latex_line(*pair) for pair in zip(in_latex, in_text, strict=True)])
+    yield from _aligned_equations(list(sides(equations, latex)), list(sides(equations, text)))
+    both = zip(constraint_sides(equations, latex), constraint_sides(equations, text), strict=True)
+    for (title, in_latex), (_, in_text) in both:
+        yield title
+        yield from _aligned_equations(in_latex, in_text)
+    for title, definitions in meanings(equations):
+        yield title
+        written, seen = (
+            [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in definitions]
+            for writer in (latex, text)
+        )
+        yield from _environment([_latex_line(*pair) for pair in zip(written, seen, strict=True)])
+    legend = [f"${latex.write(symbol)}$: {escaped(label)}" for symbol, label in legend_of(equations)]
+    if legend:
+        yield f"Lagrange multipliers: {'; '.join(legend)}."
     for note in equations.notes:
         yield escaped(note)
 
 
+def _aligned_equations(in_latex: Sequence[Sides], in_text: Sequence[Sides]) -> list[str]:
+    """Equations aligned at their signs of equality, or at their beginnings where one is long."""
+    long = any(_width(*seen) > WIDTH for seen in in_text)
+    pairs = zip(in_latex, in_text, strict=True)
+    return _environment([_latex_line(written, seen, aligned=not long) for written, seen in pairs])
+
+
 def latex_document(equations: Equations, fragment: str) -> str:
     """The fragment as a document that compiles by itself."""
-    title = f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
     return "\n".join(
         [
             r"\documentclass{article}",
@@ -76,7 +141,7 @@ def latex_document(equations: Equations, fragment: str) -> str:
             r"\usepackage{amsmath}",
             r"\begin{document}",
             r"\noindent",
-            escaped(title),
+            escaped(title_of(equations)),
             fragment,
             r"\end{document}",
             "",

@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy as sp
 
+from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial import Scalar
@@ -31,15 +32,18 @@ ROUND_OFF = 4 * 2.0**-52
 class Symbolic:
     """The mechanism on symbols.
 
-    | field        | meaning                                                                    |
-    |--------------|----------------------------------------------------------------------------|
-    | q, u, du, t  | symbols of the coordinates, the velocities, their derivatives, and time          |
-    | parameters   | symbols of the free parameters, in the order of the model                   |
-    | inertial     | those that are masses and moments of inertia                                |
-    | gravity      | those that make the acceleration of gravity                                 |
+    | field       | meaning                                                                 |
+    |-------------|-------------------------------------------------------------------------|
+    | numeric     | the mechanism before, with numbers for directions                       |
+    | q, u, du, t | symbols of the coordinates, the velocities, their derivatives, and time |
+    | parameters  | symbols of the free parameters, in the order of the model               |
+    | inertial    | those that are masses and moments of inertia                            |
+    | gravity     | those that make the acceleration of gravity                             |
+    | derivatives | time derivative of each coordinate, by the velocities                   |
     """
 
     mechanism: Mechanism
+    numeric: Mechanism
     q: tuple[sp.Symbol, ...]
     u: tuple[sp.Symbol, ...]
     du: tuple[sp.Symbol, ...]
@@ -47,25 +51,64 @@ class Symbolic:
     parameters: tuple[sp.Symbol, ...]
     inertial: frozenset[sp.Symbol]
     gravity: frozenset[sp.Symbol]
+    derivatives: Mapping[sp.Symbol, sp.Expr]
+
+    @property
+    def free(self) -> dict[Reference, sp.Symbol]:
+        """The free parameters by reference."""
+        return {Reference(symbol.name): symbol for symbol in self.parameters}
+
+    @property
+    def quaternions(self) -> list[tuple[sp.Symbol, ...]]:
+        """The unit quaternions among the coordinates."""
+        bodies = [body for body in self.mechanism.bodies if body.laws is None]
+        return [self.q[body.q][-4:] for body in bodies if len(self.q[body.q]) != len(self.u[body.v])]
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Where equations are evaluated: at all the symbols."""
+        return Evaluation(self.mechanism, self.q, self.t, self.free)
+
+    def scalar(self, x: Scalar) -> sp.Expr:
+        """A number or an expression of free parameters on symbols."""
+        return _scalar(x, self.free)
+
+    def total_derivative(self, x: sp.Expr) -> sp.Expr:
+        """The time derivative of an expression of coordinates and time, velocities constant."""
+        terms = [x.diff(q) * change for q, change in self.derivatives.items()]
+        return sp.Add(x.diff(self.t), *terms)
 
 
 def symbolic(mechanism: Mechanism, velocities: Mapping[str, str] | None = None) -> Symbolic:
     """The mechanism with a symbol for each free parameter, coordinate and velocity; `velocities` renames velocities."""
     free = {Reference(name): _symbol(name) for name in mechanism.free}
     taken = {"t", *mechanism.free}
-    q = [_unused(_spelt(r), taken) for r in mechanism.coordinates]
+    q = [unused(_spelt(r), taken) for r in mechanism.coordinates]
     u = _velocity_names(mechanism, q, velocities or {}, taken)
     on_symbols = mechanism.mapped(lambda x: _scalar(x, free))
     inertias = [body.inertia for body in on_symbols.bodies]
+    q_symbols, u_symbols = tuple(map(_symbol, q)), tuple(map(_symbol, u))
+    derivatives = {
+        coordinate: sp.S(change)
+        for body in on_symbols.bodies
+        if body.laws is None
+        for coordinate, change in zip(
+            q_symbols[body.q],
+            body.joint.type.coordinate_derivatives(q_symbols[body.q], u_symbols[body.v]),
+            strict=True,
+        )
+    }
     return Symbolic(
         mechanism=_with_laws(on_symbols, lambda law: ExactLaw(law, free)),
-        q=tuple(map(_symbol, q)),
-        u=tuple(map(_symbol, u)),
+        numeric=mechanism,
+        q=q_symbols,
+        u=u_symbols,
         du=tuple(_symbol(f"{name}'") for name in u),
         t=_symbol("t"),
         parameters=tuple(free.values()),
         inertial=frozenset(_single(x for inertia in inertias for x in (inertia.mass, *inertia.J))),
         gravity=frozenset(symbol for x in on_symbols.gravity for symbol in sp.S(x).free_symbols),
+        derivatives=derivatives,
     )
 
 
@@ -78,6 +121,10 @@ class ExactLaw:
     def evaluate(self, names: Mapping[Reference, Scalar]) -> Scalar:
         """The law at given scalars; free parameters are symbols."""
         return self.law.evaluate({**self.parameters, **names}, {**FUNCTIONS, "number": exact})
+
+    def derivative(self, by: Reference) -> ExactLaw:
+        """The partial derivative."""
+        return ExactLaw(self.law.derivative(by), self.parameters)
 
     def references(self) -> frozenset[Reference]:
         """Everything that the law depends on."""
@@ -159,7 +206,8 @@ def _spelt(reference: Reference) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def unused(name: str, taken: set[str]) -> str:
+    """The name, with a line behind it while it is taken; it is taken from now on."""
     while name in taken:
         name += "_"
     taken.add(name)
@@ -182,5 +230,5 @@ def _velocity_names(
         dataclasses.replace(r, velocity=True): f"{name}'"
         for r, name in zip(mechanism.coordinates, coordinates, strict=True)
     }
-    own = {key: primed[r] if r.velocity else _unused(_spelt(r), taken) for key, r in by_key.items()}
+    own = {key: primed[r] if r.velocity else unused(_spelt(r), taken) for key, r in by_key.items()}
     return list({**own, **wanted}.values())

@@ -8,7 +8,7 @@ least ink wins.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import gcd, lcm
 from operator import sub
@@ -221,12 +221,16 @@ def gathered(p: PolyElement, symbols: Iterable[sp.Symbol]) -> list[tuple[sp.Expr
     return [(make({own: sp.QQ(1)}).as_expr(), make(part)) for own, part in factors.items()]
 
 
-def simplified(x: sp.Expr, carried: Mapping[sp.Symbol, Turn] | None = None) -> sp.Expr:
+def simplified(
+    x: sp.Expr,
+    carried: Mapping[sp.Symbol, Turn] | None = None,
+    quaternions: Sequence[Sequence[sp.Symbol]] = (),
+) -> sp.Expr:
     """An expression by itself, as short as can be.
 
     >>> a, b, r = sp.symbols("a b r")
     >>> simplified(r * sp.sin(a) * sp.cos(b) + r * sp.cos(a) * sp.sin(b))
     r*sin(a + b)
     """
-    trigonometry = Trigonometry([x], carried, lambda inside: simplified(inside, carried))
+    trigonometry = Trigonometry([x], carried, lambda inside: simplified(inside, carried), quaternions)
     return Shortest(trigonometry)(trigonometry.polynomials[0])

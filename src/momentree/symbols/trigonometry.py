@@ -1,5 +1,7 @@
 """Polynomials in parameters, coordinates, velocities and the sines and cosines of angles, where sin^2 + cos^2 = 1.
 
+The components of a quaternion, if it is told which they are, have a sum of squares of 1 as well.
+
 Everything that mechanics derives for a tree is such a polynomial, and two of them are the same function if and only if
 their normal forms are equal. What is no polynomial (roots, reciprocals, functions of laws) takes part as a letter.
 """
@@ -25,11 +27,12 @@ Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, an
 class Trigonometry:
     """The polynomials of a set of expressions.
 
-    | field    | meaning                                                                                |
-    |----------|----------------------------------------------------------------------------------------|
-    | ring     | the ring of all letters; `letters` says what each of its symbols stands for            |
-    | angles   | angle -> the symbols of its sine and cosine                                            |
-    | carried  | angle -> the angle of a parallel axis that carries it, and the sense (+1, -1)           |
+    | field       | meaning                                                                       |
+    |-------------|-------------------------------------------------------------------------------|
+    | ring        | the ring of all letters; `letters` says what each of its symbols stands for   |
+    | angles      | angle -> the symbols of its sine and cosine                                   |
+    | carried     | angle -> the angle of a parallel axis that carries it, and the sense (+1, -1) |
+    | quaternions | components (x, y, z, w) of unit quaternions                                   |
     """
 
     def __init__(
@@ -37,8 +40,10 @@ class Trigonometry:
         expressions: Iterable[sp.Expr],
         carried: Mapping[sp.Symbol, Turn] | None = None,
         inside: Callable[[sp.Expr], sp.Expr] = sp.expand,
+        quaternions: Sequence[Sequence[sp.Symbol]] = (),
     ):
         self.carried = dict(carried or {})
+        self.quaternions = quaternions
         self.inside = inside  # how to simplify what stands inside a root or function
         self.letters: dict[sp.Symbol, sp.Expr] = {}
         self.angles: dict[sp.Expr, tuple[sp.Symbol, sp.Symbol]] = {}
@@ -171,6 +176,10 @@ class Trigonometry:
         for angle, (s, c) in self.angles.items():
             gone, kept = (c, s) if without.get(angle) == "cos" else (s, c)
             pairs.append((self._index[gone], 1 - self.ring.gens[self._index[kept]] ** 2))
+        for *vector, scalar in self.quaternions:
+            if all(x in self._index for x in (*vector, scalar)):
+                squares = sum(self.ring.gens[self._index[x]] ** 2 for x in vector)
+                pairs.append((self._index[scalar], 1 - squares))
         roots = [(self._index[letter], square) for letter, square in self._roots.items()]
         inverses = [(self._index[a], self._index[b]) for a, b in self._inverses]
         plain: defaultdict[Any, Any] = defaultdict(lambda: sp.QQ(0))

@@ -58,7 +58,7 @@ def test_constraints_on_positions_and_rates_prescribed_joints_and_a_moving_groun
     m.joint("free", mt.Free(), m.ground, ball)
     arm = m.body("arm", mt.rod(mass=1.0, length=1.0))
     m.joint("turned", mt.Spherical(motion=("t", "0.3*t", "sin(t)")), m.ground, arm)
-    m.constrain("2*A - C + 0.1*t", "gears")
+    m.constrain("2*A - B + 0.1*t", "gears")
     m.constrain("free.x*free.z + sin(D)", "track")
     m.constrain("free.vx - A'*B + t", "rolling")
     system = m.build()

@@ -30,6 +30,11 @@ from momentree.equations.forces import loaded_loops
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Record
+from momentree.model.expressions.expression import parse
+from momentree.model.frames import Frame
+from momentree.model.higher_pairs import OnSurfaces, Rolling
+from momentree.structure.mechanism import Constraint, Loop
+from momentree.system import System
 
 STRAIGHT = "straight-line"
 
@@ -54,6 +59,19 @@ def double_pendulum():
     return m.build()
 
 
+def geared_pendulum():
+    """With a coupling, a condition on velocities of a frame, a bead on a curve that moves and a rolling wheel."""
+    system = double_pendulum()
+    mechanism = system.mechanism
+    tip, hub = (mechanism.attach(Frame(body, (0.9, 0.1, 0.2))) for body in "ab")
+    ground = mechanism.attach(Frame("ground"))
+    surface = OnSurfaces(expressions=(parse("x + 0.3*z - sin(t)"),))
+    loops = Loop("bead", surface, ground, tip, None), Loop("wheel", Rolling(radius=0.2), ground, hub, None)
+    laws = Constraint("gear", parse("A - 2*B"), True), Constraint("guide", parse("tip.x' - A'*tip.z"), False)
+    with_all = dataclasses.replace(mechanism, frames=(("tip", tip),), loops=loops, constraints=laws)
+    return System(with_all, double_pendulum()._model)
+
+
 def evaluate_everything(system):
     """Every formalism and quantity, on the plain runner."""
     mechanism, n = system.mechanism, system.nv
@@ -71,9 +89,10 @@ def evaluate_everything(system):
     if not loaded_loops(mechanism):
         physical_right_hand_side_code(mechanism, STRAIGHT)
         split_code(mechanism, STRAIGHT)
-    if mechanism.loops:
+    if mechanism.constrained:
         positions_code(mechanism, STRAIGHT)
         loop_codes(mechanism, STRAIGHT)
+    if mechanism.loops and not mechanism.constraints:
         start = system.assemble({"A": 1.0})
         system.actuation(start.q[None], start.v[None], 0 * start.v[None], ["A"], start.t)
     equations_of_motion(at, zeros, zeros)
@@ -122,7 +141,7 @@ def givers(monkeypatch):
 
 
 def test_every_field_is_given_by_the_files_that_the_table_names_and_by_no_others(givers):
-    for system in (double_pendulum(), four_bar().build(), sprung_four_bar()):
+    for system in (double_pendulum(), four_bar().build(), sprung_four_bar(), geared_pendulum()):
         evaluate_everything(system)
     declared = {field.name: set(field.given_by) for field in DECLARED.values()}
     assert dict(givers) == declared

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -233,3 +235,18 @@ def test_a_start_at_which_an_event_is_zero_is_kept_to_the_last_digit():
     run = system.simulate(start, t_end=0.02, rtol=1e-11, every=0.01, events={"turn": "sin((A - 1)/2)"})
     assert (run.q[0] == start.q).all()
     assert run.end.events == ()
+
+
+def test_events_may_name_frames_in_axes_of_a_ground_that_moves():
+    m = pendulum()
+    m.ground.moves((0, "3*t", 0), (0, 0, "t"))
+    m.gravity = (0, 0, 0)
+    system = m.build()
+    bob = system.mechanism.attach(m.bodies[0].at((-1, 0, 0)))
+    system.mechanism = dataclasses.replace(system.mechanism, frames=(("tip", bob),))
+    start = system.assemble({"A": 0.0}, velocities={"A": 0.5})
+    events = {"level": "tip.y + sin(1)", "speed": "tip.x' - 0.2", "spin": "tip.wz - A"}
+    run = system.simulate(start, 2.5, events=events)
+    # no force acts on it: relative to the ground it turns evenly, A = t/2, x = -cos A, y = -sin A
+    expected = {"spin": 1.0, "speed": 2 * np.arcsin(0.4), "level": 2.0}
+    assert dict(run.end.events) == pytest.approx(expected, rel=1e-8)

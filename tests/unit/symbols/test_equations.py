@@ -15,6 +15,7 @@ import pytest
 import sympy as sp
 
 import momentree as mt
+from constrained import blade, four_bar_in_letters
 from mechanisms import MOVING, four_bar, random_configuration, random_tree
 from momentree.symbols.equations import derive, freed
 from momentree.symbols.names import LETTERS
@@ -369,7 +370,17 @@ def test_rates_that_cannot_be_renamed(velocities, told):
 @pytest.mark.repeats(6)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_latex_is_well_formed_and_free_of_float_noise(model):
-    fragment = model().build().equations().latex()
+    equations = model().build().equations()
+    assert_well_formed(equations.latex())
+
+
+@pytest.mark.parametrize("reduced", [False, True])
+@pytest.mark.parametrize("model", [blade, four_bar_in_letters, four_bar], ids=lambda model: model.__name__)
+def test_latex_of_constraints_is_well_formed(model, reduced):
+    assert_well_formed(model().build().equations(reduced=reduced).latex())
+
+
+def assert_well_formed(fragment):
     depth = 0
     for character in re.sub(r"\\\\|\\[{}]", "", fragment):
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -412,10 +423,10 @@ def test_latex_escapes_what_users_call_things(tmp_path):
 # --- what is told, what is refused ---
 
 
-def test_loops_are_opened_and_the_reader_is_told():
-    text = str(four_bar().build().equations())
-    assert "equations of the spanning tree: the forces that close 'C' are not in them" in text
-    assert "spanning tree" in four_bar().build().equations().latex()
+def test_the_reader_is_told_what_multipliers_belong_to():
+    equations = four_bar().build().equations()
+    assert "λ₁: joint 'C', offset along x" in str(equations)
+    assert "$\\lambda_{1}$: joint 'C', offset along x" in equations.latex()
 
 
 @pytest.mark.parametrize("by", ["hamiltonian", "enrgy", None])
@@ -538,6 +549,14 @@ def test_the_command_writes_latex_and_json(tmp_path):
     assert data["operations"]["trigonometric"] == 1
     assert "out.tex" in told.stderr
     assert (tmp_path / "out.tex").read_text(encoding="utf-8").startswith(r"\documentclass")
+
+
+def test_the_command_reduces(tmp_path):
+    four_bar().save(tmp_path / "four-bar.toml")
+    for words, remaining in ((["--reduced"], ["A'"]), (["--keep", "D"], ["D'"])):
+        told = run(tmp_path / "four-bar.toml", *words, "--json")
+        assert told.returncode == 0, told.stderr
+        assert json.loads(told.stdout)["velocities"] == remaining
 
 
 @pytest.mark.long

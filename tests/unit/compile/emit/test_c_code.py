@@ -316,12 +316,6 @@ def test_only_what_is_wanted_is_written(tmp_path):
     assert [what for what in QUANTITIES if f"linkage_{what}(" in written] == ["mass_matrix"]
 
 
-def constrained():
-    m = arm(2)
-    m.constrain("hinge0 - hinge1")
-    return m.build()
-
-
 @pytest.mark.parametrize(
     ("build", "file", "what", "words"),
     [
@@ -332,7 +326,6 @@ def constrained():
         (prescribed, "class.c", QUANTITIES, "file 'class': the name means something else"),
         (prescribed, "arm.c", ["mass"], "no quantity 'mass' to trace. .*'mass_matrix'"),
         (prescribed, "arm.c", [], "`what` is empty"),
-        (constrained, "bar.c", "forward_dynamics", "forward_dynamics: motion under the constraints .* not computed"),
     ],
 )
 def test_refusals_name_the_culprit_and_leave_no_file(tmp_path, build, file, what, words):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import EVERY_JOINT, four_bar, random_configuration, random_tree
+from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.compile.execute import callables, threads
 from momentree.compile.execute.callables import Quantity
 from momentree.compile.trace.quantities import ARGUMENTS
@@ -260,19 +260,6 @@ def test_quaternions_are_refused_exactly_where_the_sweeps_refuse_them():
                 continue
             with pytest.raises(mt.MomentreeError, match="joint 'ball' is not of unit length"):
                 f(given_q, v)
-
-
-def test_access_is_free_of_errors_where_the_call_is_not():
-    m = four_bar()
-    m.constrain("A - 2*D")
-    system = m.build()
-    assert hasattr(system, "forward_dynamics")
-    f = system.forward_dynamics
-    for _ in range(2):
-        with pytest.raises(mt.MomentreeError, match="under the constraints"):
-            f(np.zeros(3), np.zeros(3))
-        with pytest.raises(mt.MomentreeError, match="under the constraints"):
-            f([[0, 0, 0]] * 3, [0, 0, 0])
 
 
 def test_where_llvm_cannot_be_had_the_call_says_so_and_access_does_not(monkeypatch):
