@@ -115,10 +115,7 @@ class System:
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom of velocity: velocities of the tree less the rank of the constraint Jacobian.
-
-        Rolling and skating leave more freedoms of position: `mobility_report.of_position`.
-        """
+        """Degrees of freedom: velocities of the tree less the rank of the constraint Jacobian, that of rolling too."""
         return self.mobility_report.true
 
     @cached_property
