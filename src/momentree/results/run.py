@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from momentree.results.global_error import ErrorEstimate
     from momentree.results.impacts import Impact
-    from momentree.structure.mechanism import Mechanism
     from momentree.system import System
 
 
@@ -246,8 +245,8 @@ class Run:
         if not pairs:
             return {}
         found = self._in_phases(lambda samples: rolling_multipliers(samples, [*pairs]), locking=True)
-        parts = np.split(found, len(pairs), axis=1)
-        return {name: rolling_forces(pair, part) for (name, pair), part in zip(pairs.items(), parts, strict=True)}
+        each = enumerate(pairs.items())
+        return {name: rolling_forces(pair, found[:, 3 * i : 3 * i + 3]) for i, (name, pair) in each}
 
     def contact_force(self, contact: str) -> Array:
         """The force that a contact, "contact 1 of leg 1", puts on its first body (N), k x 3, in inertial axes."""
