@@ -115,12 +115,12 @@ class System:
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom: velocities of the tree less the rank of the constraint Jacobian."""
+        """Degrees of freedom: velocities of the tree less the rank of the constraint Jacobian, that of rolling too."""
         return self.mobility_report.true
 
     @cached_property
     def mobility_report(self) -> Mobility:
-        """Degrees of freedom, Gruebler's count, rank, and the redundant constraints by name."""
+        """Degrees of freedom, Gruebler's count, rank, redundant and nonholonomic constraints by name."""
         from momentree.analyse.mobility import mobility
 
         return mobility(self._numeric)
@@ -313,9 +313,10 @@ class System:
     ) -> Actuation:
         """Inverse dynamics with closed loops: joint torques for a motion, and all reaction forces (`Actuation`).
 
-        The motion must keep the loops closed. `vdot` holds the derivatives of all velocities, or by name those of some
-        joints that determine the others. Any joints may be actuated, those that close loops too. If they are too few,
-        the error names the motion that nothing drives; if they are too many, the torques have the least norm.
+        The motion must keep the loops closed, and satisfy gears, rolling and other constraints. `vdot` holds the
+        derivatives of all velocities, or by name those of some joints that determine the others. Any joints may be
+        actuated, those that close loops too. If they are too few, the error names the motion that nothing drives; if
+        they are too many, the torques have the least norm.
 
         >>> result = system.actuation(start.q, start.v, {"A": 0.0}, joints=["A"])   # doctest: +SKIP
         """

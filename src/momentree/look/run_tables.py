@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.assembly.samples import Samples
-from momentree.results.constraint_forces import rolling_pairs
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -57,7 +56,7 @@ def run_data(run: Run) -> dict[str, Any]:
                 "largest_velocity": run.closure_velocity.max(initial=0.0),
             },
             "energy_J": {"largest_imbalance": account.error, "went_through": account.through},
-            "friction_needed": {name: _most(run, name) for name in rolling_pairs(run.mechanism) if len(run.t)},
+            "friction_needed": {name: _most(run, name) for name in run.rolling if len(run.t)},
             "error": run.error and dataclasses.asdict(run.error),
             "last": _last(run) if len(run.t) else None,
             "warnings": list(run.warnings),
@@ -68,7 +67,7 @@ def run_data(run: Run) -> dict[str, Any]:
 
 def _friction(run: Run) -> dict[str, str]:
     """The most friction that each rolling contact needs, in words."""
-    most = {name: _most(run, name) for name in rolling_pairs(run.mechanism) if len(run.t)}
+    most = {name: _most(run, name) for name in run.rolling if len(run.t)}
     words = {name: f"a friction coefficient of {x:.3g} at most" for name, x in most.items()}
     return {name: text if math.isfinite(most[name]) else "to be pulled" for name, text in words.items()}
 

@@ -151,10 +151,18 @@ def _reacting(samples: Samples) -> Records:
 
 @dataclass(frozen=True, eq=False)
 class RollingForces:
-    """Of a rolling contact over time (N): the normal force, positive where it pushes, and that along the surface."""
+    """Of a rolling contact over time.
+
+    | field      | shape | meaning                                                |
+    |------------|-------|--------------------------------------------------------|
+    | normal     | k     | the normal force (N), positive where it pushes         |
+    | tangential | k     | the size of the force along the surface (N)            |
+    | limit      |       | the coefficient of friction that it has, None if unsaid |
+    """
 
     normal: Array
     tangential: Array
+    limit: float | None = None
 
     @property
     def friction(self) -> Array:
@@ -177,7 +185,8 @@ class RollingForces:
 def rolling_forces(pair: Rolling, found: Array) -> RollingForces:
     """From its Lagrange multipliers: of the contact, whose normal points out of the ball, and of no slip."""
     inside = isinstance(pair.ball, (int, float)) and pair.ball < 0  # in a hollow ball
-    return RollingForces(-found[:, 0] if inside else found[:, 0], np.hypot(found[:, 1], found[:, 2]))
+    normal = -found[:, 0] if inside else found[:, 0]
+    return RollingForces(normal, np.hypot(found[:, 1], found[:, 2]), pair.friction)
 
 
 def rolling_pairs(mechanism: Mechanism) -> dict[str, Rolling]:

@@ -19,7 +19,6 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, constraint_names
 from momentree.assembly.samples import Samples
-from momentree.results.constraint_forces import rolling_pairs
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -96,9 +95,7 @@ def _out_of_balance(run: Run) -> Iterator[str]:
 
 def _slipping(run: Run) -> Iterator[str]:
     """Rolling contacts that would lift off, or that need more friction than there is."""
-    pairs = rolling_pairs(run.mechanism.whole or run.mechanism) if len(run.t) else {}  # those switched on later too
-    for name, pair in pairs.items():
-        forces = run.rolling_forces(name)
+    for name, forces in run.rolling.items() if len(run.t) else ():
         lifted = np.flatnonzero(forces.lifts)
         if len(lifted):
             yield (
@@ -107,7 +104,7 @@ def _slipping(run: Run) -> Iterator[str]:
                 "End the simulation before, or use m.contact instead of rolling."
             )
         needed = np.nan_to_num(np.where(forces.lifts, 0.0, forces.friction), nan=0.0, posinf=np.inf)
-        limit = pair.friction
+        limit = forces.limit
         if limit is not None and needed.max() > limit * (1 + ROUND_OFF):
             first, worst = int((needed > limit).argmax()), int(needed.argmax())
             most = f"a coefficient of {needed[worst]:.3g} at t = {run.t[worst]:g} s"

@@ -32,6 +32,7 @@ from momentree.results.constraint_forces import (
     rolling_multipliers,
     rolling_pairs,
 )
+from momentree.results.energy_account import EnergyAccount
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
@@ -74,44 +75,6 @@ class RunPhase(NamedTuple):
     held: dict[int, float]
     inactive: frozenset[str]
     begun_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class EnergyAccount:
-    """The energy of a run over time (J): total - total(0) = work of all work terms + balance, which should be 0.
-
-    | field     | meaning                                                            |
-    |-----------|--------------------------------------------------------------------|
-    | kinetic   | of all bodies                                                      |
-    | potential | of gravity, springs, stops and contacts                            |
-    | work      | name of a work term -> work done by it so far                      |
-    """
-
-    kinetic: Array
-    potential: Array
-    work: Mapping[str, Array]
-
-    @property
-    def total(self) -> Array:
-        """Kinetic and potential energy together."""
-        return self.kinetic + self.potential
-
-    @cached_property
-    def balance(self) -> Array:
-        """What the account cannot explain."""
-        total = self.total
-        return total - total[:1] - sum(self.work.values(), start=np.zeros_like(total))
-
-    @property
-    def through(self) -> float:
-        """The energy exchanged: largest kinetic, range of potential, and of the work of each work term."""
-        ranges = [float(np.ptp(part)) for part in (self.potential, *self.work.values()) if len(part)]
-        return float(self.kinetic.max(initial=0.0)) + sum(ranges)
-
-    @property
-    def error(self) -> float:
-        """The largest imbalance."""
-        return float(np.abs(self.balance).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,13 +234,13 @@ class Run:
 
     def rolling_forces(self, name: str) -> RollingForces:
         """The normal force and the force along the surface of a rolling contact (N), k each."""
-        if name not in self._rolling:
-            raise MomentreeError(f"there is no rolling contact '{name}'.{suggestion(name, self._rolling)}")
-        return self._rolling[name]
+        if name not in self.rolling:
+            raise MomentreeError(f"there is no rolling contact '{name}'.{suggestion(name, self.rolling)}")
+        return self.rolling[name]
 
     @cached_property
-    def _rolling(self) -> dict[str, RollingForces]:
-        """Of all rolling contacts."""
+    def rolling(self) -> dict[str, RollingForces]:
+        """The same of all rolling contacts, by name."""
         pairs = rolling_pairs(self._whole)
         if not pairs:
             return {}

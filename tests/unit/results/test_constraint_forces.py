@@ -204,3 +204,39 @@ def test_multipliers_of_a_closing_joint_are_its_reaction_along_its_constraints()
         run.friction_needed("roll 1")
     with pytest.raises(MomentreeError, match="there is no joint 'Z'"):
         run.reactions("Z")
+
+
+# --- constraints that are switched ---
+
+
+def test_a_gear_that_is_switched_on_transmits_nothing_before():
+    m = mt.Model("clutch", gravity=(0, 0, 0))
+    for i, name in enumerate("AB"):
+        m.joint(name, mt.Revolute("z"), m.ground.at((float(i), 0, 0)), m.body(name, mass=1.0, inertia=(1, 1, 1.0 + i)))
+    m.torque("A", "6")
+    m.constrain("A' = B'", "clutch")
+    m.switch("clutch", on="t - 0.5")
+    system = m.build()
+    run = system.simulate(system.assemble(), 1.0, every=0.1)
+    engaged = int(np.flatnonzero(run.t == 0.5)[-1])
+    forces = run.reactions("clutch")
+    assert np.abs(forces["B"][:engaged]).max() == np.abs(run.multipliers("clutch")[:engaged]).max() == 0
+    # then both turn with the acceleration 6 / (1 + 2): the second takes 4 of the 6 N m
+    np.testing.assert_allclose(forces["B"][engaged:], 4.0, rtol=1e-9)
+    np.testing.assert_allclose(forces["A"][engaged:], -4.0, rtol=1e-9)
+    assert np.abs(run.constraint_power("clutch")).max() < 1e-10
+
+
+def test_a_ball_that_is_switched_to_rolling_needs_friction_only_then():
+    m = mt.Model("ball that begins to roll")
+    body = ball(m)
+    m.joint("J", mt.Free(), m.ground, body)
+    m.roll(body, on=m.ground.at((0, 0, 0), mt.turn("y", 0.3)), radius=0.1)
+    m.switch("roll 1", off="t - 0.4")
+    system = m.build()
+    run = system.simulate(system.assemble(), 0.6, every=0.1)
+    off = int(np.flatnonzero(run.t == 0.4)[-1])
+    np.testing.assert_allclose(run.friction_needed("roll 1")[:off], 2 / 7 * math.tan(0.3), rtol=1e-9)
+    np.testing.assert_array_equal(run.friction_needed("roll 1")[off:], 0)
+    np.testing.assert_array_equal(run.reactions("roll 1")[off:], 0)
+    assert run.warnings == ()
