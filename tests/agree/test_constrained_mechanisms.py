@@ -72,6 +72,7 @@ def test_motions_of_every_form_end_alike(seed):
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*rolling contact")  # some are drawn where they would lift off
 @pytest.mark.repeats(6)
 @pytest.mark.parametrize("seed", range(36))
 def test_runs_of_every_formulation_and_code_end_there_with_constraints_kept(seed):
