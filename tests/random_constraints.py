@@ -58,10 +58,10 @@ class Case:
 class Drawing:
     """A case while it is drawn."""
 
-    def __init__(self, seed: Any):
+    def __init__(self, seed: Any, bodies: tuple[int, int] = (3, 5)):
         self.random = np.random.default_rng(seed)
         self.model = self._surroundings()
-        chosen = [str(kind) for kind in self.random.choice(TREE, self.random.integers(3, 6))]
+        chosen = [str(kind) for kind in self.random.choice(TREE, self.random.integers(*bodies, endpoint=True))]
         closing = [str(kind) for kind in self.random.choice(list(CLOSING), self.random.choice(3, p=(0.35, 0.4, 0.25)))]
         self.model, self.q = random_loops(self.random, chosen, closing, self.model)
         self.mechanism = self.model.build().mechanism
@@ -256,11 +256,11 @@ KINDS: dict[str, Callable[[Drawing], None]] = {
 }
 
 
-def constrained(seed: int, kinds: list[str] | None = None) -> Case:
+def constrained(seed: int, kinds: list[str] | None = None, bodies: tuple[int, int] = (3, 5)) -> Case:
     """A case with one to four constraints at random, or with these, drawn again until it is well posed and can move."""
     names = [*KINDS, *(name for name in KINDS if name.startswith(("rolling", "linear"))), "rolling"]
     for attempt in range(200):
-        drawing = Drawing([seed, attempt])
+        drawing = Drawing([seed, attempt], bodies)
         count = drawing.random.integers(1, 5)
         for kind in kinds or drawing.random.choice(names, count):
             if kinds or drawing.freedom > (3 if kind == "rolling" else 2):

@@ -72,10 +72,11 @@ def test_motions_of_every_form_end_alike(seed):
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*rolling contact")  # some are drawn where they would lift off
 @pytest.mark.repeats(6)
 @pytest.mark.parametrize("seed", range(36))
 def test_runs_of_every_formulation_and_code_end_there_with_constraints_kept(seed):
-    case, (formulation, code) = constrained(seed), METHODS[seed % len(METHODS)]
+    case, (formulation, code) = constrained(seed, bodies=(1, 2)), METHODS[seed % len(METHODS)]
     start = closed_state(np.random.default_rng(seed), case.system(), case.q)
     run = case.system(code).simulate(start, SECONDS, formulation=formulation, rtol=1e-10)
     assert run.end.reason == "arrived"

@@ -34,7 +34,8 @@ class Moving:
 
     def __init__(self, seed):
         random = np.random.default_rng(seed)
-        self.p, self.v, self.w = [*random.uniform(-1, 1, 3), 0, 0, 1.5], *random.standard_normal((2, 3))
+        self.p = random.uniform(-1, 1, 3) + np.array([0, 0, 1.5])
+        self.v, self.w = random.standard_normal((2, 3))
         self.R = Turned.random(random_state=random)
 
     def at(self, h):

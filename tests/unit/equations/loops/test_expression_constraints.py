@@ -47,13 +47,14 @@ def tree():
     return dataclasses.replace(mechanism, frames=tuple((key, mechanism.attach(f)) for key, f in frames.items()))
 
 
-def moving(tree, text, seed=0, h=0.0, turn=None):
-    """The record of a constraint where the tree moves, after a time h at constant velocities."""
-    random = np.random.default_rng(seed)
+def moving(tree, text, turn=None, h=0.0, along=None):
+    """The mechanism, its bodies with velocities `turn`, and these, after a time h of a motion with them or others."""
+    random = np.random.default_rng(0)
     q = integrate(tree, reference(tree), random.uniform(-0.7, 0.7, tree.nv))
     u = random.standard_normal(tree.nv) if turn is None else turn
     mechanism = dataclasses.replace(tree, constraints=(Constraint("k", parse(text), TEXTS[text]),))
-    bodies = records(Evaluation(mechanism, integrate(mechanism, q, u * h).tolist(), 0.3 + h), u, closed=True)
+    reached = integrate(mechanism, q, (u if along is None else along) * h)
+    bodies = records(Evaluation(mechanism, reached.tolist(), 0.3 + h), u, closed=True)
     bodies.locally(share_velocities)
     return mechanism, bodies, u
 
@@ -65,7 +66,7 @@ def generalized_row(tree, text, fields):
         mechanism, bodies, _ = moving(tree, text, turn=unit)
         of, record = mechanism.constraint_formulas[0], bodies.constraints[1]
         power = 0.0
-        for end, _number in enumerate(of.ends):
+        for end in range(len(of.ends)):
             if end < len(of.bodies):
                 power += np.dot(fields[f"force_along{end}"], getattr(record, f"body{end}").shared_u)
             else:
@@ -76,7 +77,7 @@ def generalized_row(tree, text, fields):
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_forces_have_the_power_of_eta_times_the_velocity(tree, text):
-    _mechanism, bodies, _ = moving(tree, text)
+    _, bodies, _ = moving(tree, text)
     velocities = [constraint_velocities(moving(tree, text, turn=unit)[1])[0] for unit in np.eye(tree.nv)]
     still = constraint_velocities(moving(tree, text, turn=np.zeros(tree.nv))[1])[0]
     row = generalized_row(tree, text, expression_forces(bodies.constraints[1], 2.5))
@@ -90,21 +91,13 @@ def test_impulses_change_as_rows_do(tree, text):
     after, before = (_row(tree, text, u, h) for h in (1e-5, -1e-5))
     change = expression_impulse_changes(bodies.constraints[1], 2.5, 0.7)
     wanted = 0.7 * 2.5 * _row(tree, text, u, 0.0) - 2.5 * (after - before) / 2e-5
-    # wrenches on moving bodies: p' = A' (F - Omega mu) + A'' mu, so those along bodies have v x* of the row besides
-    carried = dict(change.items())
-    found = _projected(tree, text, u, carried)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(_projected(tree, text, u, change), wanted, rtol=0, atol=1e-6)
 
 
 def _row(tree, text, u, h):
     """J at time h of the motion with velocities u."""
-    rows = []
-    for unit in [np.zeros(tree.nv), *np.eye(tree.nv)]:
-        mechanism = dataclasses.replace(tree, constraints=(Constraint("k", parse(text), TEXTS[text]),))
-        random = np.random.default_rng(0)
-        q = integrate(mechanism, reference(mechanism), random.uniform(-0.7, 0.7, tree.nv))
-        at = Evaluation(mechanism, integrate(mechanism, q, u * h).tolist(), 0.3 + h)
-        rows.append(constraint_velocities(records(at, unit, closed=True))[0])
+    units = [np.zeros(tree.nv), *np.eye(tree.nv)]
+    rows = [constraint_velocities(moving(tree, text, unit, h, u)[1])[0] for unit in units]
     return np.array(rows[1:], dtype=float) - rows[0]
 
 
@@ -115,28 +108,23 @@ def _projected(tree, text, u, change):
     """
     _, bodies, _ = moving(tree, text)
     record = bodies.constraints[1]
-    total = generalized_row(tree, text, change)
-    # the rows carried by the partial velocities, which change as bodies move: (d/dt - v x) of each partial velocity
     row = expression_forces(record, 2.5)
-    for j in range(tree.nv):
-        total[j] -= _partial_change(tree, text, u, j, row)
-    return total
+    changes = [_partial_change(tree, text, u, j, row) for j in range(tree.nv)]
+    return generalized_row(tree, text, change) - np.array(changes)
 
 
 def _partial_change(tree, text, u, j, row):
-    """Sum over bodies of R eta times (d/dt A_ij + v x A_ij), by differences."""
+    """Sum over bodies of R eta times the absolute derivative of their twists by u_j, by differences."""
 
     def partials(h):
-        mechanism = dataclasses.replace(tree, constraints=(Constraint("k", parse(text), TEXTS[text]),))
-        random = np.random.default_rng(0)
-        q = integrate(mechanism, reference(mechanism), random.uniform(-0.7, 0.7, tree.nv))
-        at = Evaluation(mechanism, integrate(mechanism, q, u * h).tolist(), 0.3 + h)
-        moved = [records(at, x, closed=True).constraints[1] for x in (np.eye(tree.nv)[j], np.zeros(tree.nv))]
+        mechanism, bodies, _ = moving(tree, text, np.eye(tree.nv)[j], h, u)
+        one, still = bodies.constraints[1], moving(tree, text, np.zeros(tree.nv), h, u)[1].constraints[1]
         of = mechanism.constraint_formulas[0]
-        ends = range(len(of.bodies), len(of.ends))
-        return {e: getattr(moved[0], f"body{e}").v - getattr(moved[1], f"body{e}").v for e in ends}
+        return {
+            e: getattr(one, f"body{e}").v - getattr(still, f"body{e}").v for e in range(len(of.bodies), len(of.ends))
+        }
 
-    _mechanism, bodies, _ = moving(tree, text)
+    _, bodies, _ = moving(tree, text)
     record, here, after, before = bodies.constraints[1], partials(0.0), partials(1e-5), partials(-1e-5)
     total = 0.0
     for end, partial in here.items():
