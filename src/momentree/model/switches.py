@@ -102,8 +102,9 @@ def _names_of_frames(model: Model) -> Known:
 
 def switched_joints(model: Model) -> list[str]:
     """The joints that do not act throughout, in the order of the model."""
-    names = [*(release.joint for release in model.releases), *(switch.name for switch in model.switches)]
-    return [joint.name for joint in model.joints if joint.name in names] if names else []
+    named = (*(release.joint for release in model.releases), *(switch.name for switch in model.switches))
+    names = {name for name in named if isinstance(name, str)}
+    return [joint.name for joint in model.joints if isinstance(joint.name, str) and joint.name in names]
 
 
 # --- the check -------------------------------------------------------------------------------------------------------

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from momentree.assembly.configuration import Array
+from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.unreachable import beyond_reach
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Integration
+from momentree.model.higher_pairs import Rolling
 from momentree.simulate.law_checks import discontinuous_laws, laws_without_value, unbounded_laws
+from momentree.spatial import Z
 from momentree.structure.mechanism import Mechanism
 
 CHATTERS, CHATTERING = 20, 1e-6  # so many times the same event within this part of the duration
+FLAT = 0.05  # rad: the inclination below which a disc counts as flat
 SLOW = (
     "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
     "for stiff forces, or allow a larger rtol."
@@ -36,6 +39,7 @@ def reason_of_failure(
         return integration.failure(status)
     if status == Status.TOO_SHORT:
         laws = unbounded_laws(mechanism, q, v, t) or discontinuous_laws(mechanism, q, v, t)
+        laws = laws or flat_discs(mechanism, q, t)
         return (
             f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: "
             f"{'; '.join(laws) or 'something changes too quickly there'}. "
@@ -54,6 +58,9 @@ def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, du
     reach = beyond_reach(mechanism, q, t, duration)
     if reach:
         return reach
+    flat = flat_discs(mechanism, q, t)
+    if flat:
+        return f"{_sentence(flat)} Let an event end the motion before."
     unbounded = unbounded_laws(mechanism, q, v, t)
     if unbounded:
         return f"{_sentence(unbounded)} Allow a larger rtol, or look at the forces of the model."
@@ -64,6 +71,18 @@ def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, du
             "not matter, or let an event end the motion there."
         )
     return ""
+
+
+def flat_discs(mechanism: Mechanism, q: Array, t: float) -> list[str]:
+    """Discs that roll on a plane and lie almost flat on it."""
+    flat = []
+    for joint in Configuration(mechanism, q, t=t).joints:
+        pair = joint.loop.joint_type
+        if isinstance(pair, Rolling) and pair.disc is not None and pair.ball is None:
+            upright = (joint.closure.X_FM.rotation @ pair.disc).cross(Z).norm
+            if upright < FLAT:
+                flat.append(f"the disc of '{joint.loop.name}' lies flat, where it has no single point of contact")
+    return flat
 
 
 def reason_of_open_loops(mechanism: Mechanism, closure_error: float, q: Array, t: float, duration: float) -> str:
