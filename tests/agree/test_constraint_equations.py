@@ -125,6 +125,7 @@ def closed_state(system, given, velocities):
     return np.array(state.q), np.array(state.v)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(("model", "given", "velocities"), CASES)
 def test_multipliers_give_the_accelerations_of_closed_loops(model, given, velocities):
     system = model().build()
@@ -138,6 +139,7 @@ def test_multipliers_give_the_accelerations_of_closed_loops(model, given, veloci
     assert np.abs(solved(A, d, J, change) - expected).max() < ACCURACY * max(1, np.abs(expected).max())
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", [name for name in LOOPS if name != "held by Screw"])
 def test_velocities_of_loops_are_derivatives_of_positions(name):
     """At any state, closed or not; of a thread only where it is closed."""
@@ -153,6 +155,7 @@ def test_velocities_of_loops_are_derivatives_of_positions(name):
         assert float(s.total_derivative(row.position).subs(numbers)) == pytest.approx(float(velocity.subs(numbers)))
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(
     "name", ["four-bar in letters", "guided", "slider-crank", "four-bar cut at B", "on a carriage"]
 )

@@ -142,6 +142,7 @@ SLOW = (wheel_on_a_wheel, ball_on_a_turntable)
 REDUCED = [pytest.param(*case, marks=[pytest.mark.long] * (case[0] in SLOW)) for case in CASES]
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(("model", "given", "velocities"), CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_multipliers_give_the_accelerations(model, given, velocities):
     system = model().build()
@@ -155,6 +156,7 @@ def test_multipliers_give_the_accelerations(model, given, velocities):
     assert np.abs(solved(A, d, J, change) - expected).max() < ACCURACY * max(1, np.abs(expected).max())
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(("model", "given", "velocities"), REDUCED, ids=lambda x: getattr(x, "__name__", ""))
 def test_reduced_equations_give_the_accelerations(model, given, velocities):
     system = model().build()

@@ -119,7 +119,7 @@ CASES = {
 }
 
 
-@pytest.mark.repeats(8)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", CASES)
 def test_formulations_agree_and_constraints_are_kept(name):
     m, given, velocities, t_end = CASES[name]()
@@ -153,6 +153,7 @@ def geared(k, **build):
     return m.build(**build)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_free_parameters_may_be_ratios_and_lengths(formulation):
     free = geared(0.5, free=["k", "L"])
@@ -192,7 +193,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: " ".join(map(str, settings.values())))
 def test_every_integrator_and_stabilization_gives_one_motion(settings):
     texts = "B = A + 0.5*sin(2*A) + 0.1*t", "tip.z' = 0.3*tip.x*A' - 0.2*C'"

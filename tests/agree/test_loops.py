@@ -53,6 +53,7 @@ def by_momenta(system, start, velocities=hamiltonian.right_hand_side):
     return solve_ivp(change, (0, SECONDS), [*start.q, *p], method="DOP853", rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_loops_move_as_the_equations_of_the_first_kind_say(name):
     system, start = started(name)
@@ -63,6 +64,7 @@ def test_loops_move_as_the_equations_of_the_first_kind_say(name):
     assert found.nfev < 400  # p*' is smooth, redundant constraints or not
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_energy_is_kept(name):
     system, start = started(name)

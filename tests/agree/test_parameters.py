@@ -45,7 +45,7 @@ def arguments(what, q, v, w):
     return {"q": q, "v": v, "vdot": w, "tau": w, "t": 0.3}, ARGUMENTS[what]
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(1)
 @of_both
 @pytest.mark.parametrize(
     ("what", "code"),

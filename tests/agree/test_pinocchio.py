@@ -162,7 +162,7 @@ def test_one_thread_is_taut_and_one_is_slack(direction, seed):
     assert np.linalg.norm(between(peer, plain.q, slack)) < slack.rest
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @some_trees
 def test_torque_laws_add_to_tau(direction, seed):
     plain, peer = both(direction, seed)

@@ -56,6 +56,7 @@ def turning(model, seconds=1.0):
     return system, system.simulate(system.assemble({"A": 1.0}, velocities={"A": 0.5}), seconds, every=0.1, rtol=1e-10)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
 def test_reactions_of_a_four_bar_obey_newton_and_euler(cut):
     model = four_bar()

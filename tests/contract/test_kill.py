@@ -61,6 +61,7 @@ def campaign(folder: Path, kills: int, seed: int) -> None:
     assert mt.load_run(whole).end.reason == "arrived"
 
 
+@pytest.mark.long
 def test_three_kills(tmp_path):
     campaign(tmp_path, 3, 1)
 

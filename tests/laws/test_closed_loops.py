@@ -55,6 +55,7 @@ def three_cranks():
     return m.build()
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange", "absolute"])
 def test_a_redundant_loop_changes_no_motion(formulation):
     # one free angle: (3 m/3 + M) l^2 a'' = -g l (3 m/2 + M) cos a, a from the horizontal

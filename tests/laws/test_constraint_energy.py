@@ -65,6 +65,7 @@ def drift(name, formulation="hamiltonian", **settings):
     return np.abs(total - total[0]).max() / kinetic.max()
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("name", MODELS)
 def test_ideal_constraints_do_no_work(name, formulation):

@@ -119,6 +119,7 @@ def test_a_joint_acts_on_its_two_bodies_with_opposite_wrenches(name):
 STABILIZATIONS = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte")}
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     ("formulation", "stabilization"), [(name, each) for name, those in STABILIZATIONS.items() for each in those]
 )

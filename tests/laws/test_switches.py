@@ -43,6 +43,7 @@ def centre(run):
     return run.position(mt.Model("x").body("rod").at((0.5, 0, 0)))
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("settings", METHODS, ids=str)
 def test_a_pendulum_that_releases_flies_on_the_parabola_of_its_centre_of_mass(settings):
     system = pendulum(at=0.4).build()
@@ -92,6 +93,7 @@ def stages(joint, **when):
     return m
 
 
+@pytest.mark.repeats(2)
 @every_formulation
 @pytest.mark.parametrize("joint", [mt.Fixed(), mt.Revolute("x", spring=3.0, rest=0.2)], ids=["fixed", "revolute"])
 def test_stages_that_separate_keep_momentum_and_the_path_of_the_centre_of_mass(joint, formulation):
@@ -117,6 +119,7 @@ def test_stages_that_separate_keep_momentum_and_the_path_of_the_centre_of_mass(j
     assert not run.impacts
 
 
+@pytest.mark.long
 def test_springs_of_joints_that_release_one_after_another_leave_the_account_one_by_one():
     m = mt.Model("chain")
     before = m.ground
@@ -137,6 +140,7 @@ def test_springs_of_joints_that_release_one_after_another_leave_the_account_one_
     assert run.energy.error < 1e-9
 
 
+@pytest.mark.repeats(1)
 @every_formulation
 def test_a_four_bar_whose_joint_releases_is_the_open_chain_from_the_same_state(formulation):
     m = four_bar()
@@ -176,6 +180,7 @@ def swinging_rods():
     return m
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("settings", METHODS, ids=str)
 def test_flywheels_that_are_coupled_turn_on_with_their_common_momentum(settings):
     system = swinging_rods().build()
@@ -203,6 +208,7 @@ def test_flywheels_that_are_coupled_turn_on_with_their_common_momentum(settings)
     assert not run.warnings
 
 
+@pytest.mark.repeats(1)
 @every_formulation
 def test_bodies_that_meet_in_a_hinge_lose_what_a_plastic_impact_takes(formulation):
     """A ball flies into a hinge at the tip of a rod at rest: the closed form of a point mass on a lever."""
@@ -257,6 +263,7 @@ def oscillators():
     return m
 
 
+@pytest.mark.repeats(1)
 @every_formulation
 def test_a_weld_goes_on_and_off_again_and_again(formulation):
     """Between two welds each mass makes whole periods: together they go on as if nothing had happened."""
@@ -309,6 +316,7 @@ def test_an_angle_that_passes_pi_is_no_crossing():
     assert back.end.events == (("release of hinge", pytest.approx(0.05, rel=1e-10)),)
 
 
+@pytest.mark.repeats(1)
 @every_formulation
 def test_a_switch_whose_condition_jumps_at_an_impact_acts_at_the_same_instant(formulation):
     m = swinging_rods()
@@ -327,6 +335,7 @@ def test_a_switch_whose_condition_jumps_at_an_impact_acts_at_the_same_instant(fo
     np.testing.assert_allclose(centre_c[-1], centre_c[after] + v * 0.75, atol=1e-8)
 
 
+@pytest.mark.repeats(1)
 @every_formulation
 def test_a_latch_and_a_release_at_the_same_instant(formulation):
     """A disc turns on another until it locks; at that instant the first one leaves its axle."""
@@ -350,6 +359,7 @@ def test_a_latch_and_a_release_at_the_same_instant(formulation):
     assert max(abs(x) for name, x in impact.impulses.items() if name != "B'") < 1e-9
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("settings", [{}, {"every": 0.1}, {"integrator": "radau", "every": 0.1}], ids=str)
 def test_a_release_at_the_end_is_the_last_that_happens(settings):
     system = pendulum(at=1.0).build()
@@ -457,6 +467,7 @@ def flywheels(expression, **conditions):
     return m
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize("settings", [*METHODS[:3], METHODS[4]], ids=str)
 @pytest.mark.parametrize(
     ("expression", "ratio", "on"),
@@ -639,6 +650,7 @@ def test_a_gear_that_does_not_mesh_is_refused_with_the_way_out():
         system.simulate(start, 1.0)
 
 
+@pytest.mark.long
 def test_all_formulations_agree_on_a_mechanism_with_everything():
     """Moving ground, a prescribed joint, a latch, a loop, a release and a rod that becomes taut."""
     m = mt.Model("everything")

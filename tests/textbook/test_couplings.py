@@ -363,6 +363,7 @@ def finger_equation(t, y):
     return [y[1], (force - slope * y[1] ** 2 / 2) / inertia]
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_finger_with_mimic_joints(formulation):
     system = finger()

@@ -40,6 +40,7 @@ def double_pendulum(_, y, m1=1.1, m2=0.7, l1=0.9, l2=0.6):
     return [da, db, *np.linalg.solve(M, Q)]
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("rods", ["one", "both"])
 def test_a_double_pendulum_on_massless_rods(rods, formulation):
@@ -88,6 +89,7 @@ def test_a_pendulum_by_an_expression_of_a_frame():
 # --- beads on curves and surfaces ---
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", ["curve", "surface", "expression"])
 def test_a_bead_on_a_parabola(by, formulation):
@@ -156,6 +158,7 @@ def test_a_bead_in_a_bowl(formulation):
     np.testing.assert_allclose(turning, 0.5 * 1.1, rtol=0, atol=1e-9)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", ["surface", "expression"])
 def test_a_bead_on_a_rod_that_turns(by, formulation):
@@ -179,6 +182,7 @@ def test_a_bead_on_a_rod_that_turns(by, formulation):
     assert np.ptp(run.energy.total) > 1.0
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", ["surface", "expression", "frame"])
 def test_a_bead_on_a_circle_that_grows(by, formulation):

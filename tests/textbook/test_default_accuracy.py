@@ -76,7 +76,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("problem", SMOOTH.values(), ids=SMOOTH)
 def test_default_settings_reach_a_billionth(problem):
     system, start, t_end = problem()

@@ -230,6 +230,7 @@ def test_how_the_four_bar_accelerates():
     near(force, found.along_rows([in_plane(FOUR_BAR["lambda"])]))
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.9])
 def test_the_four_bar_after_a_second(share):
     # however the coupler is shared by its two halves

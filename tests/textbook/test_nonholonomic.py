@@ -65,6 +65,7 @@ def test_the_closed_form_of_the_sleigh_satisfies_its_equations():
     np.testing.assert_allclose([closed_form(at)[2] for at in SLEIGH], [row[2] for row in SLEIGH.values()], rtol=1e-14)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", list(SIDEWAYS))
 def test_the_sleigh_is_where_chaplygin_says(by, formulation):

@@ -42,6 +42,7 @@ def rolling(x, v, turning, spin):
     return (*x, RADIUS, 0, 0, 0, 1), (*v, 0, -at_rest[1] / RADIUS, at_rest[0] / RADIUS, spin)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_a_ball_on_a_turntable_moves_in_a_circle(formulation, tilt):
@@ -125,6 +126,7 @@ def on_incline(what, slope):
     return system, system.assemble({"body": (0, 0, RADIUS, 0, 0, 0, 1)}), k
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("what", SHAPES)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_what_rolls_down_an_incline(what, formulation):
@@ -148,6 +150,7 @@ def test_the_force_on_what_rolls_down_an_incline(what):
     np.testing.assert_allclose(run.friction_needed("roll 1"), np.tan(slope) * k / (1 + k), rtol=1e-9)
 
 
+@pytest.mark.long
 def test_a_cart_on_four_wheels_rolls_straight():
     # (m + 4 (m_w + I_w / r^2)) x'' = torque / r; of twelve constraints three are redundant, and one freedom is left
     m = mt.Model("cart", gravity=(0, 0, -G))
@@ -258,6 +261,7 @@ def ball_on_ball(n0, dn0, spin, t):
     return solve_ivp(equations, (0, t[-1]), [*n0, *dn0], "DOP853", t, rtol=2.3e-14, atol=1e-14).y
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("spin", [60.0, 120.0])
 def test_a_ball_rolls_on_a_ball(formulation, spin):

@@ -92,6 +92,7 @@ def floating(name):
     return system, system.assemble({"big": (0, 0, 0, 0, 0, 0, 1)}, velocities, guess=guess)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_momenta_and_energy_of_two_floating_bodies(name, formulation):
@@ -105,6 +106,7 @@ def test_momenta_and_energy_of_two_floating_bodies(name, formulation):
     assert np.ptp(run.v, axis=0).max() > 0.1  # they do act on each other
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_two_floating_bodies_accelerate_as_differences_of_their_velocities_say(name):
     # forward dynamics at a sample against the motion: central differences of order 6

@@ -119,6 +119,7 @@ def test_help_helps():
         assert words in told
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     ("words", "new"),
     [

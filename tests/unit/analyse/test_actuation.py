@@ -156,6 +156,7 @@ def test_one_motor_does_not_move_a_five_bar_as_it_likes():
     assert len(one.missing) == 1
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_all_joints_of_random_loops_are_driven_as_asked(seed):
     random = np.random.default_rng(seed)

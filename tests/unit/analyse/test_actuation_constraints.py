@@ -79,6 +79,7 @@ def test_a_wheel_drives_a_cart_by_rolling():
     assert np.linalg.norm(found.multipliers["roll 1"][1:]) == pytest.approx(20.0, rel=1e-10)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(("names", "seed"), [(names, seed) for seed, names in enumerate(SETS)])
 def test_torques_and_multipliers_are_those_of_forward_dynamics(names, seed):
     _, m, q, v = constrained(names, seed)

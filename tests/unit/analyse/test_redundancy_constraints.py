@@ -16,6 +16,7 @@ from momentree.equations.evaluation import Evaluation
 CASES = [(names, seed) for seed, names in enumerate(SETS)]
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize(("names", "seed"), CASES)
 def test_strengths_are_singular_values_of_the_scaled_jacobian(names, seed):
     _, m, q, _ = constrained(names, seed)

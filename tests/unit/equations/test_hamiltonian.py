@@ -150,7 +150,7 @@ def test_coordinates_change_as_the_joints_say(seed):
     )
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @on_random_trees
 def test_hamiltons_equations(seed):
     # H = p u - T + V, also where joints and the ground have prescribed motions: q' = dH/dp, p' = -dH/dq

@@ -68,6 +68,7 @@ def test_a_link_keeps_its_target_and_a_file_its_permissions(tmp_path, name):
     assert [path.name for path in (tmp_path / "there").iterdir()] == [name]
 
 
+@pytest.mark.repeats(2)
 @each_writer
 @pytest.mark.parametrize("fails", ["write", "fsync", "replace"])
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, name, fails):

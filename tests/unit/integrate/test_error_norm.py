@@ -111,6 +111,7 @@ def test_no_step_is_longer_after_one_that_was_rejected(integrator):
     assert rejections > 10
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange", "absolute"])
 def test_samples_between_steps_are_closed_to_round_off(formulation):
     system, start = slider_crank()

@@ -43,6 +43,7 @@ def random_system(n, parts, seed):
     return a, b
 
 
+@pytest.mark.repeats(8)
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 33, 150])

@@ -107,6 +107,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("which", SYSTEMS)
 @pytest.mark.parametrize("name", METHODS)
 def test_all_integrators_agree(name, which):
@@ -123,6 +124,7 @@ def test_all_integrators_agree(name, which):
     assert run.closure_error.max(initial=0.0) < 1e-8
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.hamiltonian])
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_any_formulation_will_do_where_the_record_says_so(name, formulation):
@@ -134,6 +136,7 @@ def test_any_formulation_will_do_where_the_record_says_so(name, formulation):
     np.testing.assert_allclose(run.q[-1], expected.q[-1], rtol=0, atol=off)
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("which", SYSTEMS)
 @pytest.mark.parametrize("name", METHODS)
 def test_lanes_do_what_each_integration_does_alone(name, which):

@@ -18,6 +18,7 @@ from momentree.results.recorder import record
 from slider import falling
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
 def test_the_same_run_gives_the_same_bytes(tmp_path, suffix):
     run = record(falling())
@@ -116,7 +117,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(1)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_any_name_can_be_drawn_and_exported(name, tmp_path):

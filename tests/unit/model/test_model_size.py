@@ -114,6 +114,7 @@ KINDS = {
 }
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_building_takes_time_in_proportion_to_the_number_of_bodies(kind, monkeypatch):
     made = []

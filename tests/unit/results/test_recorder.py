@@ -134,6 +134,7 @@ def test_killed_while_it_tidies_up_it_is_finished_and_not_computed_again(tmp_pat
     assert not (tmp_path / "run.nc.parts").exists()
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "swap", "gone"])
 @pytest.mark.parametrize("last", [True, False])
 def test_a_damaged_chunk_is_found_dropped_and_computed_again(tmp_path, damage, last):

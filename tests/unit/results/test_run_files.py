@@ -62,6 +62,7 @@ def campaign(count, seed):
     assert sum(sum(found[state].values()) for state in ("finished", "interrupted")) == count
 
 
+@pytest.mark.long
 def test_sixty_damaged_files_load_equal_or_are_refused():
     campaign(60, 0)
 

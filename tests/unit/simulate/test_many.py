@@ -64,6 +64,7 @@ def test_many_motions_are_those_computed_one_by_one(formulation, integrator):
     assert (found.failed == math.inf).all()
 
 
+@pytest.mark.repeats(2)
 @by_both
 @pytest.mark.parametrize("t_end", [0.5, 0.53, 0.50000000001])
 def test_with_steps_of_a_fixed_length_they_are_the_same_to_round_off(formulation, t_end):

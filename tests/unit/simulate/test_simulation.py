@@ -67,6 +67,7 @@ def test_without_every_there_is_a_sample_at_each_step(way):
     assert run.end.t == run.t[-1] == 2.0
 
 
+@pytest.mark.repeats(3)
 @every_way
 @pytest.mark.parametrize("t_end", [1.5, 1.53])
 def test_every_gives_its_multiples_after_the_start_and_the_end_exactly(way, t_end):
@@ -332,6 +333,7 @@ def test_a_start_that_does_not_close_is_refused_with_its_gap():
 # --- forces that are wrong ---
 
 
+@pytest.mark.repeats(2)
 @every_way
 @pytest.mark.parametrize("every", [None, 0.1])
 def test_where_a_law_has_no_value_the_simulation_fails_and_keeps_what_was_before(way, every):

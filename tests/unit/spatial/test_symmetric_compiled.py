@@ -43,6 +43,7 @@ def near(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(("rows", "rank"), SHAPES)
 def test_compiled_loops_are_solved_to_round_off(rows, rank):
     Phi, b = loop_matrices(np.random.default_rng(rows), rows, rank, 21)

@@ -71,6 +71,7 @@ def test_a_system_without_free_parameters_says_how_to_have_some():
         linkage().build().assemble({"A": 0.8}, parameters={"m": 2.0})
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", ["m", "a", "far", "k"])
 def test_one_wrong_row_of_a_large_batch_is_found_without_building_all(system, name, monkeypatch):
     built = []

@@ -324,6 +324,7 @@ def test_a_graph_without_bodies():
     assert graph.is_proper
 
 
+@pytest.mark.long
 def test_a_chain_of_a_hundred_thousand_bodies_is_numbered_but_not_written_out():
     n = 100_000
     number = np.concatenate([[0], 1 + np.random.default_rng(1).permutation(n)])

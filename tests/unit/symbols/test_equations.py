@@ -203,7 +203,7 @@ def differs_from_the_system(system, equations, seed=0, at=0.4):
 # --- equal to numbers, and to each other ---
 
 
-@pytest.mark.repeats(6)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_symbols_agree_with_numbers_and_formalisms_with_each_other(model):
     system = model().build()
@@ -302,6 +302,7 @@ def test_the_double_pendulum_adds_its_angles():
     ]
 
 
+@pytest.mark.long
 def test_angles_add_also_on_a_floating_base():
     mechanism = freed(on_a_floating_base())
     s = symbolic(mechanism)
@@ -367,13 +368,14 @@ def test_rates_that_cannot_be_renamed(velocities, told):
 # --- LaTeX ---
 
 
-@pytest.mark.repeats(6)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_latex_is_well_formed_and_free_of_float_noise(model):
     equations = model().build().equations()
     assert_well_formed(equations.latex())
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("reduced", [False, True])
 @pytest.mark.parametrize("model", [blade, four_bar_in_letters, four_bar], ids=lambda model: model.__name__)
 def test_latex_of_constraints_is_well_formed(model, reduced):
@@ -551,6 +553,7 @@ def test_the_command_writes_latex_and_json(tmp_path):
     assert (tmp_path / "out.tex").read_text(encoding="utf-8").startswith(r"\documentclass")
 
 
+@pytest.mark.long
 def test_the_command_reduces(tmp_path):
     four_bar().save(tmp_path / "four-bar.toml")
     for words, remaining in ((["--reduced"], ["A'"]), (["--keep", "D"], ["D'"])):

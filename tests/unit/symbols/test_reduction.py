@@ -51,6 +51,7 @@ def test_gears_keep_one_angle():
     assert str(equations).splitlines()[0].endswith("reduced to B′")
 
 
+@pytest.mark.long
 def test_the_caller_chooses_what_remains():
     kept = [str(two_wheels(("mesh", "A + i*B")).build().equations(reduced=name).velocities[0]) for name in ("A", ["B"])]
     assert kept == ["A'", "B'"]
@@ -143,6 +144,7 @@ def test_the_page_shows_what_is_printed():
 # --- what cannot be ---
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     ("model", "reduced", "told"),
     [

@@ -53,6 +53,7 @@ def arguments_of_sincos():
     return np.concatenate([*uniform, tiny, edge])
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("target", [None, OLDEST], ids=["host", "oldest"])
 @pytest.mark.parametrize("where", [next_to_zeros, arguments_of_sincos])
 def test_sine_and_cosine_are_right_to_the_last_bit_but_one_and_the_same_in_every_lane(where, target):

@@ -84,6 +84,7 @@ def test_forces_have_the_power_of_eta_times_the_velocity(tree, text):
     np.testing.assert_allclose(row, 2.5 * (np.array(velocities, dtype=float) - still), rtol=0, atol=1e-12)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("text", TEXTS)
 def test_impulses_change_as_rows_do(tree, text):
     """d/dt of J' eta, at constant eta, along the motion: what is subtracted, and kappa times J' eta."""

@@ -107,6 +107,7 @@ def stability(z):
     return (1 + 2 * z / 5 + z**2 / 20) / (1 - 3 * z / 5 + 3 * z**2 / 20 - z**3 / 60)
 
 
+@pytest.mark.repeats(3)
 @pytest.mark.parametrize("kind", [TAPE, DIFFERENCES])
 @pytest.mark.parametrize("z", [-0.1, -1.0, -30.0, -1e6, 3j, -1 + 5j, -1e3 + 1e5j])
 def test_one_step_of_a_linear_system_is_the_stability_function(z, kind):

@@ -102,7 +102,7 @@ def openings(system, y, t):
 # --- steps ---
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", LOOPS)
 def test_machine_code_takes_the_steps_of_the_formulas(name):
     system, _, y = started(name)
