@@ -114,7 +114,7 @@ def test_free_parameters_at_other_values_are_the_model_with_those_values(formula
     same_motion((found.q[0], found.v[0]), (run.q, run.v), 1e-10)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", [*FORMULATIONS, "absolute"])
 def test_free_parameters_have_the_values_of_the_model_unless_given(formulation):
     settings = {"formulation": formulation, "rtol": 1e-12, "every": 0.5}

@@ -93,7 +93,7 @@ def stages(joint, **when):
     return m
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @every_formulation
 @pytest.mark.parametrize("joint", [mt.Fixed(), mt.Revolute("x", spring=3.0, rest=0.2)], ids=["fixed", "revolute"])
 def test_stages_that_separate_keep_momentum_and_the_path_of_the_centre_of_mass(joint, formulation):

@@ -779,7 +779,7 @@ def test_things_that_are_no_functions():
 # ---- long, deep and shared expressions
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     "step", [lambda e, i: e + i * x, lambda e, i: i * x + e, lambda e, i: e.sin(), lambda e, i: -e / 2]
 )
