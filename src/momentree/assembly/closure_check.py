@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales, constraint_tolerances
+from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
 CLOSED = 1e-8  # by the size of each loop: up to this its independent constraints count as closed
@@ -48,14 +50,16 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
 
 def row_scales(at: Samples, of_loops: Array, columns: Array, on_velocities: bool = False) -> Array:
     """k x rows: divisors of closure errors, or of constraint velocities; of an expression, the norm of its row."""
-    norms = [
-        np.sqrt(np.sum((at.table(expression.J) * columns) ** 2, axis=1))
-        for expression in at.expressions
-        if on_velocities or expression.holonomic
-    ]
+    norms = [_norm(at, e.entries, columns) for e in at.expressions if on_velocities or e.holonomic]
     expressions = [np.where(norm > 0, norm, 1.0)[:, None] for norm in norms]
     loops = np.broadcast_to(of_loops, (len(at.t), of_loops.shape[-1]))
     return np.concatenate([loops, *expressions], axis=1)
+
+
+def _norm(at: Samples, entries: Mapping[int, Scalar], columns: Array) -> Array:
+    """k: of a row of the constraint Jacobian, by what its entries are multiplied with."""
+    scaled = at.table(entries.values()) * columns[..., [*entries]]
+    return np.asarray(np.sqrt(np.sum(scaled**2, axis=1)))
 
 
 def _tolerances(mechanism: Mechanism, on_velocities: bool) -> Array:

@@ -105,7 +105,8 @@ class Configuration:
             yield joint.columns, joint.directions_of(on_velocities) @ joint.block
         for constraint in self.expressions:
             if constraint.holonomic or on_velocities:
-                yield np.arange(self.mechanism.nv, dtype=np.intp), np.array([constraint.J], dtype=float)
+                entries = constraint.entries
+                yield np.array([*entries], dtype=np.intp), np.array([[*entries.values()]], dtype=float)
 
     # --- joints by name ---
 

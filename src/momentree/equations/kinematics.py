@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from momentree.equations.evaluation import Evaluation
@@ -113,15 +113,22 @@ def frame_placement(placed: Sequence[Record], frame: Attached) -> Transform:
 
 def frame_jacobian(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> list[Motion]:
     """How a frame moves by each velocity of the tree: its origin, in inertial axes; one column for each velocity."""
-    point = frame_placement(placed, frame).offset
     columns = [REST] * mechanism.nv
+    for i, column in frame_columns(mechanism, placed, frame):
+        columns[i] = column
+    return columns
+
+
+def frame_columns(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> Iterator[tuple[int, Motion]]:
+    """The columns of `frame_jacobian` that are not zero, each with the number of its velocity."""
+    point = frame_placement(placed, frame).offset
     number = frame.body
     while number:
         body = mechanism.bodies[number - 1]
         if body.laws is None:
-            columns[body.v] = [seen_at(point, placed[number], axis) for axis in placed[number].A.columns]
+            for i, axis in enumerate(placed[number].A.columns, body.v.start):
+                yield i, seen_at(point, placed[number], axis)
         number = body.parent
-    return columns
 
 
 def seen_at(point: Vector, record: Record, v: Motion) -> Motion:

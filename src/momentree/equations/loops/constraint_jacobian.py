@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import frame_jacobian, frame_placement, records
+from momentree.equations.kinematics import frame_columns, frame_placement, records
 from momentree.equations.loops.closing_joint import relative_placement, relative_velocity
 from momentree.equations.loops.constraint_rows import find_constraint_velocities
 from momentree.equations.loops.expression_constraints import share_velocities
@@ -22,7 +22,7 @@ from momentree.equations.loops.residual import Residual, measure_closure_error, 
 from momentree.equations.sweeps import Record, Records
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import ConstraintRow
-from momentree.spatial import REST, Force, Motion, Rotation, Scalar, Transform, Vector
+from momentree.spatial import Force, Motion, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import sqrt
 from momentree.structure.constraint_formulas import FrozenFormula
 from momentree.structure.mechanism import Attached, Loop, Mechanism
@@ -155,19 +155,20 @@ class ExpressionClosure:
         return find_constraint_velocities(self.record)["constraint_velocity"][0]
 
     @property
-    def J(self) -> tuple[Scalar, ...]:
-        """Its row of the constraint Jacobian, one entry for each velocity of the tree."""
-        J: list[Scalar] = [0] * self.mechanism.nv
+    def entries(self) -> dict[int, Scalar]:
+        """Its row of the constraint Jacobian: entries by the number of the velocity, of those that it depends on."""
+        entries: dict[int, Scalar] = {}
         for end, number in enumerate(self.of.bodies):
             body = self.mechanism.bodies[number - 1]
             if body.laws is None:
-                J[body.v] = [a + b for a, b in zip(J[body.v], self._field("rows_along", end), strict=True)]
+                for i, slope in enumerate(self._field("rows_along", end), body.v.start):
+                    entries[i] = entries.get(i, 0) + slope
         for end, number in enumerate(self.of.ends[len(self.of.bodies) :], len(self.of.bodies)):
             row, X_0 = self._field("rows_on", end), self.bodies[number].X_0
-            columns = frame_jacobian(self.mechanism, self.bodies, Attached(number, Transform()))
-            f, m = X_0.rotation @ row.linear, X_0.rotation @ row.angular
-            J = [a if v is REST else a + v @ Force(f, m) for a, v in zip(J, columns, strict=True)]
-        return tuple(J)
+            force = Force(X_0.rotation @ row.linear, X_0.rotation @ row.angular)
+            for i, v in frame_columns(self.mechanism, self.bodies, Attached(number, Transform())):
+                entries[i] = entries.get(i, 0) + v @ force
+        return entries
 
     def _field(self, name: str, end: int) -> Any:
         return getattr(self.record, f"{name}{end}")[0]
@@ -201,7 +202,7 @@ def typical_norms(mechanism: Mechanism) -> list[float]:
 
 
 def _finite_norm(closure: ExpressionClosure, columns: list[float]) -> float:
-    norm = math.sqrt(sum(float(x * size) ** 2 for x, size in zip(closure.J, columns, strict=True)))
+    norm = math.sqrt(sum(float(x * columns[i]) ** 2 for i, x in closure.entries.items()))
     return norm if 0 < norm < math.inf else 1.0
 
 
