@@ -11,7 +11,7 @@ from momentree.equations import aggregative, articulated
 from momentree.equations.evaluation import Evaluation
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_machine_code_agrees_with_the_sweeps_on_floats(seed):
     system, q, v, w, t = loaded(seed)

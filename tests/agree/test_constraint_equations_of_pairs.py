@@ -142,7 +142,7 @@ SLOW = (wheel_on_a_wheel, ball_on_a_turntable)
 REDUCED = [pytest.param(*case, marks=[pytest.mark.long] * (case[0] in SLOW)) for case in CASES]
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(("model", "given", "velocities"), CASES, ids=lambda x: getattr(x, "__name__", ""))
 def test_multipliers_give_the_accelerations(model, given, velocities):
     system = model().build()

@@ -119,7 +119,7 @@ CASES = {
 }
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", CASES)
 def test_formulations_agree_and_constraints_are_kept(name):
     m, given, velocities, t_end = CASES[name]()

@@ -94,7 +94,7 @@ PLAIN = {
 }
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("what", QUANTITIES)
 def test_rolled_code_agrees_with_the_plain_sweeps_on_a_large_tree_of_everything(what):
     m, random = loaded_tree(2, times=4)

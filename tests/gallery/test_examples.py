@@ -15,7 +15,7 @@ import momentree as mt
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 
 
-@pytest.mark.repeats(6)
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_the_example_runs(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -117,7 +117,7 @@ def test_constraints_are_named_by_joint_and_direction():
     ]
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("closing", [kind for kind in EVERY_JOINT if kind != "Free"])
 def test_loops_that_any_joint_closes_stay_closed_and_keep_their_energy(closing):
     # balls in the tree: their quaternions are brought back to unit length before and after loops are closed

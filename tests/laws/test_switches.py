@@ -445,6 +445,7 @@ def test_many_motions_with_switches_are_refused():
         system.simulate_many(starts, t_end=1.0, every=0.1)
 
 
+@pytest.mark.long
 def test_conditions_follow_free_parameters():
     m = pendulum(at="T")
     m.parameter("T", 0.4)

@@ -92,6 +92,7 @@ def test_four_bars_stay_parallelograms(formulation):
     assert run.energy.error < 1e-4
 
 
+@pytest.mark.long
 def test_forty_four_bars_after_ten_and_twenty_seconds():
     run, ends = fallen(40, 20.0, rtol=1e-12)
     np.testing.assert_allclose(ends[100, 0], CHAIN[40, 10], rtol=0, atol=1e-9)

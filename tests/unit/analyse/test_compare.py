@@ -60,6 +60,7 @@ def test_trees_have_nothing_to_close_but_in_absolute_coordinates():
     assert rows[-1].closure_error > rows[2].closure_error  # the hinge itself opens
 
 
+@pytest.mark.long
 def test_rows_that_fail_say_why(linkage):
     m = four_bar()
     m.torque("A", "0.1*sin(B)")

@@ -172,6 +172,7 @@ def test_latex_has_constraints_and_a_legend():
     assert r"Lagrange multipliers: $\lambda_{1}$: 'my\_mesh'." in fragment
 
 
+@pytest.mark.long
 def test_long_entries_of_the_jacobian_are_named_once():
     m = parametrized("spatial", l=0.7)
     first = m.body("first", mt.rod(mass=1.0, length="l"))

@@ -338,6 +338,7 @@ def test_a_long_length_of_a_spring_is_named_once():
     assert all(not meaning.has(root[0][1]) for _, meaning in equations.definitions if meaning != root[0][1])
 
 
+@pytest.mark.long
 def test_names_of_coordinates_and_rates():
     m = parametrised("names", (0, 0, 0), hull_y=1.0)
     body = m.body("body", mass="hull_y", inertia=(1, 1, 1))

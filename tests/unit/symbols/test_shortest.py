@@ -52,6 +52,7 @@ sums = st.lists(terms, min_size=1, max_size=4).map(lambda parts: sp.Add(*parts))
 AT = dict(zip(symbols, (0.7, -1.3, 0.4, 1.9, 0.6), strict=True))
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(sums, sums)
 def test_simplification_keeps_the_value(one, other):

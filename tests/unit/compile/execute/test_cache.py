@@ -246,6 +246,7 @@ for i in range(60):
 """
 
 
+@pytest.mark.long
 def test_eight_processes_write_the_same_and_different_files_at_once(folder):
     for process in [python(WRITE, folder, str(k)) for k in range(8)]:
         told(process)
