@@ -68,17 +68,11 @@ def expression_forces_of(mechanism: Mechanism, reacting: Records, name: str) -> 
     joints = [mechanism.bodies[number - 1].joint.name for number in of.bodies]
     along = {joint: getattr(record, f"force_along{j}") for j, joint in enumerate(joints)}
     on = {}
-    for k, frame in enumerate(frame_names(mechanism, of), len(joints)):
+    for k, frame in enumerate(of.frame_names, len(joints)):
         wrench, offset = getattr(record, f"wrench_on{k}"), of.frames[k - len(joints)].placement.offset
         R = getattr(record, f"body{k}").X_0.rotation
         on[frame] = Force(R @ wrench.linear, R @ (wrench.angular - offset.cross(wrench.linear)))
     return ExpressionForces(along, on)
-
-
-def frame_names(mechanism: Mechanism, of: FrozenFormula) -> list[str]:
-    """The named frames of an expression constraint, in the order of its formula."""
-    named = sorted({reference.name for reference in of.constraint.expression.references()})
-    return [name for name in named if name in dict(mechanism.frames) and name not in mechanism.by_joint]
 
 
 def _named(mechanism: Mechanism, reacting: Records, name: str) -> tuple[Loop | FrozenFormula, Record]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from momentree.equations.constraint_forces import frame_names
 from momentree.model.higher_pairs import HigherPair, OnSurfaces
 from momentree.structure import Structure
 from momentree.structure.constraint_formulas import FrozenFormula
@@ -71,7 +70,7 @@ def _pair(structure: Structure, loop: Loop) -> ListedConstraint:
 def _expression(mechanism: Mechanism, of: FrozenFormula) -> ListedConstraint:
     joints = tuple(mechanism.bodies[number - 1].joint.name for number in of.bodies)
     numbers = tuple(dict.fromkeys([*of.bodies, *(frame.body for frame in of.frames)]))
-    between, constraint = (*joints, *frame_names(mechanism, of)), of.constraint
+    between, constraint = (*joints, *of.frame_names), of.constraint
     equations = (f"{constraint.expression} = 0",)
     return ListedConstraint(
         constraint.name, constraint.kind, False, between, numbers, (constraint.holonomic,), equations

@@ -12,7 +12,6 @@ from momentree.assembly.samples import Samples
 from momentree.equations.constraint_forces import (
     constraint_power,
     expression_forces_of,
-    frame_names,
     multipliers_of,
     reacting_constraints,
 )
@@ -137,7 +136,7 @@ def named_forces(mechanism: Mechanism, name: str, table: Array) -> ConstraintFor
         joint = mechanism.bodies[number - 1].joint
         part = table[:, column : column + len(joint.velocities)]
         joints[joint.name], column = part[:, 0] if part.shape[1] == 1 else part, column + part.shape[1]
-    for frame in frame_names(mechanism, of):
+    for frame in of.frame_names:
         frames[frame], column = table[:, column : column + 6], column + 6
     return ConstraintForces(name, table[:, 0], joints, frames)
 

@@ -61,13 +61,14 @@ class ConstraintFormula:
 
 
 class FrozenFormula(NamedTuple):
-    """The formula of one constraint: the numbers of the bodies after its joints, its frames, and its inputs."""
+    """The formula of one constraint: the bodies after its joints by number, its frames, its inputs, names of frames."""
 
     constraint: Constraint
     formula: ConstraintFormula
     bodies: tuple[int, ...]
     frames: tuple[Attached, ...]
     inputs: tuple[Expression, ...]
+    frame_names: tuple[str, ...]
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -112,7 +113,7 @@ def constraint_formula(mechanism: Mechanism, constraint: Constraint) -> FrozenFo
     parts = make.parts(by_joint, by_frame)
     formula = ConstraintFormula(tuple(_mapped_type(body.joint.type) for body in bodies), len(frame_names), *parts)
     ends = tuple(body.number for body in bodies), tuple(frames[name] for name in frame_names)
-    return FrozenFormula(constraint, formula, *ends, tuple(make.inputs))
+    return FrozenFormula(constraint, formula, *ends, tuple(make.inputs), tuple(frame_names))
 
 
 def _body(mechanism: Mechanism, constraint: Constraint, joint: str) -> TreeBody:
