@@ -21,9 +21,16 @@ from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
 
 if TYPE_CHECKING:
+    from momentree.analyse.decay_rate import Certificate, DecayRate
+    from momentree.analyse.programme_control import Control
+    from momentree.analyse.rayleigh_search import RayleighSearch
+    from momentree.analyse.step_advice import StepAdvice
     from momentree.compile.execute.kernel import Kernel
     from momentree.results.programme_run import ProgrammeRun
+    from momentree.symbols.helmholtz import HelmholtzReport
+    from momentree.symbols.programme_equations import ProgrammeEquations
 
+Region = Mapping[str, Any] | None  # lowest and highest values by the names of coordinates, and of t
 Array = NDArray[np.float64]
 
 
@@ -266,3 +273,60 @@ class Programme:
         errors = np.einsum("kmn,kn->km", rows[:, : m * n].reshape(-1, m, n), qd) - rows[:, m * n :]
         names = self.name, self.coordinates, self.constraints
         return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count)
+
+    # --- how quickly deviations die out ---
+
+    def decay_rate(self, region: Region = None) -> DecayRate:
+        """The least decay rate (1/s) of |u| in a region, and where it is: sampled, then minimized; no proof."""
+        from momentree.analyse.decay_rate import decay_rate
+
+        return decay_rate(self, region)
+
+    def certify(self, region: Region = None, prove: bool = False) -> Certificate:
+        """A certificate: |u| <= |u_0| exp(-rate t) in the region; an error if the rate is not positive.
+
+        The rate is found by sampling and local minimization, which is no proof; `prove` adds one by intervals.
+        """
+        from momentree.analyse.decay_rate import certify
+
+        return certify(self, region, prove)
+
+    def auto_k(self, rate: float, region: Region = None) -> float:
+        """The gain k (1/s) with which d = k m makes deviations die out at this rate; see `with_gain`."""
+        from momentree.analyse.decay_rate import gain_for
+
+        return gain_for(self, rate, region)
+
+    def step_advice(self, region: Region = None, integrator: str = "rk4", step: float | None = None) -> StepAdvice:
+        """Up to which step size (s) an integrator is stable with this dissipation, and which error of u to expect."""
+        from momentree.analyse.step_advice import step_advice
+
+        return step_advice(self, region, integrator, step)
+
+    # --- symbols ---
+
+    def equations(self) -> ProgrammeEquations:
+        """Velocity field, equations of motion, Lagrangian, gyroscopic form, Rayleigh function, p_ij: `print` them."""
+        from momentree.symbols.programme_equations import programme_equations
+
+        return programme_equations(self.expressions)
+
+    def helmholtz(self) -> HelmholtzReport:
+        """Whether a Lagrangian with this Rayleigh function gives the equations; which condition fails, and where."""
+        from momentree.symbols.programme_equations import helmholtz_of
+
+        return helmholtz_of(self.expressions)
+
+    def rayleigh(self, region: Region = None, **options: Any) -> RayleighSearch:
+        """A search for dissipation that mode DQ admits, d v = grad Psi and d > 0; why there is none, if so."""
+        from momentree.analyse.rayleigh_search import search
+
+        return search(self, region, **options)
+
+    # --- control ---
+
+    def control(self, *at: Any, **how: Any) -> Control:
+        """The forces that make a system follow the programme, split into reactions and control: see `Control`."""
+        from momentree.analyse.programme_control import control
+
+        return control(self, *at, **how)

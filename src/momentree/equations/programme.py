@@ -167,7 +167,7 @@ def completed(a: Sequence[Column], b: Column, given: dict[int, Scalar]) -> list[
 
 
 def nearest(a: Sequence[Column], b: Column, wanted: Column, m: Matrix) -> list[Scalar]:
-    """The velocities nearest to the wanted ones, by kinetic energy, with a v = b: w - m^-1 a' (a m^-1 a')^-1 (a w - b)."""
+    """The velocities nearest to the wanted w, by kinetic energy, with a v = b: w - m^-1 a' (a m^-1 a')^-1 (a w - b)."""
     if not a:
         return list(wanted)
     columns = [solve(m, row) for row in a]  # of m^-1 a'
