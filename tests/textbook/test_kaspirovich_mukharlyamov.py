@@ -178,8 +178,8 @@ PROGRAMMES = {"section 3": circling, "paper": cart, "gain 10": lambda: circling(
 def assert_compared(q, u, blade, expected):
     size = np.linalg.norm(u, axis=1)
     found = size[-1], size[1:].max(), abs(blade[1:]).max(), abs(blade[-1])
-    assert found == pytest.approx(expected[:-1], rel=2e-7, abs=1e-13)
-    assert q[-1] == pytest.approx(expected[-1], rel=2e-7)
+    assert found == pytest.approx(expected[:-1], rel=6e-7, abs=1e-13)
+    assert q[-1] == pytest.approx(expected[-1], rel=6e-7)
 
 
 @pytest.mark.parametrize(("how", "pushed"), COMPARED)
