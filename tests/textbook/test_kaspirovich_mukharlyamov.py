@@ -109,6 +109,23 @@ def test_euler_runs_away_at_once():
     assert [run.t[np.argmax(run.size > size)] for size in (0.1, 1)] == pytest.approx([0.87, 1.03])
 
 
+LEAST = {  # eigenvalues on the circle, of the symmetric part of -p and of d
+    ("stable", 1.0): (0.46123727, 0.4875078),
+    ("stable", 0.5): (0.48091809, 0.4875078),
+    ("unstable", 1.0): (-23.857505, -23.851648),
+    ("unstable", 2.0): (-23.875123, -23.851648),
+    ("unstable", 5.0): (-23.997930, -23.851648),
+}
+
+
+@every_case
+def test_the_least_eigenvalues_of_the_decay_matrix_and_of_the_dissipation(kind, v):
+    programme, phi = paper_cart(kind, v), np.linspace(-np.pi, np.pi, 10001)
+    q = np.column_stack([0 * phi, 0 * phi, phi])
+    found = [np.linalg.eigvalsh(matrix)[:, 0].min() for matrix in (programme.decay_matrix(q), programme.dissipation(q))]
+    assert found == pytest.approx(LEAST[kind, v], rel=2e-7)
+
+
 # --- Floquet exponents of u' = p u on the circle ---
 
 
