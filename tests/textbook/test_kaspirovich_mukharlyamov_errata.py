@@ -238,7 +238,7 @@ def test_v_decreases_where_s_is_positive():
     assert value == pytest.approx(0.46123725)
     run = programme.simulate(at, programme.velocity(at) + u, t_end=3, rtol=1e-12)
     assert (np.diff(run.size) < 0).all()
-    assert run.decay_rate() >= value
+    assert run.decay_rate() > value - 1e-8
 
 
 def corrected(d, v, w, phi):
