@@ -123,7 +123,7 @@ def test_the_least_eigenvalues_of_the_decay_matrix_and_of_the_dissipation(kind, 
     programme, phi = paper_cart(kind, v), np.linspace(-np.pi, np.pi, 10001)
     q = np.column_stack([0 * phi, 0 * phi, phi])
     found = [np.linalg.eigvalsh(matrix)[:, 0].min() for matrix in (programme.decay_matrix(q), programme.dissipation(q))]
-    assert found == pytest.approx(LEAST[kind, v], rel=1e-6)
+    assert found == pytest.approx(LEAST[kind, v], rel=5e-6)  # sampled there
 
 
 # --- Floquet exponents of u' = p u on the circle ---
