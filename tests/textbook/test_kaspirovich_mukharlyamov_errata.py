@@ -212,7 +212,9 @@ def test_6_5_with_its_indices_is_the_motion_and_keeps_u_at_0():
 def least(programme, phi=PHI) -> tuple[float, np.ndarray]:
     """The least eigenvalue of S on the circle, where it is and its vector."""
     q = np.column_stack([0 * phi, 0 * phi, phi])
-    values, vectors = np.linalg.eigh(programme.decay_matrix(q))
+    S = programme.decay_matrix(q)
+    assert pytest.approx(S) == transposed(S)
+    values, vectors = np.linalg.eigh(S)
     k = int(values[:, 0].argmin())
     return float(values[k, 0]), q[k], vectors[k, :, 0]
 
