@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from momentree.equations.stabilizations import gain_help_text
+from momentree.equations.stabilizations import help_text as stabilization_help_text
 from momentree.errors import AssemblyError, ExpressionError, MomentreeError, suggestion
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
@@ -78,10 +80,8 @@ Parameter = Annotated[
     ),
 ]
 Formulation = Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")]
-Stabilization = Annotated[
-    str | None, typer.Option(help="How loops are kept closed: none, baumgarte, leak or project (default).")
-]
-Gain = Annotated[float | None, typer.Option(help="Gain of baumgarte and leak, in 1/s; 5 if not given.")]
+Stabilization = Annotated[str | None, typer.Option(help=stabilization_help_text())]
+Gain = Annotated[float | None, typer.Option(help=gain_help_text())]
 Integrator = Annotated[str | None, typer.Option(help=help_text())]
 RelativeTolerance = Annotated[float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")]
 AbsoluteTolerance = Annotated[float | None, typer.Option(help="Absolute tolerance.")]
