@@ -227,6 +227,7 @@ def compare(
     integrator: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = DEFAULT,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
     step: StepSize = None,
+    gain: Gain = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a model by every formulation and stabilization: closure and energy errors, steps, time side by side.
@@ -239,7 +240,8 @@ def compare(
     system = _build(file, _numbers(parameter, "--parameter"))
     start = system.start(_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
-    comparison = compared(system, start, end, integrator, rtol, step=step)
+    settings: dict[str, Any] = {} if gain is None else {"gain": gain}
+    comparison = compared(system, start, end, integrator, rtol, step=step, **settings)
     print(json.dumps(comparison_data(comparison), indent=2) if as_json else comparison)
     if all(row.failed for row in comparison.rows):
         raise typer.Exit(1)
