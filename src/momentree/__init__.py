@@ -42,6 +42,8 @@ from momentree.system import System
 
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
+    from momentree.programmes import Programme, programme
+    from momentree.results.programme_run import ProgrammeRun
     from momentree.results.recorder import resume_run
     from momentree.results.run import Run, RunError, RunWarning, load_run
     from momentree.simulate.events import Event
@@ -65,6 +67,8 @@ __all__ = [
     "PinSlot",
     "Planar",
     "Prismatic",
+    "Programme",
+    "ProgrammeRun",
     "Revolute",
     "Run",
     "RunError",
@@ -90,6 +94,7 @@ __all__ = [
     "log",
     "maximum",
     "minimum",
+    "programme",
     "resume_run",
     "rod",
     "select",
@@ -109,6 +114,8 @@ _LATER = {
     "resume_run": "results.recorder",
     "Event": "simulate.events",
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
+    **dict.fromkeys(("Programme", "programme"), "programmes"),
+    "ProgrammeRun": "results.programme_run",
 }
 
 

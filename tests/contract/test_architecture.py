@@ -22,7 +22,7 @@ ROOT = PACKAGE.parents[1]
 # a room may use the rooms before it
 ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "integrate", "assembly"]
 ROOMS += ["simulate", "results", "analyse", "look"]
-ORDER = [*ROOMS, "system", "__init__", "cli", "__main__"]
+ORDER = [*ROOMS, "system", "programmes", "__init__", "cli", "__main__"]
 # where an early room reaches for a later one, inside a method: a model is saved and built by its own methods, a run is
 # drawn and printed by its own, and shows a bar while it is computed
 BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}

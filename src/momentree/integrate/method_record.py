@@ -9,14 +9,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MomentreeError
 from momentree.integrate.tableau import Tableau
 
 if TYPE_CHECKING:
     from momentree.integrate.stepper import Stepper
-    from momentree.integrate.steppers import Problem
+    from momentree.integrate.steppers import OrdinaryProblem, Problem
 
 WITHOUT_TOLERANCE = 1e-8  # rtol of a fixed step size: it only says from when on the balance of energy is called bad
 
@@ -57,7 +57,7 @@ class Method:
     order: int
     error_order: int | None
     dense_order: int | None
-    new_stepper: Callable[[Problem], Stepper]
+    new_stepper: Callable[[Any], Stepper]
     hamiltonian: bool = False
     most_lanes: int | None = None
     loops: LoopTreatment = LoopTreatment.PROJECTION
@@ -92,7 +92,7 @@ class Method:
 def explicit_method(tableau: Tableau, *, description: str, use: str, rtol: float = WITHOUT_TOLERANCE) -> Method:
     """The record of an explicit Runge-Kutta method: all that its tableau says is taken from there."""
 
-    def new_stepper(problem: Problem) -> Stepper:
+    def new_stepper(problem: Problem | OrdinaryProblem) -> Stepper:
         from momentree.integrate.steppers import runge_kutta_stepper
 
         return runge_kutta_stepper(problem, tableau)

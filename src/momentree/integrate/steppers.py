@@ -1,12 +1,13 @@
-"""What integrators are made for: a problem, which is a mechanism in one formulation, and a stepper for it."""
+"""What integrators are made for: a problem, which is a mechanism in one formulation or any equations, and a stepper."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.execute.arrays import quaternions
 from momentree.compile.trace.right_hand_sides import right_hand_side_code, work_terms_of
 from momentree.equations.formulations import Formulation
@@ -51,6 +52,26 @@ class Problem:
     counted: Sequence[Angle] = ()
 
 
+@dataclass(frozen=True)
+class OrdinaryProblem:
+    """Ordinary differential equations y' = f(y, t, parameters) of any origin, for Runge-Kutta methods.
+
+    | field      | meaning                                                                    |
+    |------------|----------------------------------------------------------------------------|
+    | rhs        | makes the code of f; with that of its Jacobian, where it is asked to       |
+    | n          | numbers of y                                                               |
+    | parameters | how many there are                                                         |
+    | width      | how many integrations share a step, in the lanes of a vector               |
+    | dense      | whether records hold the stages that dense output needs                    |
+    """
+
+    rhs: Callable[[bool], LanesCode]
+    n: int
+    parameters: int = 0
+    width: int = 1
+    dense: bool = False
+
+
 def new_stepper(
     mechanism: Mechanism,
     formulation: Formulation,
@@ -75,9 +96,12 @@ def new_stepper(
 
 
 def runge_kutta_stepper(
-    problem: Problem, tableau: Tableau, emitter: Emitter = EXPLICIT, jacobian: bool = False
+    problem: Problem | OrdinaryProblem, tableau: Tableau, emitter: Emitter = EXPLICIT, jacobian: bool = False
 ) -> Stepper:
     """The stepper of a Runge-Kutta method; `jacobian` where its machine code takes df/dy too."""
+    if isinstance(problem, OrdinaryProblem):
+        shape = problem.parameters, problem.width, problem.dense
+        return RungeKuttaStepper(problem.rhs(jacobian), tableau, np.zeros(problem.n), [], *shape, emitter=emitter)
     mechanism, formulation, code = problem.mechanism, problem.formulation, problem.code
     floor, starts = error_floor(mechanism)
     count = (len(work_terms_of(mechanism)) if problem.with_work else 0) + len(problem.counted)
@@ -88,8 +112,8 @@ def runge_kutta_stepper(
     projection = projection_of(mechanism, formulation, code, problem.leak) if closed else None
     norm = error_norm_of(mechanism, formulation, code, problem.project) if tableau.adaptive else None
     least = np.maximum(floor, np.append(least_sizes(mechanism), np.zeros(count)))
-    shape = len(mechanism.free), problem.width, problem.dense, None
-    return RungeKuttaStepper(rhs, tableau, floor, starts, *shape, projection, norm, least, emitter)
+    lanes = len(mechanism.free), problem.width, problem.dense, None
+    return RungeKuttaStepper(rhs, tableau, floor, starts, *lanes, projection, norm, least, emitter)
 
 
 def error_floor(mechanism: Mechanism) -> tuple[Array, list[int]]:

@@ -9,10 +9,10 @@ from momentree.integrate.radau.tableau import RADAU
 
 if TYPE_CHECKING:
     from momentree.integrate.stepper import Stepper
-    from momentree.integrate.steppers import Problem
+    from momentree.integrate.steppers import OrdinaryProblem, Problem
 
 
-def _new_stepper(problem: Problem) -> Stepper:
+def _new_stepper(problem: Problem | OrdinaryProblem) -> Stepper:
     from momentree.integrate.radau.step import IMPLICIT
     from momentree.integrate.steppers import runge_kutta_stepper
 
