@@ -63,7 +63,8 @@ class Violation:
     |----------|-----------------------------------------------------------------------------|
     | name     | of the condition: "H3"                                                      |
     | number   | of the paper: "(3.3)"                                                       |
-    | indices  | of the equations and coordinates, from 1; `letters` says which of the paper |
+    | letters  | what the paper calls its indices: "ik"                                      |
+    | indices  | of equations and coordinates, from 1; `names` are those of the coordinates  |
     | residual | what had to vanish                                                          |
     | value    | its value at the witness point                                              |
     | witness  | values of coordinates, velocities, accelerations, time and parameters       |
@@ -73,13 +74,14 @@ class Violation:
     number: str
     letters: str
     indices: tuple[int, ...]
+    names: tuple[str, ...]
     residual: sp.Expr
     value: float
     witness: Mapping[sp.Expr, sp.Rational]
 
     def __str__(self) -> str:
         letters, indices = ", ".join(self.letters), ", ".join(map(str, self.indices))
-        where = f"({letters}) = ({indices})" if len(self.indices) > 1 else f"{letters} = {indices}"
+        where = f"({letters}) = ({indices}), that is {', '.join(self.names)}"
         shown = str(self.residual)
         shown = shown if len(shown) <= 100 else f"{shown[:100]}..."
         point = ", ".join(f"{name_of(symbol)} = {value}" for symbol, value in self.witness.items())
@@ -140,10 +142,12 @@ class HelmholtzReport:
     @property
     def verdict(self) -> str:
         """In one sentence: whether a Lagrangian exists."""
-        with_D = {None: "", UNKNOWN: " with some Rayleigh function"}.get(
-            self.dissipation if self.dissipation is None or isinstance(self.dissipation, str) else "",
-            f" with the Rayleigh function {self.dissipation}",
-        )
+        with_D = ""
+        if self.dissipation == UNKNOWN:
+            with_D = " with some Rayleigh function"
+        elif self.dissipation is not None:
+            text = str(self.dissipation)
+            with_D = f" with the Rayleigh function {text}" if len(text) < 60 else " with the given Rayleigh function"
         if not self:
             return f"no Lagrangian{with_D} has these equations as they stand (multiplied by a matrix, one may)"
         sure = "" if self.proved else ", as far as random points tell"
@@ -164,6 +168,7 @@ class HelmholtzReport:
                     "name": failure.name,
                     "number": failure.number,
                     "indices": list(failure.indices),
+                    "coordinates": list(failure.names),
                     "residual": str(failure.residual),
                     "value": failure.value,
                     "witness": {name_of(symbol): str(value) for symbol, value in failure.witness.items()},
@@ -214,11 +219,12 @@ def helmholtz(
     return helmholtz_conditions(system, samples, seed)
 
 
-def helmholtz_conditions(system: SecondOrderSystem, samples: int = SAMPLES, seed: int = 0) -> HelmholtzReport:
-    """The report of a system whose symbols are known to be in order."""
+def helmholtz_conditions(
+    system: SecondOrderSystem, samples: int = SAMPLES, seed: int = 0, more: Sequence[Condition] = ()
+) -> HelmholtzReport:
+    """The report of a system whose symbols are known to be in order; `more` conditions are tried with the others."""
     derivatives = Derivatives(system)
-    points = RandomPoints.where_real(system.symbols, system.expressions, samples, seed)
-    results = tuple(_result(condition, system, points) for condition in derivatives.conditions())
+    results = tuple(tried([*derivatives.conditions(), *more], system, samples, seed))
     holds = not any(result.failures for result in results)
     D = derivatives.rayleigh() if holds and system.dissipation == UNKNOWN else None
     given = system.dissipation
@@ -353,6 +359,14 @@ class Derivatives:
         return None if A is None else simplified(quadratic + sp.Add(*(a * v for a, v in zip(A, qd, strict=True))))
 
 
+def tried(
+    conditions: Sequence[Condition], system: SecondOrderSystem, samples: int = SAMPLES, seed: int = 0
+) -> Iterator[ConditionResult]:
+    """How conditions on a system turn out."""
+    points = RandomPoints.where_real(system.symbols, system.expressions, samples, seed)
+    return (_result(condition, system, points) for condition in conditions)
+
+
 def _result(condition: Condition, system: SecondOrderSystem, points: RandomPoints) -> ConditionResult:
     """Each case tried at random points, and what vanishes there proved if that can be done."""
     failures, tried = [], 0
@@ -387,6 +401,7 @@ def _violation(
         number=condition.number,
         letters=condition.letters,
         indices=case.indices,
+        names=tuple(name_of(q) for q in system.in_given([system.q[i - 1] for i in case.indices])),
         residual=system.in_given([residual])[0],
         value=float(value),
         witness=dict(zip(names, (y for _, y in used), strict=True)),
