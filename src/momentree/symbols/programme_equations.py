@@ -45,7 +45,7 @@ from momentree.symbols.operations import Operations, count
 from momentree.symbols.potentials import potential
 from momentree.symbols.scalars import exact, unused
 from momentree.symbols.second_order import SecondOrderSystem, second_order_system
-from momentree.symbols.shortest import Shortest, gathered, ink, simplified
+from momentree.symbols.shortest import MANY_TERMS, Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
 from momentree.symbols.writing import ACCELERATION, COORDINATE, OTHER, VELOCITY, Latex, Rank, Text, Writer
 
@@ -71,6 +71,8 @@ TITLES = {
     "perturbations": ("perturbations", "(m u)′ = p u", r"(m u)^{\textstyle\cdot} = p u"),
     "decay": ("decay matrix", "(½ u m u)′ = -u S u", r"(\tfrac12 u^T m u)^{\textstyle\cdot} = -u^T S u"),
 }
+
+MATRICES = ("gyroscopic", "dissipation", "perturbations", "decay")
 
 
 class Block(NamedTuple):
@@ -313,19 +315,19 @@ class ProgrammeEquations:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """Titles and equations, each side as short as can be."""
-        found = list(self._blocks())
-        sides = [side for block in found for line in block.lines for side in line]
-        trigonometry = Trigonometry(sides, None, simplified)
+        """Titles and equations, each side as short as can be; no entries of matrices that are zero."""
+        return tuple(self._short(block) for block in self._blocks())
+
+    def _short(self, block: Block) -> Block:
+        trigonometry = Trigonometry([side for line in block.lines for side in line], None, simplified)
         shortest, s = Shortest(trigonometry), self.symbols
         moving = [x for x in (*s.qdd, *s.qd, *s.u) if x in trigonometry.letters]
-        left = iter(trigonometry.polynomials)
-        written = []
-        for block in found:
-            more = GATHERED if block.kind == "motion" else 1.0
-            short = iter([_shorter(next(left), moving, shortest, more) for _ in range(2 * len(block.lines))])
-            written.append(block._replace(lines=tuple(zip(short, short, strict=True))))
-        return tuple(written)
+        more = GATHERED if block.kind == "motion" else 1.0
+        short = iter([_shorter(p, moving, shortest, more) for p in trigonometry.polynomials])
+        lines = tuple(zip(short, short, strict=True))
+        if block.kind in MATRICES:
+            lines = tuple((x, y) for x, y in lines if y != 0) or ((sp.Symbol(str(lines[0][0])[0]), sp.Integer(0)),)
+        return block._replace(lines=lines)
 
     def _blocks(self) -> Iterator[Block]:
         s, f = self.symbols, self.symbols.fields
@@ -344,12 +346,14 @@ class ProgrammeEquations:
         yield _entries("decay", "", "S", decay_matrix(f), "symmetric")
 
     def _motion(self) -> Block:
-        """The equations of motion, solved for q'' if the mass matrix is diagonal."""
+        """The equations of motion, m q'' = ..., solved for q'' if the mass matrix is diagonal."""
         s, f = self.symbols, self.symbols.fields
         number = f"{'(2.5)' if self._unit_masses else '(5.2)'} with {self._coefficients}"
         n = range(len(s.q))
         if any(f.m[i][j] != 0 for i in n for j in n if i != j):
-            lines = tuple((left, sp.Integer(0)) for left in self.left_sides)
+            inertia = [sp.S(x) for x in product(f.m, s.qdd)]
+            rest = [-sp.S(x) for x in left_sides(f, s.qd, [sp.Integer(0)] * len(s.q))]
+            lines = tuple(zip(inertia, rest, strict=True))
         else:
             lines = tuple(zip(s.qdd, self.accelerations, strict=True))
         return Block("motion", number, lines)
@@ -436,23 +440,23 @@ class ProgrammeEquations:
 
 
 def _entries(title: str, number: str, name: str, matrix: Sequence[Sequence[Any]], kind: str) -> Block:
-    """The entries of a matrix that are not zero; of a symmetric or antisymmetric one, the upper half."""
+    """The entries of a matrix; of a symmetric or antisymmetric one, the upper half."""
     n = range(len(matrix))
     chosen = [(i, j) for i in n for j in n if not kind or j > i or (j == i and kind == "symmetric")]
     separator = "" if len(matrix) < 10 else "_"
-    named = [
-        (sp.Symbol(f"{name}_{i + 1}{separator}{j + 1}", real=True), simplified(sp.S(matrix[i][j]))) for i, j in chosen
-    ]
-    lines = tuple((symbol, entry) for symbol, entry in named if entry != 0)
-    return Block(title, number, lines or ((sp.Symbol(name, real=True), sp.Integer(0)),))
+    names = [sp.Symbol(f"{name}_{i + 1}{separator}{j + 1}", real=True) for i, j in chosen]
+    return Block(title, number, tuple((x, sp.S(matrix[i][j])) for x, (i, j) in zip(names, chosen, strict=True)))
 
 
 def _shorter(p: Any, moving: Sequence[sp.Symbol], shortest: Shortest, more: float) -> sp.Expr:
     """The shortest form, or the one gathered by velocities and accelerations unless it takes so much more ink."""
     if not p:
         return sp.Integer(0)
+    parts = gathered(p, moving)
+    by_velocities = sp.Add(*(monomial * shortest(part) for monomial, part in parts))
+    if len(p) > MANY_TERMS and len(parts) > 1:
+        return by_velocities
     whole = shortest(p)
-    by_velocities = sp.Add(*(monomial * shortest(part) for monomial, part in gathered(p, moving)))
     return by_velocities if ink(by_velocities) < more * ink(whole) else whole
 
 
