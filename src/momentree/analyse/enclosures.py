@@ -8,8 +8,8 @@ UNDEFINED, and so is all that is computed from it: no statement is made there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any
 
 from mpmath.ctx_iv import MPIntervalContext
@@ -102,7 +102,7 @@ class Enclosure:
     @property
     def is_zero(self) -> bool:
         """Whether it is the number 0."""
-        return bool(not self.slopes and self.value.a == 0 and self.value.b == 0)
+        return not self.slopes and self.value._mpi_ == _ZERO._mpi_
 
     # --- functions, by the names of spatial/scalar.py ---
 
@@ -233,7 +233,8 @@ def variables(box: Sequence[Interval]) -> list[Enclosure]:
     return [Enclosure(x, [_ONE if i == k else _ZERO for i in range(n)]) for k, x in enumerate(box)]
 
 
-def constant(x: Real | float) -> Enclosure:
+@functools.lru_cache(maxsize=4096)
+def constant(x: float) -> Enclosure:
     """A number, exactly."""
     return Enclosure(iv.mpf(float(x)))
 

@@ -23,7 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.enclosures import UNDEFINED, Enclosure, Interval, constant, intersection, interval, iv, variables
+from momentree.analyse.enclosures import (
+    UNDEFINED,
+    ZERO,
+    Enclosure,
+    Interval,
+    constant,
+    intersection,
+    interval,
+    iv,
+    variables,
+)
 from momentree.equations.programme import ProgrammeFields, decay_matrix
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import MomentreeError
@@ -44,11 +54,20 @@ class Proof(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A part of the region: limits of the coordinates that matter, its proven bound, and which side to halve."""
+    """A part of the region.
+
+    | field  | meaning                                                           |
+    |--------|-------------------------------------------------------------------|
+    | limits | of the coordinates that matter                                    |
+    | bound  | a decay rate (1/s) that is proven in it                           |
+    | middle | the decay rate at its midpoint, in doubles                        |
+    | side   | the coordinate to halve                                           |
+    """
 
     limits: tuple[Limits, ...]
     bound: float
-    widest: int
+    middle: float
+    side: int
 
 
 def prove(
@@ -66,45 +85,47 @@ def prove(
     | rate     | the least rate that was found by sampling                                   |
     | boxes    | how many may be looked at                                                   |
     """
-    enough = rate - CLOSE * abs(rate)
-    fields = _Fields(programme, parameters, tuple(region))
-    first = fields.bounded(tuple(region.values()))
+    names, fields = tuple(region), _Fields(programme, parameters, tuple(region))
     count, order = 1, itertools.count()
+    first = fields.bounded(tuple(region.values()))
     heap = [(first.bound, next(order), first)]
-    while heap[0][0] < enough and count < boxes:
+    least = min(rate, first.middle)  # known at single points, in doubles
+    while heap[0][0] < least - CLOSE * abs(least) and least > 0 and count < boxes:
         _, _, box = heapq.heappop(heap)
-        halves = _halves(box)
-        if halves is None:  # no doubles between its limits
-            heapq.heappush(heap, (box.bound, next(order), box))
-            break
-        for limits in halves:
-            half = fields.bounded(limits)
+        halves = [fields.bounded(limits) for limits in _halved(box.limits, box.side)]
+        for half in halves or [box]:
+            least = min(least, half.middle)
             heapq.heappush(heap, (half.bound, next(order), half))
+        if not halves:
+            break
         count += 2
-    bound = heap[0][0]
-    if not bound > 0:
-        open_boxes = sum(1 for low, _, _ in heap if not low > 0)
-        _fail(heap[0][2], tuple(region), bound, open_boxes, count, rate)
-    return Proof(bound, count)
+    if not heap[0][0] > 0:
+        _fail([box for _, _, box in heap], names, count, rate)
+    return Proof(heap[0][0], count)
 
 
-def _fail(worst: Box, names: Sequence[str], bound: float, open_boxes: int, count: int, rate: float) -> None:
-    where = ", ".join(f"{name} in [{low:.6g}, {high:.6g}]" for name, (low, high) in zip(names, worst.limits, strict=True))
-    known = "nothing is proven there" if np.isinf(bound) else f"the bound there is {bound:.4g} 1/s"
+def _fail(boxes: Sequence[Box], names: Sequence[str], count: int, rate: float) -> None:
+    """Say why: a point with a rate that is not positive, or boxes in which nothing could be proven."""
+    lowest, worst = min(boxes, key=lambda box: box.middle), min(boxes, key=lambda box: box.bound)
+    if not lowest.middle > 0:
+        point = ", ".join(f"{name} = {sum(pair) / 2:.8g}" for name, pair in zip(names, lowest.limits, strict=True))
+        message = f"programme: the decay rate is {lowest.middle:.4g} 1/s at {point}, which sampling had missed"
+        raise MomentreeError(f"{message}. There is nothing to prove: give more dissipation, or a smaller region.")
+    where = ", ".join(f"{name} in [{a:.6g}, {b:.6g}]" for name, (a, b) in zip(names, worst.limits, strict=True))
+    known = "nothing is known there" if np.isinf(worst.bound) else f"the bound there is {worst.bound:.4g} 1/s"
+    left = sum(1 for box in boxes if not box.bound > 0)
     message = f"programme: no positive decay rate could be proven with {count} boxes"
-    which = f"{open_boxes} of them are left, as {where or 'the only one'}; {known}, sampled was {rate:.4g} 1/s"
-    raise MomentreeError(f"{message}: {which}. Prove a smaller region, or one where S and m are smooth and bounded.")
+    which = f"{left} of them are left, such as {where}; {known}, and {rate:.4g} 1/s by sampling"
+    raise MomentreeError(f"{message}: {which}. Take a smaller region, or one where S and m are smooth and bounded.")
 
 
-def _halves(box: Box) -> list[tuple[Limits, ...]] | None:
-    k = box.widest
-    if not box.limits:
-        return None
-    low, high = box.limits[k]
+def _halved(limits: tuple[Limits, ...], k: int) -> list[tuple[Limits, ...]]:
+    """Both halves; none if there is no double between its limits."""
+    low, high = limits[k] if limits else (0.0, 0.0)
     middle = low + (high - low) / 2
     if not low < middle < high:
-        return None
-    return [(*box.limits[:k], side, *box.limits[k + 1 :]) for side in ((low, middle), (middle, high))]
+        return []
+    return [(*limits[:k], side, *limits[k + 1 :]) for side in ((low, middle), (middle, high))]
 
 
 class _Fields:
@@ -114,9 +135,9 @@ class _Fields:
         self.programme, self.names = programme, names
         self.numbers = [constant(parameters[name]) for name in programme.description.parameters]
 
-    def at(self, box: Sequence[Interval]) -> tuple[Square, Square]:
+    def at(self, coordinates: Sequence[Enclosure]) -> tuple[Square, Square]:
         """S and m; a coordinate that does not matter is 0."""
-        known = dict(zip(self.names, variables(box), strict=True))
+        known = dict(zip(self.names, coordinates, strict=True))
         q = [known.get(name, constant(0)) for name in self.programme.coordinates]
         t = known.get("t", constant(0))
         values = self.programme.values(q, t, self.numbers)
@@ -126,9 +147,8 @@ class _Fields:
     def bounded(self, limits: tuple[Limits, ...]) -> Box:
         """A box with the bound that is proven in it; minus infinity where nothing is."""
         centre = [low + (high - low) / 2 for low, high in limits]
-        whole, middle = self.at([interval(*pair) for pair in limits]), self.at([interval(c, c) for c in centre])
-        widest = int(np.argmax([high - low for low, high in limits])) if limits else 0
-        unproven = Box(limits, -np.inf, widest)
+        whole, middle = self.at(variables([interval(*pair) for pair in limits])), self.at([*map(constant, centre)])
+        unproven = Box(limits, -np.inf, np.inf, _longest(limits))
         if any(x is UNDEFINED for A in (*whole, *middle) for row in A for x in row):
             return unproven
         found = _eigenvectors(*(_doubles(A) for A in middle))
@@ -137,8 +157,7 @@ class _Fields:
         w, V = found
         offsets = [interval(low, high) - c for (low, high), c in zip(limits, centre, strict=True)]
         S, m = (_form(A, A_c, offsets, V) for A, A_c in zip(whole, middle, strict=True))
-        widest = _steepest(whole[0], limits, V, w)
-        return Box(limits, _bound(S, m, w), widest)
+        return Box(limits, _bound(S, m, w), float(w[0]), _steepest(whole, limits, V, w))
 
 
 def _lifted(part: Any) -> Any:
@@ -179,30 +198,36 @@ def _form(A: Square, A_c: Square, offsets: Sequence[Interval], V: Array) -> Form
 
 
 def _congruent(A: Sequence[Sequence[Interval | None]], V: Array) -> Form:
-    """V' A V in interval arithmetic; None is 0."""
+    """V' A V of a symmetric A in interval arithmetic; None is 0."""
     n = range(len(V))
-    exact = [[iv.mpf(float(x)) for x in row] for row in V]
+    exact = [[constant(x).value for x in row] for row in V.tolist()]
     AV = [[_sum(A[i][k] * exact[k][j] for k in n if A[i][k] is not None) for j in n] for i in n]
-    return [[_sum(exact[k][i] * AV[k][j] for k in n) for j in n] for i in n]
+    upper = {(i, j): _sum(exact[k][i] * AV[k][j] for k in n) for i in n for j in n if j >= i}
+    return [[upper[min(i, j), max(i, j)] for j in n] for i in n]
 
 
 def _sum(terms: Any) -> Interval:
-    total = iv.mpf(0)
+    total = None
     for term in terms:
-        total = total + term
-    return total
+        total = term if total is None else total + term
+    return ZERO.value if total is None else total
 
 
-def _steepest(S: Square, limits: Sequence[Limits], V: Array, w: Array) -> int:
-    """The coordinate across which S changes most, counted where the least eigenvalue is sensitive."""
+def _longest(limits: Sequence[Limits]) -> int:
+    return int(np.argmax([high - low for low, high in limits])) if limits else 0
+
+
+def _steepest(matrices: tuple[Square, Square], limits: Sequence[Limits], V: Array, w: Array) -> int:
+    """The coordinate along which V' (S - lambda m) V changes most across the box."""
     changes = []
     for k, (low, high) in enumerate(limits):
-        size = np.array([[_magnitude(x.slopes[k]) if x.slopes else 0.0 for x in row] for row in S])
-        spread = np.abs(V.T) @ size @ np.abs(V)
+        S_k, m_k = (
+            np.array([[_magnitude(x.slopes[k]) if x.slopes else 0.0 for x in row] for row in A]) for A in matrices
+        )
+        spread = np.abs(V.T) @ (S_k + abs(w[0]) * m_k) @ np.abs(V)
         changes.append((high - low) * float(spread.max()))
-    if not changes or not np.isfinite(changes).all() or max(changes) == 0:
-        return int(np.argmax([high - low for low, high in limits])) if limits else 0
-    return int(np.argmax(changes))
+    usable = np.isfinite(changes).all() and max(changes, default=0.0) > 0
+    return int(np.argmax(changes)) if usable else _longest(limits)
 
 
 def _magnitude(x: Interval) -> float:
