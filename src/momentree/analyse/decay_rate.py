@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.analyse.programme_checks import Limits, Region
-from momentree.equations.programme import decay_matrix
+from momentree.equations.programme import ProgrammeFields, decay_matrix
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import ExpressionError, MomentreeError
 from momentree.model.expressions.expression import Expression, as_expression
@@ -119,7 +119,7 @@ def decay_rate(programme: Certifiable, region: Mapping[str, Any] | None = None) 
     at closely enough may hide a lower rate: `certify(prove=True)` excludes that.
     """
     names = dependence(programme)
-    limits = _limits(programme, names, region)
+    limits = relevant_limits(programme, names, region)
     spectrum = _Spectrum(programme, limits)
     if not limits:
         return spectrum.result(np.zeros(0), 1)
@@ -171,18 +171,30 @@ def gain_for(programme: Certifiable, rate: Any, region: Mapping[str, Any] | None
 
 
 def dependence(programme: Certifiable) -> tuple[str, ...]:
-    """The coordinates, and t, on which S or m depend: by their expressions, or by trial for those of a mechanism."""
+    """The coordinates, and t, on which S or m depend."""
+    return depends_on(
+        programme,
+        lambda f: (*decay_matrix(f), *f.m),
+        lambda q, t: np.concatenate([programme.decay_matrix(q, t), programme.mass_matrix(q, t)], axis=1),
+    )
+
+
+def depends_on(
+    programme: Certifiable,
+    rows: Callable[[ProgrammeFields], Sequence[Sequence[Any]]],
+    compiled: Callable[[Array, Array], Array],
+) -> tuple[str, ...]:
+    """On which a quantity depends: by its expressions, or by trial if it comes from a mechanism."""
     given = _expressions(programme)
     if given is None:
-        return _tried(programme)
+        return _tried(programme.coordinates, compiled)
     said = given.description
     q = [as_expression(name) for name in said.references]
     numbers = [programme.parameters[name] for name in said.parameters]
     try:
-        f = given.fields(given.values(q, as_expression("t"), numbers))
-        entries = [x for A in (decay_matrix(f), f.m) for row in A for x in row]
+        entries = [x for row in rows(given.fields(given.values(q, as_expression("t"), numbers))) for x in row]
     except ExpressionError:  # a division by a parameter that is 0
-        return _tried(programme)
+        return _tried(programme.coordinates, compiled)
     used = {found.name for x in entries if isinstance(x, Expression) for found in x.references()}
     return tuple(name for name in (*programme.coordinates, "t") if name in used)
 
@@ -194,29 +206,24 @@ def _expressions(programme: Certifiable) -> ExpressionProgramme | None:
         return None
 
 
-def _tried(programme: Certifiable) -> tuple[str, ...]:
-    """Those whose change alone changes S or m at points of general position."""
-    names = (*programme.coordinates, "t")
-    q, t = Region.of(programme.coordinates, None).samples(PROBES, seed=1)
-    points = np.column_stack([q, t])
-
-    def matrices(x: Array) -> Array:
-        at = x[:, :-1], x[:, -1]
-        return np.stack([programme.decay_matrix(*at), programme.mass_matrix(*at)])
-
-    first = matrices(points)
+def _tried(coordinates: tuple[str, ...], compiled: Callable[[Array, Array], Array]) -> tuple[str, ...]:
+    """Those whose change alone changes a quantity at points of general position."""
+    points = np.column_stack(Region.of(coordinates, None).samples(PROBES, seed=1))
+    first = compiled(points[:, :-1], points[:, -1])
     size = np.nanmax(np.abs(first), initial=0.0)
     used = []
-    for k, name in enumerate(names):
+    for k, name in enumerate((*coordinates, "t")):
         other = points.copy()
         other[:, k] += 0.7
-        change = np.abs(matrices(other) - first)
+        change = np.abs(compiled(other[:, :-1], other[:, -1]) - first)
         if np.isnan(change).any() or change.max(initial=0.0) > 1e-9 * size:
             used.append(name)
     return tuple(used)
 
 
-def _limits(programme: Certifiable, names: Sequence[str], region: Mapping[str, Any] | None) -> dict[str, Limits]:
+def relevant_limits(
+    programme: Certifiable, names: Sequence[str], region: Mapping[str, Any] | None
+) -> dict[str, Limits]:
     """Of what matters: as given, or one period."""
     given, expressions = dict(region or {}), _expressions(programme)
     periods = dict(expressions.description.periods or {}) if expressions else {}

@@ -57,22 +57,20 @@ class Enclosure:
     # --- operators ---
 
     def __add__(self, other: Any) -> Enclosure:
-        other = _lifted(other)
-        if _undefined(self, other):
+        y = _lifted(other)
+        if _undefined(self, y):
             return UNDEFINED
-        return Enclosure(self.value + other.value, _combined((self.slopes, None), (other.slopes, None)))
+        return Enclosure(self.value + y.value, _combined((self.slopes, None), (y.slopes, None)))
 
     def __mul__(self, other: Any) -> Enclosure:
-        other = _lifted(other)
-        if _undefined(self, other):
+        y = _lifted(other)
+        if _undefined(self, y):
             return UNDEFINED
-        if other is self:
-            return self**2
-        if self.is_zero or other.is_zero:
+        if y is self:
+            return _power(self, constant(2.0))
+        if self.is_zero or y.is_zero:
             return ZERO
-        return Enclosure(
-            self.value * other.value, _combined((self.slopes, other.value), (other.slopes, self.value))
-        )
+        return Enclosure(self.value * y.value, _combined((self.slopes, y.value), (y.slopes, self.value)))
 
     def __neg__(self) -> Enclosure:
         return self if self is UNDEFINED else Enclosure(-self.value, [-s for s in self.slopes])
@@ -81,12 +79,12 @@ class Enclosure:
         return self + -_lifted(other)
 
     def __truediv__(self, other: Any) -> Enclosure:
-        other = _lifted(other)
-        return self * other._of("reciprocal", lambda: _reciprocal(other))
+        y = _lifted(other)
+        return self * y._of("reciprocal", lambda: _reciprocal(y))
 
     def __pow__(self, other: Any) -> Enclosure:
-        other = _lifted(other)
-        return UNDEFINED if _undefined(self, other) else _power(self, other)
+        y = _lifted(other)
+        return UNDEFINED if _undefined(self, y) else _power(self, y)
 
     def __rsub__(self, other: Any) -> Enclosure:
         return _lifted(other) - self
@@ -145,14 +143,14 @@ class Enclosure:
     def tanh(self) -> Enclosure:
         return self._monotone(mp.tanh, lambda y: _ONE - y**2)
 
-    def atan2(self, x: Any) -> Enclosure:
+    def atan2(self, other: Any) -> Enclosure:
         """The angle of (x, y), this being y; not defined on a box that touches the cut x <= 0, y = 0."""
-        x = _lifted(x)
+        x = _lifted(other)
         if _undefined(self, x) or not (x.value.a > 0 or self.value.a > 0 or self.value.b < 0):
             return UNDEFINED
         if x.value.a > 0:
             return (self / x).atan()
-        quarter = Enclosure(_wider(iv.pi) / (2 if self.value.a > 0 else -2))
+        quarter = Enclosure(_wider(iv.mpf(iv.pi)) / (2 if self.value.a > 0 else -2))
         return quarter - (x / self).atan()
 
     def absolute(self) -> Enclosure:
@@ -175,28 +173,28 @@ class Enclosure:
         return -(-self).maximum(-_lifted(other))
 
     def maximum(self, other: Any) -> Enclosure:
-        other = _lifted(other)
-        if _undefined(self, other):
+        second = _lifted(other)
+        if _undefined(self, second):
             return UNDEFINED
-        x, y = self.value, other.value
+        x, y = self.value, second.value
         if x.a >= y.b:
             return self
         if y.a >= x.b:
-            return other
+            return second
         value = iv.mpf([x.a if x.a >= y.a else y.a, x.b if x.b >= y.b else y.b])
-        return Enclosure(value, [hull(*pair) for pair in _paired(self.slopes, other.slopes)])
+        return Enclosure(value, [hull(*pair) for pair in _paired(self.slopes, second.slopes)])
 
     def select(self, a: Any, b: Any) -> Enclosure:
         """a where this is positive, b elsewhere."""
-        a, b = _lifted(a), _lifted(b)
+        first, second = _lifted(a), _lifted(b)
         if self is UNDEFINED:
             return UNDEFINED
         if self.value.a > 0 or self.value.b <= 0:
-            return a if self.value.a > 0 else b
-        if _undefined(a, b):
+            return first if self.value.a > 0 else second
+        if _undefined(first, second):
             return UNDEFINED
-        count = max(len(self.slopes), len(a.slopes), len(b.slopes))
-        return Enclosure(hull(a.value, b.value), [WHOLE] * count)  # it may jump
+        count = max(len(self.slopes), len(first.slopes), len(second.slopes))
+        return Enclosure(hull(first.value, second.value), [WHOLE] * count)  # it may jump
 
     # --- rules ---
 
@@ -279,8 +277,8 @@ def _power(x: Enclosure, y: Enclosure) -> Enclosure:
     if exponent is not None and exponent.is_integer() and abs(exponent) < 2**31:
         k = int(exponent)
         if k < 0:
-            return _reciprocal(x ** (-k))
-        return x._chain(x.value**k, lambda _: k * x.value ** (k - 1)) if k else constant(1)
+            return _reciprocal(_power(x, constant(float(-k))))
+        return x._chain(x.value**k, lambda _: k * x.value ** (k - 1)) if k else constant(1.0)
     if x.value.a > 0:
         return (x.log() * y).exp()
     if x.value.a >= 0 and exponent is not None and exponent > 0:  # 0 to a power that is no whole number
