@@ -153,20 +153,14 @@ class Programme:
 
     def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
         """Independent constraints, a v = b, mass matrix and dissipation definite, at sampled points of the region."""
-        from momentree.analyse.programme_checks import Region, Sampled, check_programme
+        from momentree.analyse.programme_checks import Fields, Region, Rows, check_fields, check_independent
 
         box = Region.of(self.coordinates, region)
         q, t = box.samples()
-        n, m = len(self.coordinates), len(self.constraints)
-        rows = self._called("constraints", q, None, t)
-        parts = rows[:, : m * n].reshape(-1, m, n), rows[:, m * n :]
-        square = (self._called(what, q, None, t).reshape(-1, n, n) for what in ("mass_matrix", "dissipation"))
-        check_programme(
-            Sampled(box, q, t, *parts, self._called("velocity", q, None, t), *square),
-            self.constraints,
-            self._completed_by,
-            dissipative,
-        )
+        rows = Rows(box, q, t, *self._rows(q, t))
+        check_independent(rows, self.constraints)
+        fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
+        check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
 
     @property
     def _completed_by(self) -> str:
@@ -203,6 +197,11 @@ class Programme:
     def dissipation(self, q: Any, t: Any = 0.0) -> Array:
         """d(q, t), n x n."""
         return self._square("dissipation", q, None, t)
+
+    def _rows(self, q: Any, t: Any) -> tuple[Array, Array]:
+        """a, m x n, and b of the constraints."""
+        flat, n, m = self._called("constraints", q, None, t), len(self.coordinates), len(self.constraints)
+        return flat[..., : m * n].reshape(*flat.shape[:-1], m, n), flat[..., m * n :]
 
     def _square(self, what: str, q: Any, qd: Any, t: Any) -> Array:
         flat, n = self._called(what, q, qd, t), len(self.coordinates)
@@ -268,9 +267,8 @@ class Programme:
             self._kernels[key] = motion_stepper(self._source, integrator, dense)
         t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
         size = np.sqrt(2 * np.maximum(self._called("deviation_energy", q, qd, t)[:, 0], 0.0))
-        n, m = len(self.coordinates), len(self.constraints)
-        rows = self._called("constraints", q, qd, t)
-        errors = np.einsum("kmn,kn->km", rows[:, : m * n].reshape(-1, m, n), qd) - rows[:, m * n :]
+        a, b = self._rows(q, t)
+        errors = np.einsum("kmn,kn->km", a, qd) - b
         names = self.name, self.coordinates, self.constraints
         return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count)
 

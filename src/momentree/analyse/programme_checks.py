@@ -74,35 +74,39 @@ def _limits(name: str, given: Any) -> Limits:
     return low, high
 
 
-class Sampled(NamedTuple):
-    """What a programme is at sampled points: a (k, m, n), b (k, m), v (k, n), mass matrix and dissipation (k, n, n)."""
+class Rows(NamedTuple):
+    """Constraints at sampled points: a (k, m, n), b (k, m)."""
 
     region: Region
     q: Array
     t: Array
     a: Array
     b: Array
-    v: Array
-    m: Array
-    d: Array
 
     def at(self, k: int) -> str:
         """A sample, in words."""
         return self.region.words(self.q[k], float(self.t[k]))
 
 
-def check_programme(s: Sampled, constraints: Sequence[str], how: str, dissipative: bool = True) -> None:
+class Fields(NamedTuple):
+    """What a programme is at the same points: v (k, n), mass matrix and dissipation (k, n, n)."""
+
+    v: Array
+    m: Array
+    d: Array
+
+
+def check_fields(s: Rows, fields: Fields, constraints: Sequence[str], how: str, dissipative: bool = True) -> None:
     """Raise the first thing that is wrong; `how` the constraints are completed."""
-    _check_independent(s, constraints)
-    _check_symmetric(s, s.m, "mass")
-    _check_definite(s, s.m, "mass", "positive definite", strict=True)
-    _check_velocity(s, constraints, how)
-    _check_symmetric(s, s.d, "dissipation")
+    _check_symmetric(s, fields.m, "mass")
+    _check_definite(s, fields.m, "mass", "positive definite", strict=True)
+    _check_velocity(s, fields.v, constraints, how)
+    _check_symmetric(s, fields.d, "dissipation")
     if dissipative:
-        _check_definite(s, s.d, "dissipation", "positive semidefinite", strict=False)
+        _check_definite(s, fields.d, "dissipation", "positive semidefinite", strict=False)
 
 
-def _check_independent(s: Sampled, constraints: Sequence[str]) -> None:
+def check_independent(s: Rows, constraints: Sequence[str]) -> None:
     """Rows of a must be independent; if they are not everywhere, either one is redundant or two contradict."""
     count = s.a.shape[1]
     if not count:
@@ -124,7 +128,7 @@ def _check_independent(s: Sampled, constraints: Sequence[str]) -> None:
             _refuse_dependent(s, points[0], row, constraints)
 
 
-def _refuse_dependent(s: Sampled, k: int, row: int, constraints: Sequence[str]) -> None:
+def _refuse_dependent(s: Rows, k: int, row: int, constraints: Sequence[str]) -> None:
     """`row` is a combination of those before it."""
     before = s.a[k, :row]
     weights = np.linalg.lstsq(before.T, s.a[k, row], rcond=None)[0]
@@ -137,9 +141,9 @@ def _refuse_dependent(s: Sampled, k: int, row: int, constraints: Sequence[str]) 
     raise MomentreeError(f"{message} everywhere (for example at {s.at(k)}). Leave it out.")
 
 
-def _check_velocity(s: Sampled, constraints: Sequence[str], how: str) -> None:
+def _check_velocity(s: Rows, v: Array, constraints: Sequence[str], how: str) -> None:
     """v must be finite somewhere, not vanish everywhere by a wrong completion, and satisfy the constraints."""
-    finite = np.isfinite(s.v).all(axis=1)
+    finite = np.isfinite(v).all(axis=1)
     if not finite.any():
         reasons = {
             "velocity": "the given velocities do not determine the others. Give other components in velocity=",
@@ -147,21 +151,21 @@ def _check_velocity(s: Sampled, constraints: Sequence[str], how: str) -> None:
         }
         message = f"programme: v is not finite anywhere, as at {s.at(0)}"
         raise MomentreeError(f"{message}: {reasons.get(how, 'the constraints are singular, or an expression is')}.")
-    if how == "completion" and not (np.abs(s.v[finite]) > INDEPENDENT).any():
+    if how == "completion" and not (np.abs(v[finite]) > INDEPENDENT).any():
         message = "programme: the completion is parallel to the constraints: the cross product is 0 everywhere"
         raise MomentreeError(f"{message} (for example at {s.at(0)}). Give vectors that are independent of them.")
-    terms = np.abs(s.a * s.v[:, None, :]).sum(axis=2) + np.abs(s.b)
-    missed = np.abs(np.einsum("kmn,kn->km", s.a, s.v) - s.b) / np.where(terms > 0, terms, 1.0)
+    terms = np.abs(s.a * v[:, None, :]).sum(axis=2) + np.abs(s.b)
+    missed = np.abs(np.einsum("kmn,kn->km", s.a, v) - s.b) / np.where(terms > 0, terms, 1.0)
     missed[~finite] = 0.0
     if missed.size and missed.max() > SATISFIED:
         k, row = np.unravel_index(int(missed.argmax()), missed.shape)
-        error = float(s.a[k, row] @ s.v[k] - s.b[k, row])
+        error = float(s.a[k, row] @ v[k] - s.b[k, row])
         what = {"null_space": "a vector of null_space is not in the null space of a"}.get(how, f"{how} violates it")
         message = f"programme: constraint {row + 1}, '{constraints[int(row)]}': {what}"
         raise MomentreeError(f"{message}: a v - b = {error:.4g} at {s.at(int(k))}.")
 
 
-def _check_symmetric(s: Sampled, matrix: Array, what: str) -> None:
+def _check_symmetric(s: Rows, matrix: Array, what: str) -> None:
     apart = np.abs(matrix - np.swapaxes(matrix, 1, 2))
     limit = SYMMETRIC * np.abs(matrix).max(axis=(1, 2), initial=0.0)[:, None, None]
     wrong = np.isfinite(apart) & (apart > limit)
@@ -173,7 +177,7 @@ def _check_symmetric(s: Sampled, matrix: Array, what: str) -> None:
         raise MomentreeError(f"programme: {what} is not symmetric: {entries} at {s.at(k)}. Give both the same value.")
 
 
-def _check_definite(s: Sampled, matrix: Array, what: str, wanted: str, strict: bool) -> None:
+def _check_definite(s: Rows, matrix: Array, what: str, wanted: str, strict: bool) -> None:
     finite = np.isfinite(matrix).all(axis=(1, 2))
     if not finite.any():
         raise MomentreeError(f"programme: {what} is not finite anywhere, as at {s.at(0)}.")

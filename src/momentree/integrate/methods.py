@@ -7,7 +7,8 @@ is found there: settings, errors, help texts and tests take it from METHODS, and
 1.  makes a `Method` (method_record.py), which says what it is: its order, whether its step size is adaptive, which
     variables it takes, how it keeps loops closed. All other code relies on this record.
 2.  gives it a `new_stepper(problem)` that returns a `Stepper` (stepper.py), made of the LLVM text of one function and
-    the layout of its arrays. Heavy imports stand inside of it, so that records are cheap to collect.
+    the layout of its arrays. Heavy imports stand inside of it, so that records are cheap to collect. The problem is a
+    mechanism (`Problem`) or, unless the method is Hamiltonian, any equations (`OrdinaryProblem`): steppers.py.
 3.  writes that function. One call takes as many steps as it can, of W integrations in lanes that share t and h:
 
         void advance_W(double *control, int64_t *counts, double *y, const double *parameters, const double *floor,
