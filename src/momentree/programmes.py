@@ -171,7 +171,7 @@ class Programme:
 
         box = Region.of(self.coordinates, region)
         q, t = box.samples()
-        rows = Rows(box, q, t, *self._rows(q, t))
+        rows = Rows(box, q, t, *self.constraint_rows(q, t))
         check_independent(rows, self.constraints)
         fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
         check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
@@ -212,10 +212,14 @@ class Programme:
         """d(q, t), n x n."""
         return self._square("dissipation", q, None, t)
 
-    def _rows(self, q: Any, t: Any) -> tuple[Array, Array]:
+    def constraint_rows(self, q: Any, t: Any = 0.0) -> tuple[Array, Array]:
         """a, m x n, and b of the constraints."""
         flat, n, m = self._called("constraints", q, None, t), len(self.coordinates), len(self.constraints)
         return flat[..., : m * n].reshape(*flat.shape[:-1], m, n), flat[..., m * n :]
+
+    def inertial_forces(self, q: Any, qd: Any, t: Any = 0.0) -> Array:
+        """m q'' + c with q'' of the stabilized equations, c from the kinetic energy 1/2 q' m q': see `control`."""
+        return self._called("inertial_forces", q, qd, t)
 
     def _square(self, what: str, q: Any, qd: Any, t: Any) -> Array:
         flat, n = self._called(what, q, qd, t), len(self.coordinates)
@@ -280,7 +284,7 @@ class Programme:
             self._kernels[key] = motion_stepper(self._source, integrator, dense)
         t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
         size = np.sqrt(2 * np.maximum(self._called("deviation_energy", q, qd, t)[:, 0], 0.0))
-        a, b = self._rows(q, t)
+        a, b = self.constraint_rows(q, t)
         errors = np.einsum("kmn,kn->km", a, qd) - b
         names = self.name, self.coordinates, self.constraints
         return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count)
@@ -398,10 +402,8 @@ class MechanismProgramme(Programme):
             if value is not None:
                 message = f"programme: {word} is for programmes that are given by expressions"
                 raise MomentreeError(f"{message}. Leave it out: the mechanism says the rest.")
-        system = given if isinstance(given, System) else None
-        model = system._model if system is not None else given
-        assert isinstance(model, Model)
-        described = programme_mechanism(model, system and system.mechanism, constraints, **said)
+        model, mechanism = (given._model, given.mechanism) if isinstance(given, System) else (given, None)
+        described = programme_mechanism(model, mechanism, constraints, **said)
         found = cls(MechanismSource(described), values_in(described.whole))
         found.check(None, dissipative)
         return found
@@ -414,7 +416,8 @@ class MechanismProgramme(Programme):
     @property
     def system(self) -> System:
         """The mechanism without the constraints of the programme, in the same coordinates."""
-        return System(self.given.own, self.given.model).with_parameters(self.parameters)
+        made: System = self._kernels.setdefault("system", System(self.given.own, self.given.model))
+        return made.with_parameters(self.parameters)
 
     def with_gain(self, k: Any) -> MechanismProgramme:
         """The same with the dissipation d = k m."""
@@ -427,7 +430,7 @@ class MechanismProgramme(Programme):
 
         def sampled(q: Array, t: Array) -> Sampled:
             fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
-            return Sampled(q, t, *self._rows(q, t), fields)
+            return Sampled(q, t, *self.constraint_rows(q, t), fields)
 
         check_on_mechanism(self.given, self.constraints, sampled, dissipative)
 
@@ -452,7 +455,7 @@ class MechanismProgramme(Programme):
             q, qd, t = q.q, q.v if qd is None else qd, q.t if t is None else t
         begin, velocity, first = super()._start(q, qd, t)
         if qd is not None:
-            v, (a, _) = self.velocity(begin, first), self._rows(begin[None], np.array([first]))
+            v, (a, _) = self.velocity(begin, first), self.constraint_rows(begin[None], np.array([first]))
             own = [i for i, name in enumerate(self.constraints) if name not in self.given.texts]
             names = [self.constraints[i] for i in own]
             check_deviation(names, a[0][own], velocity - v, np.abs(velocity) + np.abs(v))

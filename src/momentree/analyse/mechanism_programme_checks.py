@@ -79,9 +79,7 @@ def _check_independent(given: ProgrammeMechanism, names: Sequence[str], s: Sampl
             _refuse(names, s, rows.at(k), k, before, row, sizes[k, row] == 0)
 
 
-def _refuse(
-    names: Sequence[str], s: Sampled, where: str, k: int, before: Sequence[int], row: int, empty: bool
-) -> None:
+def _refuse(names: Sequence[str], s: Sampled, where: str, k: int, before: Sequence[int], row: int, empty: bool) -> None:
     """`row` is a combination of those before it."""
     if empty:
         message = f"programme: '{names[row]}' restrains no velocity"

@@ -49,7 +49,7 @@ def held_accelerations(
 
 
 def constraint_rows(at: Evaluation, position_gain: Scalar = 0) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """J and -(j + position_gain g), row by row: those of `row_names`."""
+    """J and -(j + position_gain g), row by row: those of `row_names`, with the signs of states and runs."""
     mechanism = at.mechanism
     if not mechanism.constrained:
         return [], []
@@ -62,7 +62,10 @@ def constraint_rows(at: Evaluation, position_gain: Scalar = 0) -> tuple[list[lis
         moving = records(at, [int(i == k) for k in range(mechanism.nv)], closed=True)
         columns.append([x - y for x, y in zip(constraint_velocities(moving), j, strict=True)])
     b = [-(x + position_gain * error) for x, error in zip(j, g, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)], b
+    # sweeps measure loops from the second frame to the first
+    signs = [-1] * (len(g) - len(mechanism.constraints)) + [1] * len(mechanism.constraints)
+    a = [[sign * x for x in row] for sign, row in zip(signs, zip(*columns, strict=True), strict=True)]
+    return a, [sign * x for sign, x in zip(signs, b, strict=True)]
 
 
 def row_names(mechanism: Mechanism) -> tuple[str, ...]:

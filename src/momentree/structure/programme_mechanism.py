@@ -60,6 +60,10 @@ class ProgrammeMechanism:
         given = _Reader(self.model, self.whole).law(gain, "gain")
         return dataclasses.replace(self, gain=given, dissipation=None)
 
+    def direction(self, raw: Any, what: str) -> tuple[Expression, ...]:
+        """Generalized forces of an actuator, by the names of joints or coordinates."""
+        return _Reader(self.model, self.whole).by_velocity(raw, what)
+
 
 def programme_mechanism(
     model: Model,
@@ -137,9 +141,7 @@ def _closing(mechanism: Mechanism) -> list[str]:
     return [loop.joint.name for loop in mechanism.loops if loop.joint is not None]
 
 
-def _equations(
-    model: Model, mechanism: Mechanism | None, constraints: Any, velocity: Any
-) -> list[tuple[str, Any]]:
+def _equations(model: Model, mechanism: Mechanism | None, constraints: Any, velocity: Any) -> list[tuple[str, Any]]:
     """The constraints of the programme: names, and what is to be zero."""
     if isinstance(constraints, (str, Expression)) or callable(constraints):
         constraints = (constraints,)
@@ -227,7 +229,7 @@ class _Reader:
             indices = names.get(str(key), [])
             if not indices:
                 hint = suggestion(str(key), names)
-                raise MomentreeError(f"programme: {what}: '{key}' is not a joint of the spanning tree.{hint}")
+                raise MomentreeError(f"programme: {what}: '{key}' is no joint of the spanning tree.{hint}")
             laws = list(raw) if isinstance(raw, (list, tuple)) or hasattr(raw, "tolist") else [raw]
             if len(laws) != len(indices):
                 message = f"programme: {what}: joint '{key}' has {len(indices)} velocities"
