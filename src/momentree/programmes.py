@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.compile.trace.mechanism_programme_code import MechanismSource
 from momentree.compile.trace.programme_code import ExpressionSource, ProgrammeSource, quantity_kernel
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import MomentreeError, suggestion
+from momentree.model import Model
 from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
+from momentree.structure.free_parameters import values_in
+from momentree.structure.programme_mechanism import ProgrammeMechanism, programme_mechanism
+from momentree.system import System
 
 if TYPE_CHECKING:
     from momentree.analyse.decay_rate import Certificate, DecayRate
@@ -35,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 def programme(
-    coordinates: str | Sequence[str],
+    coordinates: str | Sequence[str] | System | Model,
     constraints: str | Sequence[Any] = (),
     *,
     velocity: Any = None,
@@ -63,6 +68,7 @@ def programme(
 
     | argument          | meaning                                                                                     |
     |-------------------|---------------------------------------------------------------------------------------------|
+    | coordinates       | names; or a System or Model, whose mass matrix is taken: see `MechanismProgramme`           |
     | constraints       | equations affine in velocities, "x'*sin(phi) = y'*cos(phi)", or holonomic, "x^2 + y^2 = 1"  |
     | velocity          | components of v by name: all, or n - m independent ones, and the others follow              |
     | completion, scale | n - 1 - m vectors: v = scale [a_1 .. a_m c ..], the generalized cross product                |
@@ -83,6 +89,14 @@ def programme(
     >>> round(float(run["y"][-1]), 4)
     0.8391
     """
+    if isinstance(coordinates, (System, Model)):
+        foreign = {"completion": completion, "null_space": null_space, "along": along, "mass": mass, "K": K}
+        foreign |= {"potential": potential, "periods": periods, "mode": None if mode == "DU" else mode}
+        foreign |= {"region": region, "scale": None if scale == 1 else scale}
+        return MechanismProgramme.of(
+            coordinates, constraints, foreign, dissipative, velocity=velocity, wanted=wanted, gain=gain, name=name,
+            dissipation=dissipation, position_gain=position_gain, parameters=parameters,
+        )  # fmt: skip
     said = described(
         coordinates, constraints, name=name, parameters=parameters, mode=mode, position_gain=position_gain, mass=mass,
         dissipation=dissipation, gain=gain, potential=potential, K=K, periods=periods, velocity=velocity,
@@ -141,7 +155,7 @@ class Programme:
             if name not in self.parameters:
                 raise MomentreeError(f"programme: there is no parameter '{name}'.{suggestion(name, self.parameters)}")
         numbers = {name: float(as_expression(value)) for name, value in chosen.items()}
-        return Programme(self._source, {**self.parameters, **numbers}, self._kernels)
+        return type(self)(self._source, {**self.parameters, **numbers}, self._kernels)
 
     def with_gain(self, k: Any) -> Programme:
         """The same with the dissipation d = k m, in mode DU."""
@@ -157,7 +171,7 @@ class Programme:
 
         box = Region.of(self.coordinates, region)
         q, t = box.samples()
-        rows = Rows(box, q, t, *self._rows(q, t))
+        rows = Rows(box, q, t, *self.constraint_rows(q, t))
         check_independent(rows, self.constraints)
         fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
         check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
@@ -198,10 +212,14 @@ class Programme:
         """d(q, t), n x n."""
         return self._square("dissipation", q, None, t)
 
-    def _rows(self, q: Any, t: Any) -> tuple[Array, Array]:
+    def constraint_rows(self, q: Any, t: Any = 0.0) -> tuple[Array, Array]:
         """a, m x n, and b of the constraints."""
         flat, n, m = self._called("constraints", q, None, t), len(self.coordinates), len(self.constraints)
         return flat[..., : m * n].reshape(*flat.shape[:-1], m, n), flat[..., m * n :]
+
+    def inertial_forces(self, q: Any, qd: Any, t: Any = 0.0) -> Array:
+        """m q'' + c with q'' of the stabilized equations, c from the kinetic energy 1/2 q' m q': see `control`."""
+        return self._called("inertial_forces", q, qd, t)
 
     def _square(self, what: str, q: Any, qd: Any, t: Any) -> Array:
         flat, n = self._called(what, q, qd, t), len(self.coordinates)
@@ -244,7 +262,7 @@ class Programme:
         qd: Any = None,
         *,
         t_end: float,
-        t_start: float = 0.0,
+        t_start: float | None = None,
         integrator: str = "dop853",
         step: float | None = None,
         every: float | None = None,
@@ -256,21 +274,28 @@ class Programme:
         >>> run = cart.simulate([0, -1, 0], t_end=10, integrator="rk4", step=0.01)   # doctest: +SKIP
         """
         from momentree.results.programme_run import ProgrammeRun
-        from momentree.simulate.programme_motion import MotionSettings, checked_state, motion, motion_stepper
+        from momentree.simulate.programme_motion import MotionSettings, motion, motion_stepper
 
-        settings = MotionSettings(t_end, t_start, integrator, rtol, atol, step, every)
+        begin, velocity, first = self._start(q, qd, t_start)
+        settings = MotionSettings(t_end, first, integrator, rtol, atol, step, every)
         dense = settings.checked().method.adaptive and every is not None
-        begin = checked_state(self.coordinates, q, "q")
-        velocity = self.velocity(begin, t_start) if qd is None else checked_state(self.coordinates, qd, "qd")
         key = f"motion {integrator} {dense}"
         if key not in self._kernels:
             self._kernels[key] = motion_stepper(self._source, integrator, dense)
         t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
         size = np.sqrt(2 * np.maximum(self._called("deviation_energy", q, qd, t)[:, 0], 0.0))
-        a, b = self._rows(q, t)
+        a, b = self.constraint_rows(q, t)
         errors = np.einsum("kmn,kn->km", a, qd) - b
         names = self.name, self.coordinates, self.constraints
         return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count)
+
+    def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
+        """Coordinates, velocities and time, 0 unless given."""
+        from momentree.simulate.programme_motion import checked_state
+
+        t = 0.0 if t is None else t
+        begin = checked_state(self.coordinates, q, "q")
+        return begin, self.velocity(begin, t) if qd is None else checked_state(self.coordinates, qd, "qd"), t
 
     # --- how quickly deviations die out ---
 
@@ -328,3 +353,110 @@ class Programme:
         from momentree.analyse.programme_control import control
 
         return control(self, *at, **how)
+
+
+class MechanismProgramme(Programme):
+    """A programme on a mechanism; made by `mt.programme(system, constraints, ...)`.
+
+    Constraints are written as those of `m.constrain`: joint coordinates and velocities, named frames, time, parameters.
+    The mass matrix is that of the spanning tree. Loops and constraints of the model hold always, by their reactions, so
+    that deviations are those that the mechanism can have; closure errors die out with `position_gain`.
+
+    | argument      | meaning                                                                                         |
+    |---------------|-------------------------------------------------------------------------------------------------|
+    | constraints   | "tip.x = 0.1*cos(t)", "A' = 1.5", ...                                                           |
+    | velocity      | velocities of joints, {"A": "1.5"}: constraints "A' = 1.5"                                      |
+    | wanted        | velocities by joint, 0 unless given: v is the nearest, by kinetic energy, that all rows allow   |
+    | gain          | d = gain m; or `dissipation`, a matrix in joint coordinates                                     |
+    | position_gain | 1/s: how quickly closure errors of loops and of constraints die out                             |
+    | parameters    | numbers by name, besides those that are free in the system                                      |
+
+    >>> import momentree as mt
+    >>> m = mt.Model("crank")
+    >>> crank = m.body("crank", mt.rod(mass=1.0, length=0.5))
+    >>> hinge = m.joint("A", mt.Revolute("y"), m.ground, crank)
+    >>> turning = mt.programme(m, velocity={"A": 2}, gain=5)
+    >>> run = turning.simulate([0.0], [0.0], t_end=4)
+    >>> round(float(run["A'"][-1]), 6)
+    2.0
+    """
+
+    def __init__(
+        self, source: ProgrammeSource, parameters: Mapping[str, float], kernels: dict[str, Kernel] | None = None
+    ):
+        super().__init__(source, parameters, kernels)
+        assert isinstance(source, MechanismSource)
+        self.given: ProgrammeMechanism = source.given
+
+    @classmethod
+    def of(
+        cls,
+        given: System | Model,
+        constraints: str | Sequence[Any],
+        foreign: Mapping[str, Any],
+        dissipative: bool,
+        **said: Any,
+    ) -> MechanismProgramme:
+        """The programme from what a user wrote; `foreign` are arguments for programmes without a mechanism."""
+        for word, value in foreign.items():
+            if value is not None:
+                message = f"programme: {word} is for programmes that are given by expressions"
+                raise MomentreeError(f"{message}. Leave it out: the mechanism says the rest.")
+        model, mechanism = (given._model, given.mechanism) if isinstance(given, System) else (given, None)
+        described = programme_mechanism(model, mechanism, constraints, **said)
+        found = cls(MechanismSource(described), values_in(described.whole))
+        found.check(None, dissipative)
+        return found
+
+    @property
+    def name(self) -> str:
+        """As it was given."""
+        return self.given.name
+
+    @property
+    def system(self) -> System:
+        """The mechanism without the constraints of the programme, in the same coordinates."""
+        made: System = self._kernels.setdefault("system", System(self.given.own, self.given.model))
+        return made.with_parameters(self.parameters)
+
+    def with_gain(self, k: Any) -> MechanismProgramme:
+        """The same with the dissipation d = k m."""
+        return MechanismProgramme(MechanismSource(self.given.with_gain(k)), self.parameters)
+
+    def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
+        """Independent constraints and a definite dissipation, at the assembled configuration and nearby."""
+        from momentree.analyse.mechanism_programme_checks import Sampled, check_on_mechanism
+        from momentree.analyse.programme_checks import Fields
+
+        def sampled(q: Array, t: Array) -> Sampled:
+            fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
+            return Sampled(q, t, *self.constraint_rows(q, t), fields)
+
+        check_on_mechanism(self.given, self.constraints, sampled, dissipative)
+
+    def closure_errors(self, q: Any, t: Any = 0.0) -> Array:
+        """(k, rows): closure errors of loops and of holonomic constraints, those of the programme included."""
+        from momentree.assembly.samples import Samples
+
+        rows = np.atleast_2d(self._column(q, "q"))
+        times = np.broadcast_to(np.asarray(t, dtype=float), len(rows))
+        whole = System(self.given.whole, self.given.model).with_parameters(self.parameters)._numeric
+        return Samples(whole, rows, np.zeros_like(rows), times).closure_errors()
+
+    def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
+        """A state with its velocities and time; or coordinates, and velocities that keep loops closed."""
+        from momentree.analyse.mechanism_programme_checks import check_deviation
+        from momentree.assembly.state import State
+
+        if isinstance(q, State):
+            if tuple(map(str, q.mechanism.coordinates)) != self.coordinates:
+                message = "programme: the state has other coordinates than the programme"
+                raise MomentreeError(f"{message}: {', '.join(self.coordinates)}. Make it by programme.system.")
+            q, qd, t = q.q, q.v if qd is None else qd, q.t if t is None else t
+        begin, velocity, first = super()._start(q, qd, t)
+        if qd is not None:
+            v, (a, _) = self.velocity(begin, first), self.constraint_rows(begin[None], np.array([first]))
+            own = [i for i, name in enumerate(self.constraints) if name not in self.given.texts]
+            names = [self.constraints[i] for i in own]
+            check_deviation(names, a[0][own], velocity - v, np.abs(velocity) + np.abs(v))
+        return begin, velocity, first

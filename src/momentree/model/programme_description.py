@@ -215,6 +215,10 @@ class Scope:
         """A function of coordinates, time and parameters; of parameters alone where `of` is empty."""
         return self._checked(_parsed(raw, what), what, self._positions if of is None else self._constants)
 
+    def force(self, raw: Any, what: str) -> Expression:
+        """A function of coordinates, velocities, time and parameters."""
+        return self._checked(_parsed(raw, what), what, self._positions | self._velocities)
+
     def row(self, raw: Any, what: str) -> Row:
         """As many expressions as there are coordinates, in their order or by name."""
         if isinstance(raw, Mapping):

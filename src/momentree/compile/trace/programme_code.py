@@ -42,6 +42,11 @@ class ProgrammeSource(Protocol):
     def rows_on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> Rows:
         """a and b."""
 
+    def accelerations_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], qd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """q'' of the stabilized equations, with the reactions of constraints that exist physically."""
+
 
 Rows = tuple[Sequence[Column], Column]
 
@@ -62,6 +67,12 @@ class ExpressionSource:
         """The expressions of constraints, evaluated."""
         return self.given.rows(self.given.values(q, t, parameters))
 
+    def accelerations_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], qd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """By (5.2) alone: all constraints are those of the programme."""
+        return programme.accelerations(f, qd)
+
 
 QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
     "velocity": lambda f, qd: f.v,
@@ -78,14 +89,22 @@ QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
 
 
 def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
-    """One of QUANTITIES as a function of q, qd, t and parameters; "constraints": a, row after row, then b."""
+    """One of QUANTITIES as a function of q, qd, t and parameters.
+
+    Besides, "constraints": a, row after row, then b. Accelerations are those of the source, reactions included.
+    """
     tape, target = Tape(), Target.host()
     q, qd, t, parameters, arguments = _inputs(tape, source, "q", "qd")
     if what == "constraints":
         a, b = source.rows_on_tape(tape, q, t, parameters)
         results = [*_flat(a), *b]
     else:
-        results = _flat(QUANTITIES[what](source.on_tape(tape, q, t, parameters), qd))
+        f = source.on_tape(tape, q, t, parameters)
+        if what in ("accelerations", "inertial_forces"):
+            qdd = source.accelerations_on_tape(tape, f, q, qd, t, parameters)
+            results = list(qdd if what == "accelerations" else programme.inertial_forces(f, qd, qdd))
+        else:
+            results = _flat(QUANTITIES[what](f, qd))
     tape.outputs(results)
     return Kernel(StraightLine.of(tape, arguments, target), target.lanes(0), target)
 
@@ -95,7 +114,8 @@ def motion_code(source: ProgrammeSource, differentiated: bool = False) -> Straig
     tape, n = Tape(), len(source.coordinates)
     y, _, t, parameters, arguments = _inputs(tape, source, "y")
     q, qd = y[:n], y[n:]
-    tape.outputs([*qd, *programme.accelerations(source.on_tape(tape, q, t, parameters), qd)])
+    f = source.on_tape(tape, q, t, parameters)
+    tape.outputs([*qd, *source.accelerations_on_tape(tape, f, q, qd, t, parameters)])
     return (Differentiated if differentiated else StraightLine).of(tape, arguments, Target.host())
 
 

@@ -1,0 +1,117 @@
+"""Checks of a programme on a mechanism, at its assembled configuration and nearby: constraints that are independent.
+
+A box of coordinates, as for programmes given by expressions, would hold no configuration with closed loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from momentree.analyse.programme_checks import Fields, Region, Rows, check_fields
+from momentree.assembly.assemble import initial_state
+from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.nearby_configurations import nearby_configurations
+from momentree.assembly.scaled_constraints import CUT_OFF, Scales
+from momentree.errors import MomentreeError
+from momentree.structure.programme_mechanism import ProgrammeMechanism
+
+NEARBY = 3  # configurations of a tree that are tried besides the assembled one
+STEP = 0.2  # how far they are, in rad and sizes of the mechanism
+MISSED = 1e-6  # of its terms: what the velocity of a constraint may be
+SHARE = 1e-6  # of the largest weight: what counts in a combination
+
+
+class Sampled(NamedTuple):
+    """A programme at k configurations: rows a (k, m, n) and b (k, m), v (k, n), mass matrix and dissipation."""
+
+    q: Array
+    t: Array
+    a: Array
+    b: Array
+    fields: Fields
+
+
+def configurations(given: ProgrammeMechanism) -> tuple[Array, float]:
+    """q (k, n) with closed loops, the assembled one first, and the time there."""
+    own = given.own.at_defaults()
+    state = initial_state(own, given.model)
+    here = Configuration(own, state.q, t=state.t)
+    near = [closed.at.q for closed in nearby_configurations(here) if closed.misfit <= 1]
+    if not own.constrained:
+        steps = np.random.default_rng(2019).uniform(-STEP, STEP, (NEARBY, own.nq))
+        near = list(state.q + steps * Scales(own).columns)
+    return np.stack([state.q, *near]), state.t
+
+
+def check_on_mechanism(
+    given: ProgrammeMechanism, names: Sequence[str], sampled: Callable[[Array, Array], Sampled], dissipative: bool
+) -> None:
+    """Raise the first thing that is wrong; `names` are those of the rows."""
+    q, t = configurations(given)
+    s = sampled(q, np.full(len(q), t))
+    everywhere = Region((*given.coordinates, "t"), ((0.0, 0.0),) * (s.q.shape[1] + 1))
+    rows = Rows(everywhere, s.q, s.t, s.a[:, :0], s.b[:, :0])
+    _check_independent(given, names, s, rows)
+    _check_satisfied(names, s, rows)
+    D = np.sqrt(np.einsum("kii->ki", s.fields.m))
+    scaled = s.fields._replace(m=s.fields.m / D[:, :, None] / D[:, None, :])  # whatever the units
+    check_fields(rows, scaled, (), "", dissipative)
+
+
+def _check_independent(given: ProgrammeMechanism, names: Sequence[str], s: Sampled, rows: Rows) -> None:
+    """At some configuration each constraint of the programme must restrain what the others leave free."""
+    own = np.array([name not in given.texts for name in names], dtype=bool)
+    if own.all():
+        return
+    a = s.a * Scales(given.own.at_defaults()).columns
+    sizes = np.linalg.norm(a, axis=2)
+    unit = a / np.where(sizes > 0, sizes, 1.0)[:, :, None]
+    ranks = [(_rank(each[own]), _rank(each)) for each in unit]
+    if any(every == part + int((~own).sum()) for part, every in ranks):
+        return
+    order, k = [*np.flatnonzero(own), *np.flatnonzero(~own)], int(np.argmax([every for _, every in ranks]))
+    for count in range(int(own.sum()), len(order)):
+        before, row = order[:count], order[count]
+        if _rank(unit[k][order[: count + 1]]) == _rank(unit[k][before]):
+            _refuse(names, s, rows.at(k), k, before, row, sizes[k, row] == 0)
+
+
+def _refuse(names: Sequence[str], s: Sampled, where: str, k: int, before: Sequence[int], row: int, empty: bool) -> None:
+    """`row` is a combination of those before it."""
+    if empty:
+        message = f"programme: '{names[row]}' restrains no velocity"
+        raise MomentreeError(f"{message}, for example at {where}. Name what moves, or leave it out.")
+    weights = np.linalg.lstsq(s.a[k, before].T, s.a[k, row], rcond=CUT_OFF)[0]
+    among = [names[i] for i, w in zip(before, weights, strict=True) if abs(w) > SHARE * np.abs(weights).max()]
+    left = float(s.b[k, row] - weights @ s.b[k, before])
+    terms = abs(float(s.b[k, row])) + float(np.abs(weights) @ np.abs(s.b[k, before]))
+    several = "; ".join(dict.fromkeys(f"'{name}'" for name in among))
+    message = f"programme: '{names[row]}' follows from {several}, for example at {where}"
+    if abs(left) > MISSED * terms:
+        raise MomentreeError(f"{message}, and contradicts them by {left:.4g}. Correct one of them, or leave it out.")
+    raise MomentreeError(f"{message}. Leave it out: the mechanism has no freedom for it.")
+
+
+def _check_satisfied(names: Sequence[str], s: Sampled, rows: Rows) -> None:
+    """a v = b, where rows are independent."""
+    terms = np.abs(s.a * s.fields.v[:, None, :]).sum(axis=2) + np.abs(s.b)
+    missed = np.abs(np.einsum("kmn,kn->km", s.a, s.fields.v) - s.b) / np.where(terms > 0, terms, 1.0)
+    if missed.size and not missed.max() <= MISSED:
+        k, row = (int(i) for i in np.unravel_index(int(np.nan_to_num(missed, nan=np.inf).argmax()), missed.shape))
+        message = f"programme: no velocities satisfy '{names[row]}' at {rows.at(k)}"
+        raise MomentreeError(f"{message}: the constraints are singular there. Start elsewhere, or change them.")
+
+
+def _rank(rows: Array) -> int:
+    return int(np.linalg.matrix_rank(rows, tol=CUT_OFF)) if rows.size else 0
+
+
+def check_deviation(names: Sequence[str], a: Array, u: Array, speeds: Array) -> None:
+    """Deviations (n) must not open what exists physically: rows a (m, n); `speeds` are sizes of the velocities."""
+    for name, row in zip(names, a, strict=True):
+        if abs(float(row @ u)) > MISSED * float(np.abs(row) @ speeds):
+            message = f"programme: the velocities open '{name}' by {abs(float(row @ u)):.3g}, and no mechanism moves so"
+            raise MomentreeError(f"{message}. Make them by system.assemble(..., velocities=...), or leave out qd.")

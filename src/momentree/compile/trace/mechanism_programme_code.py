@@ -1,0 +1,67 @@
+"""Programmes on a mechanism as a source of machine code: fields by sweeps, their derivatives on the same tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from momentree.compile.trace.derivatives import jacobian
+from momentree.compile.trace.programme_code import Rows
+from momentree.compile.trace.tape import Tape, Variable
+from momentree.equations import programme
+from momentree.equations.aggregative import mass_matrix
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.joint_frames import in_joint_frames
+from momentree.equations.mechanism_programme import constraint_rows, held_accelerations, programme_velocity, row_names
+from momentree.equations.programme import Column, ProgrammeFields
+from momentree.model.expressions.expression import Reference
+from momentree.spatial import Scalar
+from momentree.structure.mechanism import Mechanism
+from momentree.structure.programme_mechanism import ProgrammeMechanism, names_of, unloaded
+
+
+class MechanismSource:
+    """A programme on a mechanism."""
+
+    def __init__(self, given: ProgrammeMechanism):
+        self.given = given
+        self.coordinates, self.parameters = given.coordinates, given.whole.free
+        self.constraints = row_names(given.whole)
+
+    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
+        """v and m by sweeps, their derivatives forward or in reverse."""
+        given, n = self.given, range(len(q))
+        at = self._at(given.whole, q, t, parameters)
+        names = names_of(given.whole, q, t, dict(at.parameters or {}))
+        v = programme_velocity(at, [law.evaluate(names) for law in given.wanted], given.position_gain)
+        m = mass_matrix(at)
+        pairs = [(i, j) for i in n for j in range(i + 1)]
+        slopes = jacobian(tape, [*v, *(m[i][j] for i, j in pairs)], [*q, t]).dense()
+        of_pair = dict(zip(pairs, slopes[len(q) :], strict=True))
+        m_q = [[[of_pair[max(i, j), min(i, j)][k] for j in n] for i in n] for k in range(len(q) + 1)]
+        v_q, v_t = [slopes[i][:-1] for i in n], [slopes[i][-1] for i in n]
+        return ProgrammeFields(v, v_q, v_t, m, m_q[:-1], m_q[-1], self._dissipation(m, names))
+
+    def _dissipation(self, m: Sequence[Column], names: dict[Reference, Scalar]) -> list[list[Scalar]]:
+        given, n = self.given, range(len(m))
+        if given.dissipation is not None:
+            return [[x.evaluate(names) for x in row] for row in given.dissipation]
+        if given.gain is None:
+            return [[0 for _ in n] for _ in n]
+        k = given.gain.evaluate(names)
+        return [[k * x for x in row] for row in m]
+
+    def rows_on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> Rows:
+        """The rows of loops, of the model and of the programme."""
+        return constraint_rows(self._at(self.given.whole, q, t, parameters), self.given.position_gain)
+
+    def accelerations_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], qd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """Those of the programme that loops and constraints of the model allow."""
+        at = self._at(unloaded(self.given.own), q, t, parameters)
+        return held_accelerations(at, qd, programme.accelerations(f, qd), self.given.position_gain)
+
+    def _at(self, mechanism: Mechanism, q: Sequence[Variable], t: Variable, parameters: Column) -> Evaluation:
+        names = dict(zip(map(Reference, self.parameters), parameters, strict=True))
+        on_tape = mechanism.evaluated(names) if names else mechanism
+        return Evaluation(in_joint_frames(on_tape), q, t, names)
