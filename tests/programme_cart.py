@@ -26,8 +26,7 @@ def cart(d: tuple[float, float, float] = (10, 5, 11), v: float = 1, w: float = 1
             [0, "d2", "-v/w*d2*sin(phi)"],
             ["-v/w*d1*cos(phi)", "-v/w*d2*sin(phi)", "d3"],
         ],
-        dissipative=False,
-        **options,
+        **{"dissipative": False, **options},
     )
 
 

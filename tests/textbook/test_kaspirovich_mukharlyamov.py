@@ -14,10 +14,14 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from cart import STABLE, START, UNSTABLE, cart, circling
+import momentree as mt
 from momentree.errors import MomentreeError
 from momentree.programmes import Programme
 from momentree.results.programme_run import ProgrammeRun
+from programme_cart import KNIFE, cart
+
+STABLE, UNSTABLE = (10, 5, 11), (10, 50, 10)  # d_1^1, d_2^2, d_3^3 of both cases of the figure
+START = (0, -1, 0)  # (6.7)
 
 # q(10), q'(10); |u|(10), max |u|, max |a.q'|, max |r - 1|; the largest Floquet exponent
 CASES = {
@@ -56,9 +60,7 @@ every_case = pytest.mark.parametrize(("kind", "v"), CASES)
 
 
 def paper_cart(kind: str, v: float) -> Programme:
-    if kind == "stable":
-        return cart(STABLE, v, v)
-    return cart(UNSTABLE, v, v, dissipative=False)
+    return cart(STABLE if kind == "stable" else UNSTABLE, v, v)
 
 
 def by_euler(programme: Programme, **more) -> ProgrammeRun:
@@ -88,14 +90,14 @@ def test_the_circle_of_the_figure_is_held():
 
 def test_the_dissipation_of_the_second_case_is_refused():
     with pytest.raises(MomentreeError, match=r"dissipation is not positive semidefinite: .* -23\.8.* at x = "):
-        cart(UNSTABLE)
+        cart(UNSTABLE, dissipative=True)
 
 
 @pytest.mark.parametrize("step", [0.01, 0.0025])
 def test_the_instability_is_that_of_the_equations_not_of_euler(step):
     """RK4 runs away in the same way, however small its steps, from a deviation that the first case forgets."""
     pushed = {"qd": (1, 0, 1 + 1e-6), "t_end": 10, "integrator": "rk4", "step": step}
-    away = cart(UNSTABLE, dissipative=False).simulate(START, **pushed)
+    away = cart(UNSTABLE).simulate(START, **pushed)
     assert away.t[np.argmax(away.size > 1)] == pytest.approx(1.375, abs=0.01)
     assert away.size.max() == pytest.approx(77.25, abs=0.05)
     assert abs(np.hypot(away["x"], away["y"]) - 1).max() > 0.8
@@ -105,7 +107,7 @@ def test_the_instability_is_that_of_the_equations_not_of_euler(step):
 
 
 def test_euler_runs_away_at_once():
-    run = by_euler(cart(UNSTABLE, dissipative=False))
+    run = by_euler(cart(UNSTABLE))
     assert [run.t[np.argmax(run.size > size)] for size in (0.1, 1)] == pytest.approx([0.87, 1.03])
 
 
@@ -189,6 +191,13 @@ PEERS = {
     (100.0, False): (4.999986e-5, 4.999986e-5, 3.3333e-7, 3.3333e-7, (-0.5348479, 0.8418686, 10)),
     (100.0, True): (4.999986e-5, 6.612476e-5, 5.069516e-7, 3.3333e-7, (-0.5366099, 0.8390492, 10.0015)),
 }
+
+
+def circling(gain: float | None = None) -> Programme:
+    """The same programme in mode DU: d = gain E, or no dissipation, which is section 3."""
+    return mt.programme("x y phi", [KNIFE], velocity={"x": "cos(phi)", "phi": 1}, gain=gain)
+
+
 PROGRAMMES = {"section 3": circling, "paper": cart, "gain 10": lambda: circling(10), "gain 50": lambda: circling(50)}
 
 

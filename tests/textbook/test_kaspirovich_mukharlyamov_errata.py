@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from cart import STABLE, START, cart, circling
+from programme_cart import cart
 
 PHI = np.linspace(-np.pi, np.pi, 73)
 t = sp.Symbol("t")
@@ -221,7 +221,7 @@ def least(programme, phi=PHI) -> tuple[float, np.ndarray]:
 
 def test_positive_minors_of_a_matrix_that_is_not_symmetric_prove_nothing():
     """v = w = 5, d = (10, 5, 11): every minor that the paper asks for is positive, and yet V grows."""
-    programme = cart(STABLE, 5, 5)
+    programme = cart((10, 5, 11), 5, 5)
     q = np.column_stack([0 * PHI, 0 * PHI, PHI])
     minus_p = -programme.coefficients(q, programme.velocity(q))
     for size in (1, 2, 3):
@@ -258,7 +258,7 @@ def test_the_corrected_criterion_is_that_of_the_symmetric_part():
         bound = float(corrected((d1, d2, 0), v, w, phi)[0])
         printed = float((v / w) ** 2 * (d1 * np.cos(phi) ** 2 + d2 * np.sin(phi) ** 2)[0])
         for d3, positive in ((1.001 * bound, True), (0.999 * bound, False), ((bound + printed) / 2, False)):
-            programme = cart((d1, d2, d3), v, w, dissipative=False)
+            programme = cart((d1, d2, d3), v, w)
             assert (least(programme, phi)[0] > 0) == positive
             between += (not positive) and d3 > printed
     assert between >= 40  # where the printed criterion says that V decreases, and it does not
@@ -298,7 +298,7 @@ def test_the_factor_of_the_determinant_s_is_d1_d2_v2_w():
 def turning(d, v, w, phi=0.4):
     """u' = A u in axes that turn with the cart: A = R p R' + w J, J of the plane."""
     q = np.array([0, 0, phi])
-    programme = cart(d, v, w, dissipative=False)
+    programme = cart(d, v, w)
     c, s = np.cos(phi), np.sin(phi)
     R = np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
     return R @ programme.coefficients(q, programme.velocity(q)) @ R.T + np.array([[0, w, 0], [-w, 0, 0], [0, 0, 0]])
@@ -328,11 +328,13 @@ def test_a_positive_d_has_no_growing_deviation_even_where_v_grows_for_a_while(se
     assert least(programme)[0] < 0
     u = chance.normal(size=3)
     period = 2 * np.pi / w
-    run = programme.simulate(START, programme.velocity(START) + 1e-3 * u, t_end=30 * period, every=period, rtol=1e-11)
+    run = programme.simulate(
+        (0, -1, 0), programme.velocity((0, -1, 0)) + 1e-3 * u, t_end=30 * period, every=period, rtol=1e-11
+    )
     assert run.size[-1] < max(0.9 * run.size[-10], 1e-9 * run.size[0])
 
 
 def test_without_dissipation_a_deviation_ahead_never_dies_out():
     """Section 3: u_1 and u_2 are constant, as rows 1 and 2 of p are 0."""
-    run = circling().simulate(START, (1.1, -0.2, 1.15), t_end=10, rtol=1e-12)
+    run = cart((0, 0, 0)).simulate((0, -1, 0), (1.1, -0.2, 1.15), t_end=10, rtol=1e-12)
     assert abs(run.u[:, :2] - run.u[0, :2]).max() < 1e-10
