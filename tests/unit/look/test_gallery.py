@@ -26,7 +26,7 @@ def test_an_example_without_a_model_is_its_script(tmp_path):
     told = list(report(example(tmp_path, script), tmp_path / "out"))
     assert told[0] == "two\nlines"
     assert told[-1].endswith("some-cart: run.svg, summary.txt")
-    assert (tmp_path / "out" / "some-cart" / "summary.txt").read_text() == "two\nlines"
+    assert (tmp_path / "out" / "some-cart" / "summary.txt").read_text().strip() == "two\nlines"
 
 
 def test_a_script_that_fails_is_an_error_with_its_last_line(tmp_path):
