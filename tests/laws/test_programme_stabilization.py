@@ -12,13 +12,13 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar, random_configuration, slider_crank
-from momentree.compile.trace.right_hand_sides import right_hand_side_code, traced_kernel
+from momentree.compile.trace.right_hand_sides import traced_kernel
 from momentree.equations import lagrange
 from momentree.equations.absolute import maximal_mechanism
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.kinematics import records
+from momentree.equations.loops import programme_bias
 from momentree.equations.loops.closing_step import loop_closure_errors
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.errors import MomentreeError
@@ -185,8 +185,9 @@ def test_where_constraints_hold_it_is_the_motion_without_stabilization():
 # --- machine code ---
 
 
+@pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("name", ["loop", "rheonomic", "holonomic and nonholonomic", "quaternions, redundant"])
-def test_machine_code_does_what_floats_do(name):
+def test_machine_code_does_what_floats_do(name, code):
     mechanism, q, u = state(name)
     expected = lagrange.right_hand_side(Evaluation(mechanism, q.tolist(), T), u.tolist(), programme_gain=K)
 
@@ -194,20 +195,20 @@ def test_machine_code_does_what_floats_do(name):
         found = lagrange.right_hand_side(at, u, programme_gain=K)
         return [*found.q, *found.p]
 
-    found = traced_kernel(mechanism, formula, "straight-line")([np.append(q, u)[None], np.array([[T]])])
+    found = traced_kernel(mechanism, formula, code)([np.append(q, u)[None], np.array([[T]])])
     np.testing.assert_allclose(np.ravel(found), [*expected.q, *expected.p], rtol=1e-9, atol=1e-9)
 
 
-def test_rolled_code_is_refused_with_a_way_out():
-    system = four_bar().build()
-    with pytest.raises(MomentreeError, match=r"'programme' .* straight-line .* Choose stabilization='baumgarte'"):
-        right_hand_side_code(
-            system.mechanism, FORMULATIONS["lagrange"], "rolled", constraint_gains={"programme_gain": K}
-        )
+def test_code_that_would_be_too_long_is_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setattr(programme_bias, "MOST_BODIES", 2)
     rolled = four_bar().build(code="rolled")
     start = rolled.assemble({"A": 1.0})
-    with pytest.raises(MomentreeError, match="straight-line"):
+    with pytest.raises(
+        MomentreeError, match=r"'programme' .* too long for 3 bodies.* Choose stabilization='baumgarte'"
+    ):
         rolled.simulate(start, 1.0, formulation="lagrange", stabilization="programme")
+    straight = four_bar().build(code="straight-line")
+    assert straight.simulate(start, 0.1, formulation="lagrange", stabilization="programme").end.reason == "arrived"
 
 
 # --- runs ---
