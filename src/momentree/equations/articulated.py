@@ -12,7 +12,7 @@ from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.expression_constraints import share_velocities
-from momentree.equations.loops.programme_bias import add_programme_bias
+from momentree.equations.loops.programme_bias import find_programme_bias
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
@@ -108,9 +108,9 @@ def accelerating_bodies(
         moving.locally(share_velocities)
     if alpha != 0:
         moving.constraints.locally(measure_closure_error)
-    moving.constraints.locally(acceleration_bias(2 * alpha + velocity_gain, alpha * alpha))
     if programme_gain != 0:
-        add_programme_bias(at, moving, programme_gain)
+        find_programme_bias(at, moving, programme_gain)
+    moving.constraints.locally(acceleration_bias(2 * alpha + velocity_gain, alpha * alpha, programme_gain != 0))
     moving.locally(begin_constraints)
     moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c", u="du"))
     moving.outward(find_reactions)

@@ -126,18 +126,16 @@ class Settings:
 
     def _unstable(self) -> list[str]:
         """A gain with which fixed steps are unstable: |R(-gain step)| > 1 (integrate/stability.py)."""
-        fastest = STABILIZATIONS[self.stabilization].fastest * self.gain
+        fastest = STABILIZATIONS[self.stabilization].fastest
         if self.method.adaptive or self.method.tableau is None or self.step is None or not fastest:
             return []
-        limit = real_stability_limit(self.integrator)
-        if fastest * self.step < limit:
+        limit = real_stability_limit(self.integrator) / fastest  # of the gain times the step size
+        if self.gain * self.step < limit:
             return []
         what = f"{self.stabilization} with gain {self.gain:g} 1/s is unstable with {self.integrator}"
-        least = f"the limit is {self.gain / fastest * limit / self.step:.3g} 1/s"
-        advice = (
-            f"Give a smaller gain, a step below {limit / fastest:.3g} s or stabilization='{DEFAULT_STABILIZATION}'."
-        )
-        return [f"{what} at step {self.step:g} s: {least}. {advice}"]
+        limits = f"the limit is {limit / self.step:.3g} 1/s"
+        advice = f"a step below {limit / self.gain:.3g} s or stabilization='{DEFAULT_STABILIZATION}'"
+        return [f"{what} at step {self.step:g} s: {limits}. Give a smaller gain, {advice}."]
 
     def _too_many(self, duration: float) -> list[str]:
         """Too many samples or steps for the memory or the time of any computer."""

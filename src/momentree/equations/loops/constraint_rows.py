@@ -113,8 +113,13 @@ def closure_error_bias(loop: Record) -> Fields:
     return {"bias": tuple(loop.closure_error)}
 
 
-def acceleration_bias(by_velocity: Scalar = 0, by_error: Scalar = 0) -> Callable[[Record], Fields]:
-    """A step: the part J' u of constraint accelerations, and g'' + by_velocity g' + by_error g = 0 (Baumgarte 1972)."""
+def acceleration_bias(
+    by_velocity: Scalar = 0, by_error: Scalar = 0, programme: bool = False
+) -> Callable[[Record], Fields]:
+    """A step: the part J' u of constraint accelerations, and g'' + by_velocity g' + by_error g = 0 (Baumgarte 1972).
+
+    With a `programme`, its bias (programme_bias.py) is added.
+    """
 
     def step(constraint: Record) -> Fields:
         if is_expression(constraint):
@@ -126,6 +131,8 @@ def acceleration_bias(by_velocity: Scalar = 0, by_error: Scalar = 0) -> Callable
             changes = [x + v * by_velocity for x, v in zip(changes, velocities, strict=True)]
         if by_error != 0:
             changes = [x + error * by_error for x, error in zip(changes, constraint.closure_error, strict=True)]
+        if programme:
+            changes = [x + bias for x, bias in zip(changes, constraint.programme_bias, strict=True)]
         return {"bias": tuple(changes)}
 
     return step

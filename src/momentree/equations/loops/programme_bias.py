@@ -30,25 +30,39 @@ from momentree.errors import MomentreeError
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Scalar
 from momentree.spatial.dual import Dual, derivative
+from momentree.structure.mechanism import Mechanism
+
+MOST_BODIES = 150  # beyond, it takes more than ten seconds or so to make the code
 
 
-def add_programme_bias(at: Evaluation, moving: Records, gain: Scalar) -> None:
-    """Add k (dg/dt + e) - dJ/dt w - J w_t to the biases of constraint accelerations, where bodies move: (9b)."""
-    if at.run is not Records:
-        raise MomentreeError(
-            "stabilization 'programme' runs as straight-line code only, and this mechanism has rolled code. "
-            "Choose stabilization='baumgarte' or 'project', or build(code=\"straight-line\")."
-        )
+def find_programme_bias(at: Evaluation, moving: Records, gain: Scalar) -> None:
+    """What (9b) adds to the bias of constraint accelerations, k (dg/dt + e) - dJ/dt w - J w_t, where bodies move.
+
+    Its own passes are run by the plain loop, whoever runs those of the equations: they are straight-line code.
+    """
     mechanism, constraints = at.mechanism, moving.constraints[1:]
-    deviations = [deviation_of(constraint, gain) for constraint in constraints]
+    if at.run is not Records:
+        _check_size(mechanism)
+        at = at._replace(run=Records)
+        moving = records(at, generalized(mechanism, moving, "u"), closed=True)
+        moving.locally(share_velocities)
+    deviations = [deviation_of(constraint, gain) for constraint in moving.constraints[1:]]
     w = generalized(mechanism, opening_step(at, [-e for rows in deviations for e in rows]), "u")
     along = _along_motion(at, moving)
     M_w = inertia_product(along, w)
     w_t = tree_velocities(at, [derivative(x) * -0.5 for x in M_w])
     changes = _changes(along, [Dual(x, dx) for x, dx in zip(w, w_t, strict=True)])
     for constraint, rows, (error_changes, kept) in zip(constraints, deviations, changes, strict=True):
-        terms = zip(constraint.bias, rows, error_changes, kept, strict=True)
-        constraint.bias = tuple(bias + (dg + e) * gain - x for bias, e, dg, x in terms)
+        terms = zip(rows, error_changes, kept, strict=True)
+        constraint.programme_bias = tuple((dg + e) * gain - x for e, dg, x in terms)
+
+
+def _check_size(mechanism: Mechanism) -> None:
+    count = len(mechanism.bodies)
+    if count > MOST_BODIES:
+        message = f"stabilization 'programme' makes straight-line code, which is too long for {count} bodies"
+        advice = "Choose stabilization='baumgarte' or 'project', or wait for it: build(code=\"straight-line\")."
+        raise MomentreeError(f"{message}: at most {MOST_BODIES}. {advice}")
 
 
 def deviation_of(constraint: Record, gain: Scalar) -> tuple[Scalar, ...]:
