@@ -196,7 +196,7 @@ def test_a_report_is_read_by_people_and_programs():
     assert lines[0] == "no Lagrangian has these equations as they stand (multiplied by a matrix, one may)"
     assert lines[5].split()[:2] == ["H3", "(3.3)"]
     assert lines[5].endswith("fails")
-    assert lines[7].startswith("(3.3) fails for (i, k) = (1, 1): 2*c is not zero")
+    assert lines[7].startswith("(3.3) fails for (i, k) = (1, 1), that is x, x: 2*c is not zero")
     data = json.loads(json.dumps(report.data()))
     assert not data["holds"]
     assert data["failures"][0]["residual"] == "2*c"
