@@ -214,7 +214,7 @@ def helmholtz(
     | samples     | number of random points where there is no proof                                               |
     """
     system = second_order_system(f, q, qd, qdd, t, dissipation, unknown=UNKNOWN)
-    if not isinstance(samples, int) or samples < 1:
+    if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:
         raise MomentreeError(f"helmholtz: samples is {samples!r}. Give a number of random points of at least 1.")
     return helmholtz_conditions(system, samples, seed)
 

@@ -80,7 +80,7 @@ class RandomPoints:
                 if len(values) == count:
                     break
         if not values:
-            names = ", ".join(sorted(str(symbol) for symbol in symbols))
+            names = ", ".join(symbol.name for symbol in symbols)
             raise MomentreeError(
                 f"the equations are not real and finite at any of {ATTEMPTS * count} random points of {names}."
             )

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from momentree.errors import MomentreeError, all_choices, suggestion
+from momentree.errors import MomentreeError, suggestion
 from momentree.symbols.identities import Undefined, with_exact_numbers
 
 Symbols = tuple[sp.Symbol, ...]
@@ -111,15 +112,18 @@ def second_order_system(
 
 def _equations(f: Any) -> list[sp.Expr]:
     """f as a list of expressions."""
-    listed = [f] if isinstance(f, (sp.Expr, sp.Equality)) else list(f) if _is_sequence(f) else None
+    f = f.tolist() if isinstance(f, np.ndarray) else f
+    listed = list(f) if _is_sequence(f) else [f] if isinstance(f, (sp.Expr, sp.Equality)) else None
     if not listed:
         raise MomentreeError(f"helmholtz: f is {f!r}. Give a list of SymPy expressions that are zero.")
     left = []
     for i, x in enumerate(listed):
         if isinstance(x, sp.Equality):
             x = x.lhs - x.rhs
-        if not isinstance(x, sp.Expr):
+        if not _is_scalar(x):
             raise MomentreeError(f"helmholtz: f[{i}] is {x!r}. Give SymPy expressions: text is not read here.")
+        if x.has(sp.nan, sp.zoo, sp.oo):
+            raise MomentreeError(f"helmholtz: f[{i}] is {x}, which is not finite.")
         left.append(x)
     return left
 
@@ -128,8 +132,13 @@ def _is_sequence(x: Any) -> bool:
     return isinstance(x, (Sequence, sp.MatrixBase)) and not isinstance(x, str)
 
 
+def _is_scalar(x: Any) -> bool:
+    return isinstance(x, sp.Expr) and not isinstance(x, sp.MatrixExpr) and x.is_commutative
+
+
 def _listed(name: str, x: Any) -> list[sp.Expr]:
     """Symbols or functions of time as a list."""
+    x = x.tolist() if isinstance(x, np.ndarray) else x
     listed = list(x) if _is_sequence(x) else [x]
     for i, one in enumerate(listed):
         if not isinstance(one, (sp.Symbol, AppliedUndef, sp.Derivative)):
@@ -174,14 +183,14 @@ def _check_lengths(left: Sequence[Any], q: Sequence[Any], qd: Sequence[Any], qdd
 
 
 def _dissipation(D: Any, unknown: str) -> sp.Expr | str | None:
-    if D is None or isinstance(D, sp.Expr):
+    if D is None or _is_scalar(D):
         return D
     if isinstance(D, (int, float)):
         return sp.Float(D) if isinstance(D, float) else sp.Integer(D)
     if isinstance(D, str) and D in (unknown,):
         return unknown
     raise MomentreeError(
-        f"helmholtz: dissipation is {D!r}. Give None, a SymPy expression, or the word:{all_choices(str(D), [unknown])}"
+        f"helmholtz: dissipation is {D!r}. Give None, a SymPy expression of q, qd and t, or '{unknown}': is there any?"
     )
 
 

@@ -9,6 +9,8 @@ import pytest
 import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
+import momentree as mt
+from constrained import parametrized
 from momentree.errors import MomentreeError
 from momentree.symbols.helmholtz import helmholtz
 
@@ -44,6 +46,22 @@ def test_sympys_double_pendulum_is_lagrangian():
     report = helmholtz(f, [a, b])
     assert report
     assert report.proved
+
+
+def test_equations_of_a_mechanism_are_lagrangian_until_it_is_damped():
+    """Momentree's own equations, by the theorem of kinetic energy, of two hinged rods with a spring and a damper."""
+    m = parametrized("arm", (0, -9.81, 0), l=1.0, k=2.0, c=0.5)
+    first, second = (m.body(name, mt.rod(mass=1.0, length="l")) for name in ("first", "second"))
+    m.joint("A", mt.Revolute("z"), m.ground, first)
+    m.joint("B", mt.Revolute("z"), first.at(("l", 0, 0)), second)
+    m.torque("B", "-k*B")
+    m.torque("A", "-c*A'")
+    found = m.build().equations().expanded.sympy()
+    f = found["A"] * sp.Matrix(found["accelerations"]) + found["b"] - found["Q"]
+    damped = (found["coordinates"], found["velocities"], found["accelerations"])
+    (failure,) = helmholtz(f, *damped).failures
+    assert (failure.number, failure.names, str(failure.residual)) == ("(3.3)", ("A", "A"), "2*c")
+    assert str(helmholtz(sp.ImmutableMatrix(f), *damped, dissipation="unknown").rayleigh) == "A'**2*c/2"
 
 
 def test_a_charge_in_a_magnetic_field_is_lagrangian():
@@ -196,7 +214,7 @@ def test_a_report_is_read_by_people_and_programs():
     assert lines[0] == "no Lagrangian has these equations as they stand (multiplied by a matrix, one may)"
     assert lines[5].split()[:2] == ["H3", "(3.3)"]
     assert lines[5].endswith("fails")
-    assert lines[7].startswith("(3.3) fails for (i, k) = (1, 1): 2*c is not zero")
+    assert lines[7].startswith("(3.3) fails for (i, k) = (1, 1), that is x, x: 2*c is not zero")
     data = json.loads(json.dumps(report.data()))
     assert not data["holds"]
     assert data["failures"][0]["residual"] == "2*c"
@@ -219,7 +237,8 @@ def test_a_report_is_read_by_people_and_programs():
         ((xdd + sp.Symbol("x", real=True), x, xd, xdd), "they have other assumptions"),
         ((xdd + t * x, x, xd, xdd), "Say t=t if that is time"),
         ((xd + x, x, xd, xdd), "none of the accelerations x'' occurs in f"),
-        ((xdd + x, x, xd, xdd, None, "unknwon"), "Choose 'unknown'"),
+        ((xdd + x, x, xd, xdd, None, "unknwon"), "or 'unknown': is there any"),
+        ((xdd + sp.zoo * x, x, xd, xdd), "is not finite"),
         ((xdd + x, x, xd, xdd, None, xdd), "dissipation depends on accelerations"),
     ],
 )

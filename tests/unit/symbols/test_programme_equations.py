@@ -48,10 +48,12 @@ def rheonomic_space():
 
 
 def rayleigh_plane():
-    """Mode DQ with Psi = 3 x + y^2 t: g.v = 3 (1 + x^2) + 4 t^2 y^2 > 0."""
+    """Mode DQ with Psi = 3 x + y^2 t + x y/2, which increases along v."""
     velocity = {"x": "1 + x^2", "y": "2*t*y"}
     K = [[1, 0], [0, "2 + sin(x)"]]
-    return programme("x y", "y' = 2*t*y", velocity=velocity, mass=PLANE, potential="3*x + y^2*t", K=K, mode="DQ")
+    return programme(
+        "x y", "y' = 2*t*y", velocity=velocity, mass=PLANE, potential="3*x + y^2*t + x*y/2", K=K, mode="DQ"
+    )
 
 
 def rayleigh_space():
@@ -140,7 +142,7 @@ def test_psi_of_the_cart():
 def test_a_given_potential_is_psi():
     equations = rayleigh_plane().equations()
     x, y = equations.symbols.q
-    assert equations.psi == 3 * x + y**2 * equations.symbols.t
+    assert equations.psi == 3 * x + y**2 * equations.symbols.t + x * y / 2
 
 
 def test_dissipation_without_a_potential_has_no_lagrangian_in_mode_dq():
