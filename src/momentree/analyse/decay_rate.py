@@ -338,9 +338,9 @@ def _minimized(spectrum: _Spectrum, start: Array) -> tuple[Array, float]:
         return float(spectrum.rates(np.clip(low + unit * size, low, high)[None])[0])
 
     x = (start - low) / size
-    for width in (APART, APART / 100):
+    for width, near in ((APART, 1e-4), (APART / 100, 1e-7)):
         corners = np.vstack([x, x + np.diag(np.where(x > 0.5, -width, width))])
-        options = {"initial_simplex": corners, "xatol": 1e-9, "fatol": 1e-13, "maxiter": 200 * len(x)}
+        options = {"initial_simplex": corners, "xatol": near, "fatol": near**2, "maxiter": 200 * len(x)}
         x = minimize(rate, x, method="Nelder-Mead", bounds=[(0.0, 1.0)] * len(x), options=options).x
     return np.clip(low + x * size, low, high), rate(x)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programme_cart import ONCE_AROUND, cart, random_programme
 from scipy.linalg import eigh
-from scipy.optimize import bisect
+from scipy.optimize import brentq
 
 import momentree as mt
 from momentree.analyse.decay_rate import dependence
@@ -51,7 +51,7 @@ def test_the_rate_changes_its_sign_at_10_05(the_cart):
     def rate(d3):
         return the_cart.with_parameters(d3=d3).decay_rate(ONCE_AROUND).rate
 
-    assert bisect(rate, 9.5, 10.5, xtol=1e-7) == pytest.approx(10.05, abs=1e-6)
+    assert brentq(rate, 9.5, 10.5, xtol=1e-7) == pytest.approx(10.05, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -61,7 +61,6 @@ def test_the_sign_of_the_rate_is_that_of_the_closed_form(the_cart, seed):
     phi = np.linspace(-np.pi, np.pi, 100_001)
     threshold = closed_form(phi, v, w, d1, d2).max()
     at = {"v": v, "w": w, "d1": d1, "d2": d2}
-    # |v| |w| is the scale of the completion: v_x = v cos, and the closed form is that of the paper
     assert the_cart.with_parameters(at, d3=threshold * 1.0001).decay_rate(ONCE_AROUND).rate > 0
     assert the_cart.with_parameters(at, d3=threshold * 0.9999).decay_rate(ONCE_AROUND).rate < 0
 
