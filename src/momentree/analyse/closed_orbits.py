@@ -78,17 +78,22 @@ class StayingMotion:
 
 
 class OrbitSearch(NamedTuple):
-    """What is needed to follow motions of a field in a region; periods (n,) are infinite for lines."""
+    """What is needed to follow motions of a field in a region, on or back in time; periods are infinite for lines."""
 
     field: VelocityField
     region: Region
     periods: Array
+    direction: float = 1.0
 
     @classmethod
     def of(cls, field: VelocityField, region: Region, periods: Mapping[str, float] | None) -> OrbitSearch:
         """Angles are the coordinates with a period."""
         given = periods or {}
         return cls(field, region, np.array([given.get(name, np.inf) for name in field.coordinates]))
+
+    def velocity(self, q: Array) -> Array:
+        """v in the direction in which motions are followed."""
+        return self.direction * self.field.velocity(q)
 
     @property
     def limits(self) -> tuple[Array, Array]:
@@ -133,20 +138,21 @@ def recurrent_motions(
     q = region.samples(STARTS, seed=3)[0]
     q = q if starts is None else np.concatenate([q, starts[:STARTS]])
     found: dict[tuple[int, ...], ClosedOrbit] = {}
-    tried: dict[tuple[int, ...], int] = {}
     staying = None
     # attracting orbits are met by going on, repelling ones by going back
     for direction in (1.0, -1.0):
-        h, paths = _followed(search, q, direction)
-        staying = _staying(search, paths, h, direction) or staying
+        search = search._replace(direction=direction)
+        h, paths = _followed(search, q)
+        staying = _staying(search, paths, h) or staying
+        tried: dict[tuple[int, ...], int] = {}
         for path in np.moveaxis(paths, 1, 0):
             near = _return(search, path[np.isfinite(path).all(axis=1)])
             if near is None:
                 continue
             turns = tuple(int(x) for x in direction * search.turned(near.change))
-            tried[turns] = tried.get(turns, 0) + 1
-            if turns in found or tried[turns] > ATTEMPTS or sum(tried.values()) > 3 * ATTEMPTS:
+            if turns in found or tried.get(turns, 0) == ATTEMPTS or sum(tried.values()) == 3 * ATTEMPTS:
                 continue
+            tried[turns] = tried.get(turns, 0) + 1
             orbit = _polished(search, near.q, near.steps * h)
             if orbit is not None:
                 found.setdefault(turns, orbit)
@@ -157,7 +163,7 @@ def recurrent_motions(
     return list(found.values()), staying
 
 
-def _staying(search: OrbitSearch, paths: Array, h: float, direction: float) -> StayingMotion | None:
+def _staying(search: OrbitSearch, paths: Array, h: float) -> StayingMotion | None:
     """A motion that was in the region to its end; of several, the one with the fewest turns."""
     if len(paths) <= STEPS:
         return None
@@ -165,33 +171,33 @@ def _staying(search: OrbitSearch, paths: Array, h: float, direction: float) -> S
     stayed = np.flatnonzero(np.isfinite(changes).all(axis=1))
     if not len(stayed):
         return None
-    turns = np.where(np.isfinite(search.periods), direction * changes / search.periods, 0.0)
+    turns = np.where(np.isfinite(search.periods), search.direction * changes / search.periods, 0.0)
     k = min(stayed, key=lambda k: float(np.abs(turns[k]).max(initial=0.0)))
     names = search.field.coordinates
-    begin = search.apart(paths[0 if direction > 0 else -1, k])
+    begin = search.apart(paths[0 if search.direction > 0 else -1, k])
     at = {name: float(x) for name, x in zip(names, begin, strict=True)}
     angles = {name: float(turns[k, i]) for i, name in enumerate(names) if np.isfinite(search.periods[i])}
     return StayingMotion(at, STEPS * h, angles)
 
 
-def _followed(search: OrbitSearch, q: Array, direction: float) -> tuple[float, Array]:
-    """The step size, and all motions (steps, k, n), on or back in time; NaN once they have left the region."""
-    speed = np.abs(search.field.velocity(q) / search.width).max(axis=1)
+def _followed(search: OrbitSearch, q: Array) -> tuple[float, Array]:
+    """The step size, and all motions (steps, k, n) by Runge-Kutta's method; NaN once they have left the region."""
+    speed = np.abs(search.velocity(q) / search.width).max(axis=1)
     typical = float(np.median(speed[np.isfinite(speed)])) if np.isfinite(speed).any() else 0.0
-    size = STEP / typical if typical > 0 else STEP
-    h, path = direction * size, [q]
+    h = STEP / typical if typical > 0 else STEP
+    path = [q]
     with np.errstate(all="ignore"):
         for _ in range(STEPS):
-            k_1 = search.field.velocity(q)
-            k_2 = search.field.velocity(q + h / 2 * k_1)
-            k_3 = search.field.velocity(q + h / 2 * k_2)
-            k_4 = search.field.velocity(q + h * k_3)
+            k_1 = search.velocity(q)
+            k_2 = search.velocity(q + h / 2 * k_1)
+            k_3 = search.velocity(q + h / 2 * k_2)
+            k_4 = search.velocity(q + h * k_3)
             q = q + h / 6 * (k_1 + 2 * k_2 + 2 * k_3 + k_4)
             q = np.where(search.inside(q)[:, None], q, np.nan)
             path.append(q)
             if np.isnan(q).all():
                 break
-    return size, np.array(path)
+    return h, np.array(path)
 
 
 class NearReturn(NamedTuple):
@@ -203,8 +209,8 @@ class NearReturn(NamedTuple):
 
 
 def _return(search: OrbitSearch, path: Array) -> NearReturn | None:
-    """The first return of a motion to its start, or else to its middle."""
-    for begin in (0, len(path) // 2):
+    """The first return of a motion to its middle, when it may be near a limit cycle, or else to its start."""
+    for begin in (len(path) // 2, 0):
         distance = np.linalg.norm(search.apart(path[begin:] - path[begin]) / search.width, axis=1)
         size = distance.max(initial=0.0)
         left = np.flatnonzero(distance > FAR * size)
@@ -227,7 +233,7 @@ def _polished(search: OrbitSearch, q: Array, period: float) -> ClosedOrbit | Non
         ends = _flow(search, q[None], period)
         if ends is None:
             return None
-        v = search.field.velocity(ends[0]) / width
+        v = search.velocity(ends[0]) / width
         period -= float(search.apart(ends[0] - q) / width @ v) / max(float(v @ v), 1e-300)
         if not period > 0:
             return None
@@ -241,7 +247,7 @@ def _polished(search: OrbitSearch, q: Array, period: float) -> ClosedOrbit | Non
         if np.abs(missed).max() > max(2 * before, CLOSED):
             return None
         before = np.abs(missed).max()
-        v = search.field.velocity(np.array([q, ends[0]])) / width
+        v = search.velocity(np.array([q, ends[0]])) / width
         monodromy = ((ends[1 : n + 1] - ends[n + 1 :]) / width).T / 6e-4
         jacobian = np.zeros((n + 1, n + 1))
         jacobian[:n, :n] = monodromy - np.eye(n)
@@ -265,9 +271,11 @@ def _orbit(search: OrbitSearch, q: Array, period: float) -> ClosedOrbit | None:
         return None
     names = search.field.coordinates
     home = search.apart(q)
-    turns = {name: int(search.turned(change)[i]) for i, name in enumerate(names) if np.isfinite(search.periods[i])}
+    home = np.where(np.abs(home) < 1e-12 * search.width, 0.0, home)  # to be read as 0
+    turned = search.direction * search.turned(change)
+    turns = {name: int(turned[i]) for i, name in enumerate(names) if np.isfinite(search.periods[i])}
     at = {name: float(x) for name, x in zip(names, home, strict=True)}
-    return ClosedOrbit(at, float(period), turns, float(missed.max()), points)
+    return ClosedOrbit(at, float(period), turns, float(missed.max()), points[:: int(search.direction)])
 
 
 def _flow(search: OrbitSearch, q: Array, period: float) -> Array | None:
@@ -283,7 +291,7 @@ def _path(search: OrbitSearch, q: Array, period: float, along: int = ALONG) -> A
     n = len(search.periods)
 
     def derivatives(_: float, y: Array) -> Array:
-        return search.field.velocity(y.reshape(-1, n)).reshape(-1)
+        return search.velocity(y.reshape(-1, n)).reshape(-1)
 
     times = np.linspace(0.0, period, along)
     with np.errstate(all="ignore"):

@@ -112,8 +112,9 @@ class IncreasingPotential:
 
     def increase(self, candidate: Candidate, points: Points) -> Array:
         """v . grad Psi (k,)."""
-        v = self._velocity(points)
-        return np.asarray(np.einsum("kfn,kn,f->k", candidate.ansatz.slopes(points.q), v, candidate.coefficients))
+        used = np.flatnonzero(candidate.coefficients)
+        slopes = candidate.ansatz.kept(used).slopes(points.q)
+        return np.asarray(np.einsum("kfn,kn,f->k", slopes, self._velocity(points), candidate.coefficients[used]))
 
     # --- few terms, few digits ---
 

@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +30,12 @@ class PotentialAnsatz:
     |-------------|------------------|
     | coordinates | names of q       |
     | terms       | psi_k            |
+    | gradients   | dpsi_k/dq^i      |
     """
 
     coordinates: tuple[str, ...]
     terms: tuple[Expression, ...]
+    gradients: tuple[tuple[Expression, ...], ...]
 
     @classmethod
     def of(
@@ -63,19 +64,18 @@ class PotentialAnsatz:
         if not angles and not products:
             message = "rayleigh: the ansatz for Psi has no terms"
             raise MomentreeError(f"{message}. Give degree= of at least 1, or harmonics= of at least 1 for angles.")
-        return cls(tuple(coordinates), tuple(angles + products))
-
-    @cached_property
-    def gradients(self) -> tuple[tuple[Expression, ...], ...]:
-        """dpsi_k/dq^i, for each term and coordinate."""
-        names = [Reference(name) for name in self.coordinates]
-        return tuple(tuple(term.derivative(name) for name in names) for term in self.terms)
+        terms, names = tuple(angles + products), [Reference(name) for name in coordinates]
+        return cls(tuple(coordinates), terms, tuple(tuple(term.derivative(name) for name in names) for term in terms))
 
     def slopes(self, q: Array) -> Array:
-        """The same as numbers (k, terms, n) at q (k, n)."""
+        """The gradients as numbers (k, terms, n) at q (k, n)."""
         at = {Reference(name): q[:, i] for i, name in enumerate(self.coordinates)}
-        values = [[np.broadcast_to(part.evaluate(at), len(q)) for part in row] for row in self.gradients]
-        return np.moveaxis(np.array(values, dtype=float), 2, 0)
+        values = np.zeros((len(q), len(self.terms), len(self.coordinates)))
+        for k, row in enumerate(self.gradients):
+            for i, part in enumerate(row):
+                if part.value != 0:
+                    values[:, k, i] = part.evaluate(at)
+        return values
 
     def potential(self, coefficients: Array) -> Expression:
         """The sum of terms with these coefficients; those that are 0 are left out."""
@@ -86,9 +86,11 @@ class PotentialAnsatz:
             total = total + part if first or coefficient >= 0 else total - part
         return total
 
-    def kept(self, which: Sequence[int]) -> PotentialAnsatz:
+    def kept(self, which: Sequence[int] | NDArray[np.intp]) -> PotentialAnsatz:
         """The ansatz with some of its terms."""
-        return PotentialAnsatz(self.coordinates, tuple(self.terms[k] for k in which))
+        return PotentialAnsatz(
+            self.coordinates, tuple(self.terms[k] for k in which), tuple(self.gradients[k] for k in which)
+        )
 
 
 def _times(coefficient: float, term: Expression) -> Expression:
