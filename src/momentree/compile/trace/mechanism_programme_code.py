@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.compile.trace.derivatives import jacobian
+from momentree.compile.trace.derivatives import forward
 from momentree.compile.trace.programme_code import Rows
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.equations import programme
@@ -27,19 +27,25 @@ class MechanismSource:
         self.coordinates, self.parameters = given.coordinates, given.whole.free
         self.constraints = row_names(given.whole)
 
-    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
-        """v and m by sweeps, their derivatives forward or in reverse."""
+    def on_tape(
+        self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column, differentiated: bool = True
+    ) -> ProgrammeFields:
+        """v and m by sweeps; their derivatives forward, a column for each coordinate and for time."""
         given, n = self.given, range(len(q))
         at = self._at(given.whole, q, t, parameters)
         names = names_of(given.whole, q, t, dict(at.parameters or {}))
         v = programme_velocity(at, [law.evaluate(names) for law in given.wanted], given.position_gain)
         m = mass_matrix(at)
+        d = self._dissipation(m, names)
+        if not differentiated:
+            return ProgrammeFields(v, (), (), m, (), (), d)
         pairs = [(i, j) for i in n for j in range(i + 1)]
-        slopes = jacobian(tape, [*v, *(m[i][j] for i, j in pairs)], [*q, t]).dense()
-        of_pair = dict(zip(pairs, slopes[len(q) :], strict=True))
-        m_q = [[[of_pair[max(i, j), min(i, j)][k] for j in n] for i in n] for k in range(len(q) + 1)]
-        v_q, v_t = [slopes[i][:-1] for i in n], [slopes[i][-1] for i in n]
-        return ProgrammeFields(v, v_q, v_t, m, m_q[:-1], m_q[-1], self._dissipation(m, names))
+        outputs = [*v, *(m[i][j] for i, j in pairs)]
+        slopes = [forward(tape, outputs, {by: 1}) for by in (*q, t)]
+        v_q, v_t = [[slope[i] for slope in slopes[:-1]] for i in n], slopes[-1][: len(q)]
+        by_pair = [dict(zip(pairs, slope[len(q) :], strict=True)) for slope in slopes]
+        m_q = [[[entries[max(i, j), min(i, j)] for j in n] for i in n] for entries in by_pair]
+        return ProgrammeFields(v, v_q, v_t, m, m_q[:-1], m_q[-1], d)
 
     def _dissipation(self, m: Sequence[Column], names: dict[Reference, Scalar]) -> list[list[Scalar]]:
         given, n = self.given, range(len(m))

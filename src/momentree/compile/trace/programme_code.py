@@ -36,8 +36,10 @@ class ProgrammeSource(Protocol):
     def constraints(self) -> tuple[str, ...]:
         """Texts or names of the rows a q' = b."""
 
-    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
-        """The fields of the programme."""
+    def on_tape(
+        self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column, differentiated: bool = True
+    ) -> ProgrammeFields:
+        """The fields of the programme; derivatives may be left out unless it is to be differentiated."""
 
     def rows_on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> Rows:
         """a and b."""
@@ -59,7 +61,9 @@ class ExpressionSource:
         self.coordinates, self.parameters = given.coordinates, tuple(given.description.parameters)
         self.constraints = tuple(constraint.text for constraint in given.description.constraints)
 
-    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
+    def on_tape(
+        self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column, differentiated: bool = True
+    ) -> ProgrammeFields:
         """The expressions, evaluated."""
         return self.given.fields(self.given.values(q, t, parameters))
 
@@ -86,6 +90,7 @@ QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
     "dissipation": lambda f, qd: f.d,
     "inertial_forces": lambda f, qd: programme.inertial_forces(f, qd, programme.accelerations(f, qd)),
 }
+WITHOUT_DERIVATIVES = ("velocity", "deviation", "deviation_energy", "mass_matrix", "dissipation")
 
 
 def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
@@ -99,7 +104,7 @@ def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
         a, b = source.rows_on_tape(tape, q, t, parameters)
         results = [*_flat(a), *b]
     else:
-        f = source.on_tape(tape, q, t, parameters)
+        f = source.on_tape(tape, q, t, parameters, what not in WITHOUT_DERIVATIVES)
         if what in ("accelerations", "inertial_forces"):
             qdd = source.accelerations_on_tape(tape, f, q, qd, t, parameters)
             results = list(qdd if what == "accelerations" else programme.inertial_forces(f, qd, qdd))
