@@ -360,7 +360,8 @@ class MechanismProgramme(Programme):
 
     Constraints are written as those of `m.constrain`: joint coordinates and velocities, named frames, time, parameters.
     The mass matrix is that of the spanning tree. Loops and constraints of the model hold always, by their reactions, so
-    that deviations are those that the mechanism can have; closure errors die out with `position_gain`.
+    that deviations are those that the mechanism can have, and decay rates are theirs. Closure errors die out with
+    `position_gain`.
 
     | argument      | meaning                                                                                         |
     |---------------|-------------------------------------------------------------------------------------------------|

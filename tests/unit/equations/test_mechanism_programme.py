@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh, null_space
 
 import momentree as mt
 from mechanisms import four_bar
@@ -13,6 +14,8 @@ from momentree.assembly.configuration import Configuration
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.mechanism_programme import (
+    allowed_decay,
+    allowed_deviations,
     constraint_rows,
     held_accelerations,
     programme_velocity,
@@ -107,3 +110,22 @@ def test_held_accelerations_close_what_is_open_and_reactions_do_the_rest():
         force = M @ (held - qdd)
         left = force - J.T @ np.linalg.lstsq(J.T, force, rcond=None)[0]
         np.testing.assert_allclose(left, 0, atol=1e-8)
+
+
+def test_the_decay_of_allowed_deviations_is_that_in_their_own_coordinates():
+    """The least eigenvalue of (N' S N, N' m N), N a basis of ker J_0; an indefinite S too."""
+    mechanism = dataclasses.replace((whole := followed().build().mechanism), constraints=())
+    for k, (q, w, _, t) in enumerate(states(whole)):
+        at = Evaluation(mechanism, q, t)
+        P = np.array(allowed_deviations(at)).T
+        J, _, _, M = dense(mechanism, q, t)
+        np.testing.assert_allclose(J @ P, 0, atol=1e-9)
+        np.testing.assert_allclose(P @ P, P, atol=1e-9)
+        np.testing.assert_allclose(M @ P, (M @ P).T, atol=1e-9)  # orthogonal by kinetic energy
+        A = np.random.default_rng(k).normal(size=(3, 3))
+        S = (A + A.T) * (-1) ** k
+        found, N = np.array(allowed_decay(S, M, P.T)), null_space(J)
+        expected = eigh(N.T @ S @ N, N.T @ M @ N, eigvals_only=True)[0]
+        assert eigh(found, M, eigvals_only=True)[0] == pytest.approx(expected, rel=1e-9)
+        u = P @ w
+        assert u @ found @ u == pytest.approx(u @ S @ u, rel=1e-9)

@@ -11,7 +11,14 @@ from momentree.equations import programme
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.mechanism_programme import constraint_rows, held_accelerations, programme_velocity, row_names
+from momentree.equations.mechanism_programme import (
+    allowed_decay,
+    allowed_deviations,
+    constraint_rows,
+    held_accelerations,
+    programme_velocity,
+    row_names,
+)
 from momentree.equations.programme import Column, ProgrammeFields
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import Scalar
@@ -66,6 +73,13 @@ class MechanismSource:
         """Those of the programme that loops and constraints of the model allow."""
         at = self._at(unloaded(self.given.own), q, t, parameters)
         return held_accelerations(at, qd, programme.accelerations(f, qd), self.given.position_gain)
+
+    def decay_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
+    ) -> Sequence[Column]:
+        """Of deviations that loops and constraints of the model allow."""
+        S, P = programme.decay_matrix(f), allowed_deviations(self._at(self.given.own, q, t, parameters))
+        return S if P is None else allowed_decay(S, f.m, P)
 
     def _at(self, mechanism: Mechanism, q: Sequence[Variable], t: Variable, parameters: Column) -> Evaluation:
         names = dict(zip(map(Reference, self.parameters), parameters, strict=True))

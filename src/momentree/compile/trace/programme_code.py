@@ -49,6 +49,11 @@ class ProgrammeSource(Protocol):
     ) -> Column:
         """q'' of the stabilized equations, with the reactions of constraints that exist physically."""
 
+    def decay_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
+    ) -> Sequence[Column]:
+        """The decay matrix, of deviations that such constraints allow."""
+
 
 Rows = tuple[Sequence[Column], Column]
 
@@ -77,6 +82,12 @@ class ExpressionSource:
         """By (5.2) alone: all constraints are those of the programme."""
         return programme.accelerations(f, qd)
 
+    def decay_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
+    ) -> Sequence[Column]:
+        """Of all deviations."""
+        return programme.decay_matrix(f)
+
 
 QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
     "velocity": lambda f, qd: f.v,
@@ -96,7 +107,7 @@ WITHOUT_DERIVATIVES = ("velocity", "deviation", "deviation_energy", "mass_matrix
 def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
     """One of QUANTITIES as a function of q, qd, t and parameters.
 
-    Besides, "constraints": a, row after row, then b. Accelerations are those of the source, reactions included.
+    Besides, "constraints": a, row after row, then b. Accelerations and decay are those of the source.
     """
     tape, target = Tape(), Target.host()
     q, qd, t, parameters, arguments = _inputs(tape, source, "q", "qd")
@@ -108,6 +119,8 @@ def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
         if what in ("accelerations", "inertial_forces"):
             qdd = source.accelerations_on_tape(tape, f, q, qd, t, parameters)
             results = list(qdd if what == "accelerations" else programme.inertial_forces(f, qd, qdd))
+        elif what == "decay_matrix":
+            results = _flat(source.decay_on_tape(tape, f, q, t, parameters))
         else:
             results = _flat(QUANTITIES[what](f, qd))
     tape.outputs(results)
