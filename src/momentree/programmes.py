@@ -360,7 +360,8 @@ class MechanismProgramme(Programme):
 
     Constraints are written as those of `m.constrain`: joint coordinates and velocities, named frames, time, parameters.
     The mass matrix is that of the spanning tree. Loops and constraints of the model hold always, by their reactions, so
-    that deviations are those that the mechanism can have; closure errors die out with `position_gain`.
+    that deviations are those that the mechanism can have, and decay rates are theirs. Closure errors die out with
+    `position_gain`.
 
     | argument      | meaning                                                                                         |
     |---------------|-------------------------------------------------------------------------------------------------|
@@ -445,7 +446,7 @@ class MechanismProgramme(Programme):
 
     def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
         """A state with its velocities and time; or coordinates, and velocities that keep loops closed."""
-        from momentree.analyse.mechanism_programme_checks import check_deviation
+        from momentree.analyse.mechanism_programme_checks import Start, check_start
         from momentree.assembly.state import State
 
         if isinstance(q, State):
@@ -454,9 +455,6 @@ class MechanismProgramme(Programme):
                 raise MomentreeError(f"{message}: {', '.join(self.coordinates)}. Make it by programme.system.")
             q, qd, t = q.q, q.v if qd is None else qd, q.t if t is None else t
         begin, velocity, first = super()._start(q, qd, t)
-        if qd is not None:
-            v, (a, _) = self.velocity(begin, first), self.constraint_rows(begin[None], np.array([first]))
-            own = [i for i, name in enumerate(self.constraints) if name not in self.given.texts]
-            names = [self.constraints[i] for i in own]
-            check_deviation(names, a[0][own], velocity - v, np.abs(velocity) + np.abs(v))
+        v, rows = self.velocity(begin, first), self.constraint_rows(begin, first)
+        check_start(self.given, self.constraints, Start(begin, first, velocity, v, *rows))
         return begin, velocity, first

@@ -55,7 +55,7 @@ def check_on_mechanism(
     everywhere = Region((*given.coordinates, "t"), ((0.0, 0.0),) * (s.q.shape[1] + 1))
     rows = Rows(everywhere, s.q, s.t, s.a[:, :0], s.b[:, :0])
     _check_independent(given, names, s, rows)
-    _check_satisfied(names, s, rows)
+    _check_satisfied(names, s, rows, Scales(given.own.at_defaults()).columns)
     D = np.sqrt(np.einsum("kii->ki", s.fields.m))
     scaled = s.fields._replace(m=s.fields.m / D[:, :, None] / D[:, None, :])  # whatever the units
     check_fields(rows, scaled, (), "", dissipative)
@@ -95,23 +95,50 @@ def _refuse(names: Sequence[str], s: Sampled, where: str, k: int, before: Sequen
     raise MomentreeError(f"{message}. Leave it out: the mechanism has no freedom for it.")
 
 
-def _check_satisfied(names: Sequence[str], s: Sampled, rows: Rows) -> None:
-    """a v = b, where rows are independent."""
-    terms = np.abs(s.a * s.fields.v[:, None, :]).sum(axis=2) + np.abs(s.b)
-    missed = np.abs(np.einsum("kmn,kn->km", s.a, s.fields.v) - s.b) / np.where(terms > 0, terms, 1.0)
-    if missed.size and not missed.max() <= MISSED:
-        k, row = (int(i) for i in np.unravel_index(int(np.nan_to_num(missed, nan=np.inf).argmax()), missed.shape))
-        message = f"programme: no velocities satisfy '{names[row]}' at {rows.at(k)}"
-        raise MomentreeError(f"{message}: the constraints are singular there. Start elsewhere, or change them.")
+def _check_satisfied(names: Sequence[str], s: Sampled, rows: Rows, scales: Array) -> None:
+    """a v = b at one of the configurations at least; others may be singular."""
+    missed = _missed(s.a, s.b, s.fields.v, scales)
+    if missed.size and not (missed <= MISSED).all(axis=1).any():
+        _refuse_missed(names, missed[0], rows.at(0))
+
+
+def _missed(a: Array, b: Array, v: Array, scales: Array) -> Array:
+    """(k, m): a v - b of each row, by the size of its terms."""
+    terms = np.abs(a * scales).sum(axis=2) * np.abs(v / scales).max(axis=1)[:, None] + np.abs(b)
+    return np.asarray(np.abs(np.einsum("kmn,kn->km", a, v) - b) / np.where(terms > 0, terms, 1.0))
+
+
+def _refuse_missed(names: Sequence[str], missed: Array, where: str) -> None:
+    row = int(np.nan_to_num(missed, nan=np.inf).argmax())
+    message = f"programme: no velocities satisfy '{names[row]}' at {where}: the constraints are singular there"
+    raise MomentreeError(f"{message}. Start elsewhere, or change them.")
 
 
 def _rank(rows: Array) -> int:
     return int(np.linalg.matrix_rank(rows, tol=CUT_OFF)) if rows.size else 0
 
 
-def check_deviation(names: Sequence[str], a: Array, u: Array, speeds: Array) -> None:
-    """Deviations (n) must not open what exists physically: rows a (m, n); `speeds` are sizes of the velocities."""
-    for name, row in zip(names, a, strict=True):
-        if abs(float(row @ u)) > MISSED * float(np.abs(row) @ speeds):
-            message = f"programme: the velocities open '{name}' by {abs(float(row @ u)):.3g}, and no mechanism moves so"
+class Start(NamedTuple):
+    """Where a motion begins: q and t, velocities and those of the programme, rows a (m, n) and b (m)."""
+
+    q: Array
+    t: float
+    qd: Array
+    v: Array
+    a: Array
+    b: Array
+
+
+def check_start(given: ProgrammeMechanism, names: Sequence[str], at: Start) -> None:
+    """The programme must be defined there, and deviations must not open what exists physically."""
+    scales = Scales(given.own.at_defaults()).columns
+    missed = _missed(at.a[None], at.b[None], at.v[None], scales)[0]
+    if missed.size and not missed.max() <= MISSED:
+        where = Region((*given.coordinates, "t"), ()).words(at.q, at.t)
+        _refuse_missed(names, missed, where)
+    fastest = max(np.abs(x / scales).max(initial=0.0) for x in (at.qd, at.v))
+    for name, row in zip(names, at.a, strict=True):
+        opening = abs(float(row @ (at.qd - at.v)))
+        if name not in given.texts and opening > MISSED * float(np.abs(row * scales).sum()) * fastest:
+            message = f"programme: the velocities open '{name}' by {opening:.3g}, and the mechanism cannot move so"
             raise MomentreeError(f"{message}. Make them by system.assemble(..., velocities=...), or leave out qd.")

@@ -153,7 +153,7 @@ def _equations(model: Model, mechanism: Mechanism | None, constraints: Any, velo
         known |= {str(r).rstrip("'"): r for r in known.values()}
         for key, law in velocity.items():
             if str(key) not in known:
-                hint = suggestion(str(key), known)
+                hint = suggestion(str(key), [name for name in known if not name.endswith("'")])
                 raise MomentreeError(f"programme: velocity: there is no joint '{key}' with one velocity.{hint}")
             rows.append((text := f"{known[str(key)]} = {plain(law)}", text))
     for i, (text, _) in enumerate(rows):

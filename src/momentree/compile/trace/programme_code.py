@@ -36,8 +36,10 @@ class ProgrammeSource(Protocol):
     def constraints(self) -> tuple[str, ...]:
         """Texts or names of the rows a q' = b."""
 
-    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
-        """The fields of the programme."""
+    def on_tape(
+        self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column, differentiated: bool = True
+    ) -> ProgrammeFields:
+        """The fields of the programme; derivatives may be left out unless it is to be differentiated."""
 
     def rows_on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> Rows:
         """a and b."""
@@ -46,6 +48,11 @@ class ProgrammeSource(Protocol):
         self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], qd: Column, t: Variable, parameters: Column
     ) -> Column:
         """q'' of the stabilized equations, with the reactions of constraints that exist physically."""
+
+    def decay_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
+    ) -> Sequence[Column]:
+        """The decay matrix, of deviations that such constraints allow."""
 
 
 Rows = tuple[Sequence[Column], Column]
@@ -59,7 +66,9 @@ class ExpressionSource:
         self.coordinates, self.parameters = given.coordinates, tuple(given.description.parameters)
         self.constraints = tuple(constraint.text for constraint in given.description.constraints)
 
-    def on_tape(self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column) -> ProgrammeFields:
+    def on_tape(
+        self, tape: Tape, q: Sequence[Variable], t: Variable, parameters: Column, differentiated: bool = True
+    ) -> ProgrammeFields:
         """The expressions, evaluated."""
         return self.given.fields(self.given.values(q, t, parameters))
 
@@ -72,6 +81,12 @@ class ExpressionSource:
     ) -> Column:
         """By (5.2) alone: all constraints are those of the programme."""
         return programme.accelerations(f, qd)
+
+    def decay_on_tape(
+        self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
+    ) -> Sequence[Column]:
+        """Of all deviations."""
+        return programme.decay_matrix(f)
 
 
 QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
@@ -86,12 +101,13 @@ QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
     "dissipation": lambda f, qd: f.d,
     "inertial_forces": lambda f, qd: programme.inertial_forces(f, qd, programme.accelerations(f, qd)),
 }
+WITHOUT_DERIVATIVES = ("velocity", "deviation", "deviation_energy", "mass_matrix", "dissipation")
 
 
 def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
     """One of QUANTITIES as a function of q, qd, t and parameters.
 
-    Besides, "constraints": a, row after row, then b. Accelerations are those of the source, reactions included.
+    Besides, "constraints": a, row after row, then b. Accelerations and decay are those of the source.
     """
     tape, target = Tape(), Target.host()
     q, qd, t, parameters, arguments = _inputs(tape, source, "q", "qd")
@@ -99,10 +115,12 @@ def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
         a, b = source.rows_on_tape(tape, q, t, parameters)
         results = [*_flat(a), *b]
     else:
-        f = source.on_tape(tape, q, t, parameters)
+        f = source.on_tape(tape, q, t, parameters, what not in WITHOUT_DERIVATIVES)
         if what in ("accelerations", "inertial_forces"):
             qdd = source.accelerations_on_tape(tape, f, q, qd, t, parameters)
             results = list(qdd if what == "accelerations" else programme.inertial_forces(f, qd, qdd))
+        elif what == "decay_matrix":
+            results = _flat(source.decay_on_tape(tape, f, q, t, parameters))
         else:
             results = _flat(QUANTITIES[what](f, qd))
     tape.outputs(results)
