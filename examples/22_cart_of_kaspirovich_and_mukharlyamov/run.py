@@ -10,7 +10,7 @@ from momentree.look.picture_files import save_picture
 
 BLADE = "x'*sin(phi) - y'*cos(phi) = 0"
 D = [["d1", 0, "-d1*cos(phi)"], [0, "d2", "-d2*sin(phi)"], ["-d1*cos(phi)", "-d2*sin(phi)", "d3"]]
-cart = mt.programme("x y phi", [BLADE], velocity={"x": "cos(phi)", "phi": 1}, mode="DQ", dissipation=D,
+cart = mt.programme("x y phi", [BLADE], velocity=("cos(phi)", "sin(phi)", 1), mode="DQ", dissipation=D,
                     parameters={"d1": 10, "d2": 5, "d3": 11}, periods={"phi": 2 * pi})  # fmt: skip
 wrong = cart.with_parameters(d2=50, d3=10)
 held, lost = (p.simulate([0, -1, 0], t_end=10, integrator="euler", step=0.01) for p in (cart, wrong))
