@@ -311,7 +311,9 @@ def test_with_equal_d1_and_d2_the_motion_is_stable_exactly_where_d_is_positive()
         d, v, w, factor = chance.uniform(0.3, 4, 4)
         bound = (v / w) ** 2 * d
         A = turning((d, d, factor * bound), v, w)
-        assert pytest.approx(turning((d, d, factor * bound), v, w, -1.9)) == A  # constant
+        constant = np.array([[-d, w, v / w * d], [-w, -d, 0], [v / w * d, -v, -factor * bound]])
+        assert pytest.approx(constant) == A
+        assert pytest.approx(turning((d, d, factor * bound), v, w, -1.9)) == A
         assert np.linalg.det(-A) == pytest.approx((d**2 + w**2) * (factor - 1) * bound, rel=1e-8)
         assert (np.linalg.eigvals(A).real.max() < 0) == (factor > 1)
 
