@@ -99,7 +99,7 @@ class ConditionResult:
     failures: tuple[Violation, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HelmholtzReport:
     """Whether each Helmholtz condition holds; true if all do. `print` it, or see `failures` and `data`.
 
@@ -138,6 +138,9 @@ class HelmholtzReport:
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         found = [f"D = {self.rayleigh}, up to gradients: terms q' . grad W(q)"] if self.rayleigh is not None else []
         return "\n".join([self.verdict, *(line.rstrip() for line in table), *map(str, self.failures), *found])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @property
     def verdict(self) -> str:
@@ -190,10 +193,9 @@ def helmholtz(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> HelmholtzReport:
-    """Whether equations f(q, q', q'', t) = 0 in SymPy are those of a Lagrangian: the inverse problem of the calculus
-    of variations, by the Helmholtz conditions.
+    """Whether SymPy equations f(q, q', q'', t) = 0 have a Lagrangian: the inverse problem of the calculus of variations.
 
-    Asked is whether d/dt dL/dq'_i - dL/dq_i + dD/dq'_i = f_i, for f as it stands: f times a matrix may have a
+    By the Helmholtz conditions: asked is whether d/dt dL/dq'_i - dL/dq_i + dD/dq'_i = f_i, for f as it stands: f times a matrix may have a
     Lagrangian where f has none (Douglas 1941). Every other symbol in f is a parameter. A condition holds
     identically, by a proof, or at random points, or fails at a witness point: `print` what is returned.
     A D that is found may have terms linear in velocities: they act as circulatory forces and dissipate nothing.
