@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files.atomic_write import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -85,6 +89,15 @@ class ProgrammeRun:
         table = np.column_stack([self.t, self.q, self.qd, self.u, self.size, self.constraint_error])
         lines = [",".join(header), *(",".join(map(repr, row)) for row in table.tolist())]
         write_file(Path(path), "\n".join(lines) + "\n")
+
+    def plot(self, path: str | os.PathLike[str] | None = None, rate: float | None = None) -> Figure:
+        """The path, coordinates, |u| and constraint errors, as a figure; saved if a path is given (.svg, .png, .pdf).
+
+        With a decay `rate` (1/s), such as that of a certificate, its bound |u_0| exp(-rate t) is drawn too.
+        """
+        from momentree.look.programme_picture import draw_programme_run
+
+        return draw_programme_run(self, path, rate)
 
     def __str__(self) -> str:
         largest = np.abs(self.constraint_error).max(initial=0.0)
