@@ -34,7 +34,7 @@ def test_path_coordinates_deviation_and_errors_are_drawn():
 
 
 def test_the_bound_of_a_rate_is_drawn_and_stays_above_where_it_holds():
-    """S = 3 E + 1/2 (v_q + v_q'); of v_q, only the column of phi is not 0, (-sin phi, cos phi, 0): eigenvalues +-1/2."""
+    """S = 3 E + 1/2 (v_q + v_q'); v_q has one column, that of phi, (-sin phi, cos phi, 0): eigenvalues +-1/2."""
     rate = 3 - 0.5
     axes = RUN.plot(rate=rate).get_axes()[3]
     size, bound = axes.lines
