@@ -90,6 +90,12 @@ class ProgrammeRun:
         lines = [",".join(header), *(",".join(map(repr, row)) for row in table.tolist())]
         write_file(Path(path), "\n".join(lines) + "\n")
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a NetCDF file, from which `load_programme_run` gives it back to the last bit."""
+        from momentree.results.programme_run_files import save
+
+        save(self, path)
+
     def plot(self, path: str | os.PathLike[str] | None = None, rate: float | None = None) -> Figure:
         """The path, coordinates, |u| and constraint errors, as a figure; saved if a path is given (.svg, .png, .pdf).
 
@@ -107,3 +113,10 @@ class ProgrammeRun:
             f"  |u|  {self.size[0]:.3g} at the start, {self.size.max():.3g} at most, {self.size[-1]:.3g} at the end"
         ]
         return "\n".join([*lines, f"  constraint errors up to {largest:.3g}"])
+
+
+def load_programme_run(path: str | os.PathLike[str]) -> ProgrammeRun:
+    """The motion by a programme in a NetCDF file, as it was saved."""
+    from momentree.results.programme_run_files import load
+
+    return load(path)
