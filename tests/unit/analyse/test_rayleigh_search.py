@@ -76,6 +76,14 @@ def test_deviations_of_what_is_found_die_out():
         assert np.linalg.eigvalsh(damped.decay_matrix(*sampled(p, region)))[:, 0].min() > 0  # m = E
 
 
+def test_what_is_found_satisfies_the_helmholtz_conditions():
+    """Of the Rayleigh function 1/2 q' d q' and the Lagrangian with Psi, identically; not where d v is no gradient."""
+    pytest.importorskip("momentree.symbols.programme_equations")
+    away = {"x": (0.1, 2), "y": (-2, 2)}
+    assert SADDLE.rayleigh(away).programme().helmholtz().proved
+    assert not mt.programme("x y", velocity=("x", "-y"), mode="DQ", dissipation=["1 + x^2", "1 + x^2"]).helmholtz()
+
+
 def test_the_cart_has_no_single_valued_potential_because_it_drives_in_circles():
     found = CART.rayleigh(multivalued=False)
     assert not found.found
