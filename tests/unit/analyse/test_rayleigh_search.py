@@ -141,6 +141,12 @@ def test_a_constant_d_is_found_where_v_is_a_gradient_in_its_metric(seed):
     assert found / found[0, 0] == pytest.approx(d / d[0, 0], rel=1e-8)
 
 
+def test_no_constant_d_suits_a_rotation_or_a_generic_field():
+    for velocity in (("-y", "x"), ("x^2 + y", "x*y^2 - 2*x")):
+        p = mt.programme("x y", velocity=velocity)
+        assert constant_dissipation(p, Region.of(p.coordinates, None)) is None
+
+
 def test_a_programme_that_depends_on_time():
     region = {"x": (-2, 2), "t": (0, 7)}
     found = mt.programme("x y", velocity=("1 + 0.3*sin(t)", "x^2 - 1")).rayleigh(region)
