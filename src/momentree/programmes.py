@@ -336,7 +336,7 @@ class Programme:
 
     def helmholtz(self) -> HelmholtzReport:
         """Whether a Lagrangian with this Rayleigh function gives the equations; which condition fails, and where."""
-        from momentree.symbols.programme_equations import helmholtz_of
+        from momentree.symbols.programme_symbols import helmholtz_of
 
         return helmholtz_of(self.expressions, self.parameters)
 

@@ -25,6 +25,7 @@ FIELDS = {  # velocity fields v(q), no two of whose components or sizes are cons
 }
 DISSIPATION = {2: [[3, x], [x, 2]], 3: [[3, x, 0], [x, 2, sp.sin(y)], [0, sp.sin(y), 4]]}
 both = pytest.mark.parametrize("n", [2, 3])
+three_if_long = pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.long)])
 
 
 def symbols(n):
@@ -213,8 +214,9 @@ def section_5(n, v, corrected, d=None):
     return sp.Matrix([along(momentum[i], n) - (p * (qd - v))[i] for i in range(n)])
 
 
-@both
-@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize(
+    ("n", "constant"), [(2, False), (2, True), (3, False), pytest.param(3, True, marks=pytest.mark.long)]
+)
 def test_the_coefficients_5_3(n, constant):
     """Printed + dm_kj/dq^i q'^j; right is + 1/2 dm_kj/dq^i (q'^j + v^j). With v = const (5.7) holds: no help."""
     v = sp.Matrix([2, -1, 3][:n] if constant else FIELDS[n][0])
@@ -226,7 +228,7 @@ def test_the_coefficients_5_3(n, constant):
     assert {failure.number for failure in printed.failures} >= {"(3.3)", "(3.4)"}
 
 
-@both
+@three_if_long
 def test_the_coefficients_at_the_end_of_section_5(n):
     v, d = sp.Matrix(FIELDS[n][0]), sp.Matrix(DISSIPATION[n])
     u = sp.Matrix(V[:n]) - v

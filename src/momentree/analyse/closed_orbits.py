@@ -24,6 +24,7 @@ NEWTON = 12
 CLOSED = 1e-8  # of the region: the residual of an orbit that closes
 INSIDE = 1e-6  # of the region: how far outside counts as inside
 ALONG = 200  # points on an orbit
+EVALUATIONS = 5000  # of v on the way around an orbit: one that takes more is not worth while
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +141,10 @@ def recurrent_motions(
     found: dict[tuple[int, ...], ClosedOrbit] = {}
     staying = None
     # attracting orbits are met by going on, repelling ones by going back
-    for direction in (1.0, -1.0):
+    h, both = _followed(search, np.concatenate([q, q]), np.repeat([1.0, -1.0], len(q)))
+    for direction, paths in ((1.0, both[:, : len(q)]), (-1.0, both[:, len(q) :])):
         search = search._replace(direction=direction)
-        h, paths = _followed(search, q)
-        staying = _staying(search, paths, h) or staying
+        staying = staying or _staying(search, paths, h)
         tried: dict[tuple[int, ...], int] = {}
         for path in np.moveaxis(paths, 1, 0):
             near = _return(search, path[np.isfinite(path).all(axis=1)])
@@ -180,18 +181,22 @@ def _staying(search: OrbitSearch, paths: Array, h: float) -> StayingMotion | Non
     return StayingMotion(at, STEPS * h, angles)
 
 
-def _followed(search: OrbitSearch, q: Array) -> tuple[float, Array]:
+def _followed(search: OrbitSearch, q: Array, directions: Array) -> tuple[float, Array]:
     """The step size, and all motions (steps, k, n) by Runge-Kutta's method; NaN once they have left the region."""
-    speed = np.abs(search.velocity(q) / search.width).max(axis=1)
+
+    def velocity(q: Array) -> Array:
+        return directions[:, None] * search.field.velocity(q)
+
+    speed = np.abs(velocity(q) / search.width).max(axis=1)
     typical = float(np.median(speed[np.isfinite(speed)])) if np.isfinite(speed).any() else 0.0
     h = STEP / typical if typical > 0 else STEP
     path = [q]
     with np.errstate(all="ignore"):
         for _ in range(STEPS):
-            k_1 = search.velocity(q)
-            k_2 = search.velocity(q + h / 2 * k_1)
-            k_3 = search.velocity(q + h / 2 * k_2)
-            k_4 = search.velocity(q + h * k_3)
+            k_1 = velocity(q)
+            k_2 = velocity(q + h / 2 * k_1)
+            k_3 = velocity(q + h / 2 * k_2)
+            k_4 = velocity(q + h * k_3)
             q = q + h / 6 * (k_1 + 2 * k_2 + 2 * k_3 + k_4)
             q = np.where(search.inside(q)[:, None], q, np.nan)
             path.append(q)
@@ -288,10 +293,12 @@ def _path(search: OrbitSearch, q: Array, period: float, along: int = ALONG) -> A
     """States along the motion of one or several points, stacked, at equal times."""
     from scipy.integrate import solve_ivp
 
-    n = len(search.periods)
+    n, left = len(search.periods), EVALUATIONS
 
     def derivatives(_: float, y: Array) -> Array:
-        return search.velocity(y.reshape(-1, n)).reshape(-1)
+        nonlocal left
+        left -= 1
+        return search.velocity(y.reshape(-1, n)).reshape(-1) if left > 0 else np.full_like(y, np.nan)
 
     times = np.linspace(0.0, period, along)
     with np.errstate(all="ignore"):

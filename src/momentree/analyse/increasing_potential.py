@@ -76,7 +76,7 @@ class IncreasingPotential:
 
     def __init__(self, field: VelocityField, ansatz: PotentialAnsatz, region: Region):
         self.field, self.region = field, region
-        count = max(SAMPLES, 8 * len(ansatz.terms))
+        count = max(SAMPLES, 4 * len(ansatz.terms))
         self._points = Points(*region.samples(count))
         sizes = self._sizes(ansatz, self._points)
         kept = [k for k in range(len(sizes)) if sizes[k] > 0]

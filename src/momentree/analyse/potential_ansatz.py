@@ -98,6 +98,8 @@ def _times(coefficient: float, term: Expression) -> Expression:
     factors = [term]
     while factors[0].op == "*":
         factors[:1] = factors[0].args
+    if coefficient == -1:
+        return math.prod(factors[1:], start=-factors[0])
     return math.prod(factors, start=as_expression(coefficient))
 
 

@@ -252,10 +252,10 @@ def constant_dissipation(programme: Searched, box: Region) -> Array | None:
     _, sizes, vectors = np.linalg.svd(rows, full_matrices=True)
     rank = int((sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
     free = vectors[rank:]
-    matrices = np.einsum("fb,bij->fij", free, basis).reshape(len(free), -1)
-    wanted = programme.mass_matrix(*points).mean(axis=0).reshape(-1)
     if not len(free):
         return None
+    matrices = np.einsum("fb,bij->fij", free, basis).reshape(len(free), -1)
+    wanted = programme.mass_matrix(*points).mean(axis=0).reshape(-1)
     weights = np.linalg.lstsq(matrices.T, wanted, rcond=None)[0]
     d = (weights @ matrices).reshape(n, n)
     d = np.array([[float(f"{x:.10g}") if abs(x) > 1e-10 * np.abs(d).max() else 0.0 for x in row] for row in d])

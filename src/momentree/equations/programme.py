@@ -74,7 +74,7 @@ def accelerations(f: ProgrammeFields, qd: Column) -> list[Scalar]:
 
 
 def left_sides(f: ProgrammeFields, qd: Column, qdd: Column) -> list[Scalar]:
-    """f_i = m_ij (q'' - v')^j - (m u')_i, zero: the equations of motion, not solved for q''; the Euler-Lagrange form."""
+    """f = m (q'' - v') - m u', zero: the equations of motion in Euler-Lagrange form, not solved for q''."""
     rest = [x - y for x, y in zip(qdd, field_acceleration(f, qd), strict=True)]
     return [x - y for x, y in zip(product(f.m, rest), deviation_forces(f, qd), strict=True)]
 

@@ -99,7 +99,7 @@ class ConditionResult:
     failures: tuple[Violation, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HelmholtzReport:
     """Whether each Helmholtz condition holds; true if all do. `print` it, or see `failures` and `data`.
 
@@ -138,6 +138,9 @@ class HelmholtzReport:
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
         found = [f"D = {self.rayleigh}, up to gradients: terms q' . grad W(q)"] if self.rayleigh is not None else []
         return "\n".join([self.verdict, *(line.rstrip() for line in table), *map(str, self.failures), *found])
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @property
     def verdict(self) -> str:
@@ -190,13 +193,13 @@ def helmholtz(
     samples: int = SAMPLES,
     seed: int = 0,
 ) -> HelmholtzReport:
-    """Whether equations f(q, q', q'', t) = 0 in SymPy are those of a Lagrangian: the inverse problem of the calculus
-    of variations, by the Helmholtz conditions.
+    """Whether equations f(q, q', q'', t) = 0 have a Lagrangian: the inverse problem of the calculus of variations.
 
-    Asked is whether d/dt dL/dq'_i - dL/dq_i + dD/dq'_i = f_i, for f as it stands: f times a matrix may have a
-    Lagrangian where f has none (Douglas 1941). Every other symbol in f is a parameter. A condition holds
-    identically, by a proof, or at random points, or fails at a witness point: `print` what is returned.
-    A D that is found may have terms linear in velocities: they act as circulatory forces and dissipate nothing.
+    By the Helmholtz conditions: is f_i = d/dt dL/dq'_i - dL/dq_i + dD/dq'_i for some L? f is taken as it stands: f
+    times a matrix may have a Lagrangian where f has none (Douglas 1941). Expressions are those of SymPy, and every
+    other symbol in them is a parameter. A condition holds identically, by a proof, or at random points, or fails at
+    a witness point: `print` what is returned. A D that is found may have terms linear in velocities: they act as
+    circulatory forces and dissipate nothing.
 
     >>> x, xd, xdd, c = sp.symbols("x x' x'' c")
     >>> bool(helmholtz(xdd + c * xd + x, x, xd, xdd))
@@ -204,14 +207,14 @@ def helmholtz(
     >>> helmholtz(xdd + c * xd + x, x, xd, xdd, dissipation="unknown").rayleigh
     c*x'**2/2
 
-    | argument    | meaning                                                                                       |
-    |-------------|-----------------------------------------------------------------------------------------------|
-    | f           | n expressions, or equations `Eq`; one may stand alone                                         |
-    | q           | n symbols, or functions of time such as dynamicsymbols (qd and qdd are then their derivatives)|
-    | qd, qdd     | n symbols of velocities and of accelerations                                                  |
-    | t           | the symbol of time, where f depends on it                                                     |
-    | dissipation | None: D = 0; a Rayleigh function D(q, q', t); or "unknown": is there any?                     |
-    | samples     | number of random points where there is no proof                                               |
+    | argument    | meaning                                                                                        |
+    |-------------|------------------------------------------------------------------------------------------------|
+    | f           | n expressions, or equations `Eq`; one may stand alone                                          |
+    | q           | n symbols, or functions of time such as dynamicsymbols (qd and qdd are then their derivatives) |
+    | qd, qdd     | n symbols of velocities and of accelerations                                                   |
+    | t           | the symbol of time, where f depends on it                                                      |
+    | dissipation | None: D = 0; a Rayleigh function D(q, q', t); or "unknown": is there any?                      |
+    | samples     | number of random points where there is no proof                                                |
     """
     system = second_order_system(f, q, qd, qdd, t, dissipation, unknown=UNKNOWN)
     if not isinstance(samples, int) or isinstance(samples, bool) or samples < 1:

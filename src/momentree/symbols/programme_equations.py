@@ -6,7 +6,6 @@ Mukharlyamov 2019, with the corrections of docs/theory/programme.md.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,6 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from momentree.equations.programme import (
-    ProgrammeFields,
     accelerations,
     coefficients,
     decay_matrix,
@@ -29,28 +27,18 @@ from momentree.equations.programme import (
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import MomentreeError
 from momentree.spatial.symmetric import product
-from momentree.symbols.helmholtz import (
-    UNKNOWN,
-    Case,
-    Condition,
-    HelmholtzReport,
-    Violation,
-    helmholtz_conditions,
-    tried,
-)
-from momentree.symbols.identities import with_exact_numbers
+from momentree.symbols.helmholtz import Violation, tried
 from momentree.symbols.layout import aligned_equations, display, wrapped, write_latex
 from momentree.symbols.names import escaped
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.potentials import potential
-from momentree.symbols.scalars import exact, unused
-from momentree.symbols.second_order import SecondOrderSystem, second_order_system
+from momentree.symbols.programme_symbols import ProgrammeSymbols, programme_symbols
 from momentree.symbols.shortest import MANY_TERMS, Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
 from momentree.symbols.writing import ACCELERATION, COORDINATE, OTHER, VELOCITY, Latex, Rank, Text, Writer
 
-Symbols = tuple[sp.Symbol, ...]
 GATHERED = 1.4  # ink of equations of motion gathered by velocities, relative to the shortest, up to which they are
+LARGEST_QUOTIENT = 200  # operations of a quotient of polynomials up to which common factors are cancelled
 PSI = sp.Symbol("Psi", real=True)
 
 
@@ -93,111 +81,6 @@ class Block(NamedTuple):
         """In LaTeX."""
         words, _, formula = TITLES[self.kind]
         return " ".join(part for part in (words, f"${formula}$" if formula else "", self.number) if part)
-
-
-@dataclass(frozen=True)
-class ProgrammeSymbols:
-    """A programme on SymPy scalars, nothing simplified.
-
-    | field      | meaning                                                                        |
-    |------------|--------------------------------------------------------------------------------|
-    | q, qd, qdd | coordinates x, velocities x', accelerations x''                                |
-    | u          | deviations u_1, u_2, ...                                                       |
-    | parameters | with their values                                                              |
-    | fields     | velocity field, mass matrix, dissipation and derivatives                       |
-    | a, b       | constraints a q' = b                                                           |
-    | potential  | Psi, if it was given                                                           |
-    """
-
-    name: str
-    mode: str
-    q: Symbols
-    qd: Symbols
-    qdd: Symbols
-    u: Symbols
-    t: sp.Symbol
-    parameters: Mapping[sp.Symbol, sp.Expr]
-    fields: ProgrammeFields
-    a: Sequence[Sequence[sp.Expr]]
-    b: Sequence[sp.Expr]
-    potential: sp.Expr | None
-
-    @property
-    def dissipation(self) -> sp.Expr:
-        """D = 1/2 u' d u, or 1/2 q' d q' in mode DQ, of coordinates and velocities."""
-        velocities = self.qd if self.mode == "DQ" else deviation(self.fields, self.qd)
-        return sp.S(rayleigh_function(self.fields, velocities))
-
-    @property
-    def gradient(self) -> list[sp.Expr]:
-        """d v, which is grad Psi in mode DQ."""
-        return [sp.S(x) for x in product(self.fields.d, self.fields.v)]
-
-    @property
-    def system(self) -> SecondOrderSystem:
-        """The equations of motion f = 0 with the Rayleigh function D."""
-        f = [sp.S(x) for x in left_sides(self.fields, self.qd, self.qdd)]
-        return second_order_system(f, self.q, self.qd, self.qdd, self.t, self.dissipation, UNKNOWN)
-
-    @property
-    def admissibility(self) -> Condition:
-        """(4.10): d v is a gradient."""
-        force, n = self.gradient, len(self.q)
-        cases = [
-            Case((i + 1, k + 1), (force[i].diff(self.q[k]), -force[k].diff(self.q[i])))
-            for i, k in itertools.combinations(range(n), 2)
-        ]
-        return Condition("DQ", "(4.10)", "d(d_ij v_j)/dq_k = d(d_kj v_j)/dq_i", "ik", tuple(cases))
-
-    def at_its_parameters(self) -> ProgrammeSymbols:
-        """The same with numbers for parameters."""
-        put = dict(self.parameters)
-        replaced = ProgrammeFields(*(_mapped(part, lambda x: sp.S(x).xreplace(put)) for part in self.fields))
-        a, b = (_mapped(part, lambda x: sp.S(x).xreplace(put)) for part in (self.a, self.b))
-        psi = None if self.potential is None else self.potential.xreplace(put)
-        return ProgrammeSymbols(
-            self.name, self.mode, self.q, self.qd, self.qdd, self.u, self.t, {}, replaced, a, b, psi
-        )  # fmt: skip
-
-
-def programme_symbols(given: ExpressionProgramme, parameters: Mapping[str, float] | None = None) -> ProgrammeSymbols:
-    """The programme on symbols; `parameters` are values other than those it was described with."""
-    said = given.description
-    taken = {"t", *said.parameters, *said.coordinates}
-    symbols = {name: sp.Symbol(name, real=True) for name in (*said.coordinates, *said.parameters, "t")}
-    q = tuple(symbols[name] for name in said.coordinates)
-    numbers = {**said.parameters, **(parameters or {})}
-    at = given.values(q, symbols["t"], [symbols[name] for name in said.parameters])
-    a, b = given.rows(at)
-    return ProgrammeSymbols(
-        name=said.name,
-        mode=said.mode,
-        q=q,
-        qd=tuple(sp.Symbol(f"{x}'", real=True) for x in q),
-        qdd=tuple(sp.Symbol(f"{x}''", real=True) for x in q),
-        u=tuple(sp.Symbol(unused(f"u_{i}", taken), real=True) for i in range(1, len(q) + 1)),
-        t=symbols["t"],
-        parameters={symbols[name]: exact(numbers[name]) for name in said.parameters},
-        fields=ProgrammeFields(*(_mapped(part, _exactly) for part in given.fields(at))),
-        a=_mapped(a, _exactly),
-        b=_mapped(b, _exactly),
-        potential=None if said.potential is None else _exactly(said.potential.evaluate(at)),
-    )
-
-
-def helmholtz_of(given: ExpressionProgramme, parameters: Mapping[str, float] | None = None) -> HelmholtzReport:
-    """The Helmholtz conditions with the programme's Rayleigh function; in mode DQ, (4.10) as well.
-
-    Parameters are symbols. Where the conditions fail so, they are tried at the parameters' values.
-    """
-    symbols = programme_symbols(given, parameters)
-    report = _report(symbols)
-    return report if report or not symbols.parameters else _report(symbols.at_its_parameters())
-
-
-def _report(symbols: ProgrammeSymbols) -> HelmholtzReport:
-    more = [symbols.admissibility] if symbols.mode == "DQ" else []
-    return helmholtz_conditions(symbols.system, more=more)
 
 
 def programme_equations(
@@ -319,7 +202,9 @@ class ProgrammeEquations:
         return tuple(self._short(block) for block in self._blocks())
 
     def _short(self, block: Block) -> Block:
-        trigonometry = Trigonometry([side for line in block.lines for side in line], None, simplified)
+        trigonometry = Trigonometry(
+            [_with_denominators(side) for line in block.lines for side in line], None, simplified
+        )
         shortest, s = Shortest(trigonometry), self.symbols
         moving = [x for x in (*s.qdd, *s.qd, *s.u) if x in trigonometry.letters]
         more = GATHERED if block.kind == "motion" else 1.0
@@ -460,14 +345,15 @@ def _shorter(p: Any, moving: Sequence[sp.Symbol], shortest: Shortest, more: floa
     return by_velocities if ink(by_velocities) < more * ink(whole) else whole
 
 
+def _with_denominators(x: sp.Expr) -> sp.Expr:
+    """Numbers taken out of denominators; a quotient of polynomials in factors, if that is shorter."""
+    below = [e for e in x.atoms(sp.Pow) if e.base.is_Add and e.exp.is_negative]
+    if not below:
+        return x
+    x = x.xreplace({e: sp.factor_terms(e.base) ** e.exp for e in below})
+    quotient = x.is_rational_function() and x.count_ops() <= LARGEST_QUOTIENT
+    return min(x, sp.factor(x), key=ink) if quotient else x
+
+
 def _sides(block: Block, writer: Writer) -> list[Any]:
     return [(writer.terms(left), writer.terms(right)) for left, right in block.lines]
-
-
-def _mapped(part: Any, change: Any) -> Any:
-    return [_mapped(x, change) for x in part] if isinstance(part, (list, tuple)) else change(part)
-
-
-def _exactly(x: Any) -> sp.Expr:
-    """A scalar with exact numbers; what stands for no exact number stays a float."""
-    return with_exact_numbers(sp.S(x))[0]

@@ -62,6 +62,11 @@ def test_a_potential_is_written_without_needless_signs():
     )
 
 
+def test_one_is_no_factor():
+    ansatz = PotentialAnsatz.of("xy", degree=2)
+    assert str(ansatz.potential(np.array([0, 0, 0, -1.0, 1.0]))) == "-x*y + y^2"
+
+
 def test_an_ansatz_that_cannot_be_is_an_error():
     with pytest.raises(MomentreeError, match=r"degree is -1. Give a whole number"):
         PotentialAnsatz.of("xy", degree=-1)

@@ -76,6 +76,14 @@ def test_deviations_of_what_is_found_die_out():
         assert np.linalg.eigvalsh(damped.decay_matrix(*sampled(p, region)))[:, 0].min() > 0  # m = E
 
 
+def test_what_is_found_satisfies_the_helmholtz_conditions():
+    """Of the Rayleigh function 1/2 q' d q' and the Lagrangian with Psi, identically; not where d v is no gradient."""
+    pytest.importorskip("momentree.symbols.programme_equations")
+    away = {"x": (0.1, 2), "y": (-2, 2)}
+    assert SADDLE.rayleigh(away).programme().helmholtz().proved
+    assert not mt.programme("x y", velocity=("x", "-y"), mode="DQ", dissipation=["1 + x^2", "1 + x^2"]).helmholtz()
+
+
 def test_the_cart_has_no_single_valued_potential_because_it_drives_in_circles():
     found = CART.rayleigh(multivalued=False)
     assert not found.found
@@ -131,6 +139,12 @@ def test_a_constant_d_is_found_where_v_is_a_gradient_in_its_metric(seed):
     p = mt.programme("x y", velocity=v)
     found = constant_dissipation(p, Region.of(p.coordinates, None))
     assert found / found[0, 0] == pytest.approx(d / d[0, 0], rel=1e-8)
+
+
+def test_no_constant_d_suits_a_rotation_or_a_generic_field():
+    for velocity in (("-y", "x"), ("x^2 + y", "x*y^2 - 2*x")):
+        p = mt.programme("x y", velocity=velocity)
+        assert constant_dissipation(p, Region.of(p.coordinates, None)) is None
 
 
 def test_a_programme_that_depends_on_time():

@@ -60,6 +60,12 @@ def rayleigh_space():
     return cart(mass=["2 + x^2", 1, "3 + cos(phi)"])
 
 
+def circle():
+    """Round the origin, and toward the circle of radius r."""
+    how = {"wanted": ["-y", "x"], "position_gain": 2, "parameters": {"r": 1}}
+    return programme("x y", "x^2 + y^2 = r^2", gain=2, region={"x": (0.5, 1)}, **how)
+
+
 long_space = pytest.param(rheonomic_space, marks=pytest.mark.long)
 
 
@@ -90,7 +96,7 @@ def test_the_equations_follow_from_the_lagrangian_and_the_rayleigh_function(make
     assert made.helmholtz()
 
 
-@pytest.mark.parametrize("make", [cart, rheonomic_plane, long_space])
+@pytest.mark.parametrize("make", [cart, rheonomic_plane, circle, long_space])
 def test_what_is_shown_is_what_is_compiled(make):
     """Blocks are simplified: at random states they have the values of machine code."""
     made = make()
@@ -218,6 +224,12 @@ def test_undamped_equations_are_those_of_6_4():
     assert "  x″ = -v φ′ sin(φ)" in lines
     assert "  y″ = v φ′ cos(φ)" in lines
     assert any(line in lines for line in ("  φ″ = v (x′ sin(φ) - y′ cos(φ))", "  φ″ = v x′ sin(φ) - v y′ cos(φ)"))
+
+
+def test_common_factors_of_quotients_are_cancelled():
+    lines = str(circle().equations()).splitlines()
+    assert "  x′ = x (r² - x² - y²)/(x² + y²) - y" in lines
+    assert "  g₁₂ = 2" in lines
 
 
 def test_latex_and_data(tmp_path):
