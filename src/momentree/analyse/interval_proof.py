@@ -10,7 +10,8 @@ positive definite. V need not be exact: a congruence that gives a positive defin
 positive definite. As the weights balance the rows, a box near a minimum may be as wide as the root of w_1 - lambda.
 
 The box with the least proven bound is halved until all bounds are near the sampled rate. All arithmetic on which the
-proof rests is that of analyse/enclosures.py, rounded outward. Numbers in expressions are doubles, taken as exact.
+proof rests is that of analyse/enclosures.py, rounded outward. Numbers in expressions, and those that their derivatives
+bring in, are doubles, taken as exact. One coordinate takes seconds, two up to a minute, more are seldom feasible.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from momentree.errors import MomentreeError
 Array = NDArray[np.float64]
 Limits = tuple[float, float]
 Square = list[list[Enclosure]]
-CLOSE = 5e-3  # of the sampled rate: how much less the proven one may be
+CLOSE = 1e-2  # of the sampled rate: how much less the proven one may be
 BOXES = 20_000  # that are looked at before the proof ends with what it has
 GAPS = np.geomspace(1e-6, 1e6, 241)  # of the spread of eigenvalues: how much less than the midpoint's a bound may be
 
@@ -224,7 +225,8 @@ def _steepest(matrices: tuple[Square, Square], limits: Sequence[Limits], V: Arra
         S_k, m_k = (
             np.array([[_magnitude(x.slopes[k]) if x.slopes else 0.0 for x in row] for row in A]) for A in matrices
         )
-        spread = np.abs(V.T) @ (S_k + abs(w[0]) * m_k) @ np.abs(V)
+        with np.errstate(invalid="ignore"):  # slopes without a bound
+            spread = np.abs(V.T) @ (S_k + abs(w[0]) * m_k) @ np.abs(V)
         changes.append((high - low) * float(spread.max()))
     usable = np.isfinite(changes).all() and max(changes, default=0.0) > 0
     return int(np.argmax(changes)) if usable else _longest(limits)
