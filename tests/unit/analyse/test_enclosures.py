@@ -16,7 +16,15 @@ from momentree.model.expressions.references import Reference
 X, Y = Reference("x"), Reference("y")
 SMOOTH = ["x + y", "x - y", "x*y", "x/(2 + y^2)", "x*x", "x^2 - y^3", "x^-2 + 7", "-x", "sin(x)*cos(y)", "tan(x/4)"]
 SMOOTH += ["exp(x*y)", "log(3 + x + y)", "sqrt(5 + x*y)", "asin(x/4)", "acos(y/4)", "atan(x - y)", "sinh(x)", "cosh(x)"]
-SMOOTH += ["tanh(x + y)", "atan2(y, x + 3)", "atan2(3 + y, x)", "atan2(y - 3, x)", "(3 + x)^1.5", "4^(x*y)", "(3 + x)^y"]
+SMOOTH += [
+    "tanh(x + y)",
+    "atan2(y, x + 3)",
+    "atan2(3 + y, x)",
+    "atan2(y - 3, x)",
+    "(3 + x)^1.5",
+    "4^(x*y)",
+    "(3 + x)^y",
+]
 CORNERED = ["abs(x - y)", "min(x, y)", "max(x, 1)", "abs(x)*y"]
 JUMPING = ["sign(x - y)", "select(x, y, 1 - y)", "select(x - y, log(3 + x), 2)"]
 PRECISE = mpmath.mp.clone()
@@ -48,6 +56,7 @@ def test_values_are_held(text, box, seed):
     points = [tuple(rng.choice([low, high, rng.uniform(low, high)]) for low, high in box) for _ in range(6)]
     for x, y in points:
         assert holds(found.value, at(f, x, y))
+
 
 @pytest.mark.parametrize("text", [text for text in [*SMOOTH, *CORNERED] if text != "4^(x*y)"])
 @settings(max_examples=15, deadline=None)
