@@ -8,9 +8,9 @@ import random
 import numpy as np
 import pytest
 import sympy as sp
-from programme_cart import ONCE_AROUND, cart, random_programme
 
 from momentree.equations.programme import ProgrammeFields, decay_matrix
+from programme_cart import ONCE_AROUND, cart, random_programme
 
 TIME = {"t": (0, 2 * math.pi)}
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from programme_cart import ONCE_AROUND, cart, random_programme
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import momentree as mt
 from momentree.analyse.decay_rate import dependence
+from programme_cart import ONCE_AROUND, cart, random_programme
 
 # v = w, d, and the least eigenvalue of the symmetric part of -p: shared reference of the cart, computed independently
 REFERENCE = [

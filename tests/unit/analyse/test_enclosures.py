@@ -29,7 +29,10 @@ CORNERED = ["abs(x - y)", "min(x, y)", "max(x, 1)", "abs(x)*y"]
 JUMPING = ["sign(x - y)", "select(x, y, 1 - y)", "select(x - y, log(3 + x), 2)"]
 PRECISE = mpmath.mp.clone()
 PRECISE.dps = 60
-FUNCTIONS = {name: getattr(PRECISE, name) for name in "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()}
+FUNCTIONS = {
+    name: getattr(PRECISE, name)
+    for name in ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log"]
+}
 FUNCTIONS |= {"sqrt": PRECISE.sqrt, "abs": abs, "min": min, "max": max, "sign": PRECISE.sign, "number": PRECISE.mpf}
 FUNCTIONS |= {"select": lambda x, a, b: a if x > 0 else b}
 ends = st.tuples(st.floats(-2, 2), st.floats(0, 1, exclude_min=True)).map(lambda pair: (pair[0], pair[0] + pair[1] / 2))

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from programme_cart import ONCE_AROUND, cart, random_programme
 
 import momentree as mt
 from momentree.analyse.interval_proof import prove
+from programme_cart import ONCE_AROUND, cart, random_programme
 
 
 def proven(programme, region, rate, **options):

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from programme_cart import ONCE_AROUND, cart, random_programme
 
 import momentree as mt
 from momentree.analyse.step_advice import _eigenvalues, _stable_steps
 from momentree.integrate.methods import METHODS
 from momentree.integrate.stability import real_stability_limit, stability_function
+from programme_cart import ONCE_AROUND, cart, random_programme
 
 EXPLICIT = [name for name, method in METHODS.items() if method.tableau is not None and not method.stiff]
 # |u| at t = 10 of the cart with d = k m, Euler, h = 0.01, from the programme: the reference of the cart
