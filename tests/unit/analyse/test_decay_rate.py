@@ -189,7 +189,7 @@ def test_gains_are_never_negative():
 
 @pytest.mark.parametrize("rate", [0, -1, math.inf, math.nan, "fast", None])
 def test_rates_must_be_positive_numbers(the_cart, rate):
-    with pytest.raises(mt.MomentreeError, match="auto_k: the decay rate is .* Give a positive number in 1/s"):
+    with pytest.raises(mt.MomentreeError, match=r"auto_k: the decay rate is .* Give a positive number in 1/s"):
         the_cart.auto_k(rate, ONCE_AROUND)
 
 

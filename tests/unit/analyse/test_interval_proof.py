@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.interval_proof import prove
+from momentree.analyse.interval_proof import _Fields, prove
 from programme_cart import ONCE_AROUND, cart, random_programme
 
 
@@ -100,3 +100,34 @@ def test_jumps_are_no_obstacle():
     found = p.certify({"x": (-1, 1)}, prove=True)
     assert found.proven == pytest.approx(2.3, rel=0.01)
     assert found.proven <= 2.3
+
+
+def test_masses_must_be_positive_too():
+    """m = x, S = 1: S - lambda m is positive where m is not, and proves nothing there."""
+    p = mt.programme("x", velocity={"x": 0}, mass="x", dissipation=1, region={"x": (1, 2)})
+    assert proven(p, {"x": (0.5, 2.0)}, 0.5).bound == pytest.approx(0.5, rel=0.01)
+    with pytest.raises(mt.MomentreeError, match=r"could be proven|not positive"):
+        proven(p, {"x": (-0.5, 2.0)}, 0.5, boxes=100)
+
+
+@pytest.mark.parametrize("width", [0.03, 0.3, 1.0])
+def test_the_bound_of_a_box_is_below_every_rate_in_it(width):
+    """The least generalized eigenvalue on a grid; the matrices change so much that circles must overlap."""
+    the_cart, waves = cart(), random_programme(2, 4, gain=5)
+    rng = np.random.default_rng(int(100 * width))
+    for p, names in ((the_cart, ("phi",)), (waves, ("q1", "q2", "t"))):
+        fields = _Fields(p.expressions, p.parameters, names)
+        for _ in range(6):
+            low = rng.uniform(-3, 3, len(names))
+            found = fields.bounded(tuple((x, x + width) for x in low.tolist()))
+            inside = low + width * rng.uniform(0, 1, (2000, len(names)))
+            q = np.zeros((2000, len(p.coordinates)))
+            if p is the_cart:
+                q[:, 2], t = inside[:, 0], np.zeros(2000)
+            else:
+                q, t = inside[:, :2], inside[:, 2]
+            L_inv = np.linalg.inv(np.linalg.cholesky(p.mass_matrix(q, t)))
+            rates = np.linalg.eigvalsh(L_inv @ p.decay_matrix(q, t) @ np.swapaxes(L_inv, 1, 2))[:, 0]
+            assert found.bound <= rates.min()
+            if width < 0.1:
+                assert found.bound > rates.min() - 1  # and not far below
