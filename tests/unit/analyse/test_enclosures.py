@@ -15,7 +15,7 @@ from momentree.model.expressions.references import Reference
 
 X, Y = Reference("x"), Reference("y")
 SMOOTH = ["x + y", "x - y", "x*y", "x/(2 + y^2)", "x*x", "x^2 - y^3", "x^-2 + 7", "-x", "sin(x)*cos(y)", "tan(x/4)"]
-SMOOTH += ["exp(x*y)", "log(3 + x + y)", "sqrt(5 + x*y)", "asin(x/4)", "acos(y/4)", "atan(x - y)", "sinh(x)", "cosh(x)"]
+SMOOTH += ["exp(x*y)", "log(6 + x + y)", "sqrt(8 + x*y)", "asin(x/4)", "acos(y/4)", "atan(x - y)", "sinh(x)", "cosh(x)"]
 SMOOTH += [
     "tanh(x + y)",
     "atan2(y, x + 3)",

@@ -131,3 +131,10 @@ def test_the_bound_of_a_box_is_below_every_rate_in_it(width):
             assert found.bound <= rates.min()
             if width < 0.1:
                 assert found.bound > rates.min() - 1  # and not far below
+
+
+def test_entries_beside_the_diagonal_count():
+    """S = [[1, x], [x, 1]] has the least eigenvalue 1 - |x|, which its diagonal does not show."""
+    p = mt.programme("x y", velocity={"x": 0, "y": 0}, dissipation=[[1, "x"], ["x", 1]], region={"x": (-0.9, 0.9)})
+    assert proven(p, {"x": (-0.9, 0.9)}, 0.1).bound == pytest.approx(0.1, rel=0.011)
+    assert proven(p, {"x": (-0.9, 0.9)}, 0.1, boxes=1).bound <= 0.1
