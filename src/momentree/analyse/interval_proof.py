@@ -44,7 +44,8 @@ Limits = tuple[float, float]
 Square = list[list[Enclosure]]
 CLOSE = 1e-2  # of the sampled rate: how much less the proven one may be
 BOXES = 20_000  # that are looked at before the proof ends with what it has
-GAPS = np.geomspace(1e-6, 1e6, 241)  # of the spread of eigenvalues: how much less than the midpoint's a bound may be
+GAPS = np.geomspace(1e-6, 1e6, 121)  # of the spread of eigenvalues: how much less than the midpoint's a bound may be
+FINER = 17  # points between two of them
 
 
 class Proof(NamedTuple):
@@ -243,9 +244,13 @@ def _bound(S: Form, m: Form, w: Array) -> float:
         return -np.inf
     spread = max(float(w[-1] - w[0]), float(np.abs(w).max()), 1e-300)
     gaps = GAPS * spread
-    passed = np.flatnonzero(_guessed(S, m, w, gaps))
-    for k in passed[:3]:  # the guess is made in doubles: it may be wrong by rounding
-        lam = float(w[0] - gaps[k])
+    passed = _guessed(S, m, w, gaps)
+    if not passed.any():
+        return -np.inf
+    k = int(passed.argmax())
+    finer = np.linspace(gaps[max(k - 1, 0)], gaps[k], FINER)
+    for gap in finer[_guessed(S, m, w, finer)][:3]:  # the guess is made in doubles: it may be wrong by rounding
+        lam = float(w[0] - gap)
         exact = iv.mpf(lam)
         A = [[s - exact * x for s, x in zip(*rows, strict=True)] for rows in zip(S, m, strict=True)]
         if _definite(A, np.sqrt(w - lam)):
