@@ -121,9 +121,9 @@ class Enclosure:
         return self._chain(_wider(iv.log(self.value)), lambda y: _ONE / self.value) if inside else UNDEFINED
 
     def sqrt(self) -> Enclosure:
-        inside = self is not UNDEFINED and self.value.a >= 0
-        root = self._of("sqrt", lambda: self._chain(_wider(iv.sqrt(self.value)), lambda y: _ONE / (2 * y)))
-        return root if inside else UNDEFINED
+        if self is UNDEFINED or not self.value.a >= 0:
+            return UNDEFINED
+        return self._of("sqrt", lambda: self._chain(_wider(iv.sqrt(self.value)), lambda y: _ONE / (2 * y)))
 
     def asin(self) -> Enclosure:
         return self._inside_unit(lambda: self._monotone(mp.asin, lambda y: _ONE / _root(_ONE - self.value**2)))

