@@ -1,4 +1,4 @@
-"""Programmes on mechanisms: against programmes given by expressions, closed forms, and the real system under control."""
+"""Programmes on mechanisms: against programmes given by expressions, closed forms, and real systems under control."""
 
 from __future__ import annotations
 
@@ -239,12 +239,11 @@ def at_joints(p: mt.Programme, joints: list[str]):
 
 def certified(p: mt.Programme, run) -> float:
     """The least eigenvalue of the decay matrix on the run."""
-    return min(eigh(p.decay_matrix(q, t), p.mass_matrix(q, t), eigvals_only=True)[0] for q, t in zip(run.q, run.t))
+    pairs = zip(p.decay_matrix(run.q, run.t), p.mass_matrix(run.q, run.t), strict=True)
+    return min(eigh(S, m, eigvals_only=True)[0] for S, m in pairs)
 
 
-@pytest.mark.parametrize(
-    ("which", "joints"), [(pendulum_programme, ["a", "b"]), (five_bar_programme, ["A", "E"])]
-)
+@pytest.mark.parametrize(("which", "joints"), [(pendulum_programme, ["a", "b"]), (five_bar_programme, ["A", "E"])])
 def test_the_real_system_follows_its_programme_with_a_deviation_too(which, joints):
     p, guess = which(), GUESSES[which]
     start = p.system.assemble(guess=guess, velocities={joints[0]: -0.4, joints[1]: 0.3})
@@ -283,3 +282,37 @@ def test_a_cart_on_a_blade_follows_a_figure_eight_by_thrust_and_steering():
     real = followed(p, start, 0.5, torques)(run.t).T
     np.testing.assert_allclose(real, np.concatenate([run.q, run.qd], axis=1), rtol=0, atol=1e-8)
     assert run.decay_rate() > certified(p, run) > 0
+
+
+@cache
+def cart_by_expressions() -> mt.Programme:
+    nose = ["x + 0.5*cos(phi) = 2*sin(0.4*t)", "y + 0.5*sin(phi) = sin(0.8*t)"]
+    return mt.programme("x y phi", ["x'*sin(phi) = y'*cos(phi)", *nose], mass=(2, 2, 0.5), gain=8, position_gain=1)
+
+
+def cart_by_hand(t, state):
+    """Newton's law of the cart on its blade, whose side force is eliminated by hand; thrust and steering by control."""
+    x, y, phi, dx, dy, w = state
+    along = {"thrust": {"x": "cos(phi)", "y": "sin(phi)"}, "steering": {"phi": 1}}
+    thrust, steering = cart_by_expressions().control([x, y, phi], [dx, dy, w], t, actuators=along).torques.values()
+    c, s = np.cos(phi), np.sin(phi)
+    side = -2 * w * (dx * c + dy * s)
+    return [dx, dy, w, (thrust * c + side * s) / 2, (thrust * s - side * c) / 2, steering / 0.5]
+
+
+@pytest.mark.parametrize("deviating", [False, True])
+def test_a_cart_given_by_expressions_is_driven_along_its_programme(deviating):
+    p, q = cart_by_expressions(), np.array([-0.3, -0.2, 0.6])
+    qd = np.array([0.5 * np.cos(0.6), 0.5 * np.sin(0.6), -1.0]) if deviating else p.velocity(q)
+    t = np.linspace(0, 1, 11)
+    real = solve_ivp(cart_by_hand, (0, 1), [*q, *qd], t_eval=t, rtol=1e-9, atol=1e-10).y.T
+    if not deviating:
+        run = p.simulate(q, qd, t_end=1, every=0.1, rtol=1e-11)
+        np.testing.assert_allclose(real, np.concatenate([run.q, run.qd], axis=1), rtol=0, atol=1e-8)
+    else:  # the blade allows fewer accelerations than the programme has, but V' = -u' S u all the same
+        u, m = p.deviation(real[:, :3], real[:, 3:], t), np.array([2, 2, 0.5])
+        sizes, S = np.sqrt((m * u * u).sum(axis=1)), p.decay_matrix(real[:, :3], t)
+        rate = min(eigh(each, np.diag(m), eigvals_only=True)[0] for each in S)
+        assert rate > 0
+        assert (sizes[1:] <= sizes[0] * np.exp(-rate * t[1:])).all()
+        assert sizes[-1] < 1e-2 * sizes[0]
