@@ -228,7 +228,7 @@ class Programme:
         return flat[..., : m * n].reshape(*flat.shape[:-1], m, n), flat[..., m * n :]
 
     def inertial_forces(self, q: Any, qd: Any, t: Any = 0.0) -> Array:
-        """m q'' + c with q'' of the stabilized equations, c from the kinetic energy 1/2 q' m q': see `control`."""
+        """m q'' + c with q'' of the stabilized equations and c from the kinetic energy: see `control`."""
         return self._called("inertial_forces", q, qd, t)
 
     def _square(self, what: str, q: Any, qd: Any, t: Any) -> Array:

@@ -191,10 +191,33 @@ def test_an_open_loop_closes_at_the_position_gain():
     assert gaps.max() < 1e-9  # and the velocities are those of the programme
 
 
-GUESSES = {five_bar_programme: FIVE_BAR_START, pendulum_programme: {"a": 0.5, "b": 0.6}}
+@cache
+def driven_arm() -> mt.Programme:
+    """Its middle joint moves by a law, so that masses depend on time, on a ground that moves."""
+    m = mt.Model("arm")
+    m.ground.moves(("0.2*sin(3*t)", 0, "0.1*t^2"))
+    last = m.ground
+    for name, motion in (("a", None), ("b", "0.5 + 0.8*sin(4*t)"), ("c", None)):
+        link = m.body(f"link {name}", mt.rod(mass=1.0, length=0.5))
+        m.joint(name, mt.Revolute("y", motion=motion), last, link)
+        last = link.at((0.5, 0, 0))
+    m.frame("tip", last)
+    return mt.programme(m, ["tip.x' + 0.3*tip.z' = 0.2"], wanted={"a": "1 + c"}, gain=5)
 
 
-@pytest.mark.parametrize("which", [four_bar_programme, five_bar_programme, pendulum_programme])
+def test_inertial_forces_are_those_of_inverse_dynamics_without_gravity():
+    p, (q, qd) = driven_arm(), np.random.default_rng(4).uniform(-1, 1, (2, 3, 2))
+    t = np.array([0.1, 0.7, 1.5])
+    weightless = mt.Model(gravity=(0, 0, 0))
+    vars(weightless).update({**vars(p.given.model), "gravity": (0, 0, 0)})
+    expected = weightless.build().inverse_dynamics(q, qd, p.accelerations(q, qd, t), t)
+    np.testing.assert_allclose(p.inertial_forces(q, qd, t), expected, rtol=1e-10, atol=1e-10)
+
+
+GUESSES = {five_bar_programme: FIVE_BAR_START, pendulum_programme: {"a": 0.5, "b": 0.6}, driven_arm: {"a": 0.4}}
+
+
+@pytest.mark.parametrize("which", [four_bar_programme, five_bar_programme, pendulum_programme, driven_arm])
 def test_the_energy_of_deviations_decays_by_the_decay_matrix(which):
     """V' = -u' S u, although reactions of loops act: they do no work on deviations that the mechanism can have."""
     p, guess = which(), GUESSES.get(which)
