@@ -89,22 +89,32 @@ def programme(
     >>> round(float(run["y"][-1]), 4)
     0.8391
     """
-    if isinstance(coordinates, (System, Model)):
-        foreign = {"completion": completion, "null_space": null_space, "along": along, "mass": mass, "K": K}
-        foreign |= {"potential": potential, "periods": periods, "mode": None if mode == "DU" else mode}
-        foreign |= {"region": region, "scale": None if scale == 1 else scale}
-        return MechanismProgramme.of(
-            coordinates, constraints, foreign, dissipative, velocity=velocity, wanted=wanted, gain=gain, name=name,
-            dissipation=dissipation, position_gain=position_gain, parameters=parameters,
-        )  # fmt: skip
-    said = described(
-        coordinates, constraints, name=name, parameters=parameters, mode=mode, position_gain=position_gain, mass=mass,
-        dissipation=dissipation, gain=gain, potential=potential, K=K, periods=periods, velocity=velocity,
-        completion=completion, scale=scale, null_space=null_space, along=along, wanted=wanted,
-    )  # fmt: skip
-    found = Programme(ExpressionSource(ExpressionProgramme(said)), said.parameters)
-    found.check(region, dissipative)
-    return found
+    said = {
+        "name": name, "parameters": parameters, "mode": mode, "position_gain": position_gain, "mass": mass, "K": K,
+        "dissipation": dissipation, "gain": gain, "potential": potential, "periods": periods, "velocity": velocity,
+        "completion": completion, "scale": scale, "null_space": null_space, "along": along, "wanted": wanted,
+    }  # fmt: skip
+    found = _on_mechanism if isinstance(coordinates, (System, Model)) else _by_expressions
+    made: Programme = found(coordinates, constraints, said)  # type: ignore[arg-type]
+    made.check(region, dissipative)
+    return made
+
+
+def _by_expressions(coordinates: str | Sequence[str], constraints: str | Sequence[Any], said: Any) -> Programme:
+    written = described(coordinates, constraints, **said)
+    return Programme(ExpressionSource(ExpressionProgramme(written)), written.parameters)
+
+
+def _on_mechanism(given: System | Model, constraints: str | Sequence[Any], said: Any) -> MechanismProgramme:
+    words = ("velocity", "wanted", "gain", "dissipation", "position_gain", "parameters", "name")
+    for word, value in said.items():
+        default = {"mode": "DU", "scale": 1}.get(word)
+        if word not in words and value is not None and not (np.isscalar(value) and value == default):
+            message = f"programme: {word} is for programmes that are given by expressions"
+            raise MomentreeError(f"{message}. Leave it out: the mechanism says the rest.")
+    model, mechanism = (given._model, given.mechanism) if isinstance(given, System) else (given, None)
+    described = programme_mechanism(model, mechanism, constraints, **{word: said[word] for word in words})
+    return MechanismProgramme(MechanismSource(described), values_in(described.whole))
 
 
 class Programme:
@@ -218,7 +228,7 @@ class Programme:
         return flat[..., : m * n].reshape(*flat.shape[:-1], m, n), flat[..., m * n :]
 
     def inertial_forces(self, q: Any, qd: Any, t: Any = 0.0) -> Array:
-        """m q'' + c with q'' of the stabilized equations, c from the kinetic energy 1/2 q' m q': see `control`."""
+        """m q'' + c with q'' of the stabilized equations and c from the kinetic energy: see `control`."""
         return self._called("inertial_forces", q, qd, t)
 
     def _square(self, what: str, q: Any, qd: Any, t: Any) -> Array:
@@ -389,26 +399,6 @@ class MechanismProgramme(Programme):
         assert isinstance(source, MechanismSource)
         self.given: ProgrammeMechanism = source.given
 
-    @classmethod
-    def of(
-        cls,
-        given: System | Model,
-        constraints: str | Sequence[Any],
-        foreign: Mapping[str, Any],
-        dissipative: bool,
-        **said: Any,
-    ) -> MechanismProgramme:
-        """The programme from what a user wrote; `foreign` are arguments for programmes without a mechanism."""
-        for word, value in foreign.items():
-            if value is not None:
-                message = f"programme: {word} is for programmes that are given by expressions"
-                raise MomentreeError(f"{message}. Leave it out: the mechanism says the rest.")
-        model, mechanism = (given._model, given.mechanism) if isinstance(given, System) else (given, None)
-        described = programme_mechanism(model, mechanism, constraints, **said)
-        found = cls(MechanismSource(described), values_in(described.whole))
-        found.check(None, dissipative)
-        return found
-
     @property
     def name(self) -> str:
         """As it was given."""
@@ -428,6 +418,10 @@ class MechanismProgramme(Programme):
         """Independent constraints and a definite dissipation, at the assembled configuration and nearby."""
         from momentree.analyse.mechanism_programme_checks import Sampled, check_on_mechanism
         from momentree.analyse.programme_checks import Fields
+
+        if region is not None:
+            message = "programme: region is for programmes that are given by expressions"
+            raise MomentreeError(f"{message}. A mechanism is checked where it is assembled: see m.start_at(...).")
 
         def sampled(q: Array, t: Array) -> Sampled:
             fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))

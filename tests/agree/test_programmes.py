@@ -1,4 +1,4 @@
-"""Programmes on mechanisms: against programmes given by expressions, closed forms, and the real system under control."""
+"""Programmes on mechanisms: against programmes given by expressions, closed forms, and real systems under control."""
 
 from __future__ import annotations
 
@@ -191,10 +191,33 @@ def test_an_open_loop_closes_at_the_position_gain():
     assert gaps.max() < 1e-9  # and the velocities are those of the programme
 
 
-GUESSES = {five_bar_programme: FIVE_BAR_START, pendulum_programme: {"a": 0.5, "b": 0.6}}
+@cache
+def driven_arm() -> mt.Programme:
+    """Its middle joint moves by a law, so that masses depend on time, on a ground that moves."""
+    m = mt.Model("arm")
+    m.ground.moves(("0.2*sin(3*t)", 0, "0.1*t^2"))
+    last = m.ground
+    for name, motion in (("a", None), ("b", "0.5 + 0.8*sin(4*t)"), ("c", None)):
+        link = m.body(f"link {name}", mt.rod(mass=1.0, length=0.5))
+        m.joint(name, mt.Revolute("y", motion=motion), last, link)
+        last = link.at((0.5, 0, 0))
+    m.frame("tip", last)
+    return mt.programme(m, ["tip.x' + 0.3*tip.z' = 0.2"], wanted={"a": "1 + c"}, gain=5)
 
 
-@pytest.mark.parametrize("which", [four_bar_programme, five_bar_programme, pendulum_programme])
+def test_inertial_forces_are_those_of_inverse_dynamics_without_gravity():
+    p, (q, qd) = driven_arm(), np.random.default_rng(4).uniform(-1, 1, (2, 3, 2))
+    t = np.array([0.1, 0.7, 1.5])
+    weightless = mt.Model(gravity=(0, 0, 0))
+    vars(weightless).update({**vars(p.given.model), "gravity": (0, 0, 0)})
+    expected = weightless.build().inverse_dynamics(q, qd, p.accelerations(q, qd, t), t)
+    np.testing.assert_allclose(p.inertial_forces(q, qd, t), expected, rtol=1e-10, atol=1e-10)
+
+
+GUESSES = {five_bar_programme: FIVE_BAR_START, pendulum_programme: {"a": 0.5, "b": 0.6}, driven_arm: {"a": 0.4}}
+
+
+@pytest.mark.parametrize("which", [four_bar_programme, five_bar_programme, pendulum_programme, driven_arm])
 def test_the_energy_of_deviations_decays_by_the_decay_matrix(which):
     """V' = -u' S u, although reactions of loops act: they do no work on deviations that the mechanism can have."""
     p, guess = which(), GUESSES.get(which)
@@ -239,12 +262,11 @@ def at_joints(p: mt.Programme, joints: list[str]):
 
 def certified(p: mt.Programme, run) -> float:
     """The least eigenvalue of the decay matrix on the run."""
-    return min(eigh(p.decay_matrix(q, t), p.mass_matrix(q, t), eigvals_only=True)[0] for q, t in zip(run.q, run.t))
+    pairs = zip(p.decay_matrix(run.q, run.t), p.mass_matrix(run.q, run.t), strict=True)
+    return min(eigh(S, m, eigvals_only=True)[0] for S, m in pairs)
 
 
-@pytest.mark.parametrize(
-    ("which", "joints"), [(pendulum_programme, ["a", "b"]), (five_bar_programme, ["A", "E"])]
-)
+@pytest.mark.parametrize(("which", "joints"), [(pendulum_programme, ["a", "b"]), (five_bar_programme, ["A", "E"])])
 def test_the_real_system_follows_its_programme_with_a_deviation_too(which, joints):
     p, guess = which(), GUESSES[which]
     start = p.system.assemble(guess=guess, velocities={joints[0]: -0.4, joints[1]: 0.3})
@@ -283,3 +305,37 @@ def test_a_cart_on_a_blade_follows_a_figure_eight_by_thrust_and_steering():
     real = followed(p, start, 0.5, torques)(run.t).T
     np.testing.assert_allclose(real, np.concatenate([run.q, run.qd], axis=1), rtol=0, atol=1e-8)
     assert run.decay_rate() > certified(p, run) > 0
+
+
+@cache
+def cart_by_expressions() -> mt.Programme:
+    nose = ["x + 0.5*cos(phi) = 2*sin(0.4*t)", "y + 0.5*sin(phi) = sin(0.8*t)"]
+    return mt.programme("x y phi", ["x'*sin(phi) = y'*cos(phi)", *nose], mass=(2, 2, 0.5), gain=8, position_gain=1)
+
+
+def cart_by_hand(t, state):
+    """Newton's law of the cart on its blade, whose side force is eliminated by hand; thrust and steering by control."""
+    x, y, phi, dx, dy, w = state
+    along = {"thrust": {"x": "cos(phi)", "y": "sin(phi)"}, "steering": {"phi": 1}}
+    thrust, steering = cart_by_expressions().control([x, y, phi], [dx, dy, w], t, actuators=along).torques.values()
+    c, s = np.cos(phi), np.sin(phi)
+    side = -2 * w * (dx * c + dy * s)
+    return [dx, dy, w, (thrust * c + side * s) / 2, (thrust * s - side * c) / 2, steering / 0.5]
+
+
+@pytest.mark.parametrize("deviating", [False, True])
+def test_a_cart_given_by_expressions_is_driven_along_its_programme(deviating):
+    p, q = cart_by_expressions(), np.array([-0.3, -0.2, 0.6])
+    qd = np.array([0.5 * np.cos(0.6), 0.5 * np.sin(0.6), -1.0]) if deviating else p.velocity(q)
+    t = np.linspace(0, 1, 11)
+    real = solve_ivp(cart_by_hand, (0, 1), [*q, *qd], t_eval=t, rtol=1e-9, atol=1e-10).y.T
+    if not deviating:
+        run = p.simulate(q, qd, t_end=1, every=0.1, rtol=1e-11)
+        np.testing.assert_allclose(real, np.concatenate([run.q, run.qd], axis=1), rtol=0, atol=1e-8)
+    else:  # the blade allows fewer accelerations than the programme has, but V' = -u' S u all the same
+        u, m = p.deviation(real[:, :3], real[:, 3:], t), np.array([2, 2, 0.5])
+        sizes, S = np.sqrt((m * u * u).sum(axis=1)), p.decay_matrix(real[:, :3], t)
+        rate = min(eigh(each, np.diag(m), eigvals_only=True)[0] for each in S)
+        assert rate > 0
+        assert (sizes[1:] <= sizes[0] * np.exp(-rate * t[1:])).all()
+        assert sizes[-1] < 1e-2 * sizes[0]

@@ -15,8 +15,8 @@ DRIVES = {"thrust": {"x": "cos(phi)", "y": "sin(phi)"}, "steering": {"phi": 1}}
 @pytest.fixture(scope="module")
 def cart():
     """A cart on a blade below its centre of mass, on a circle."""
-    velocity = {"x": "s*cos(phi)", "phi": "w"}
-    return mt.programme("x y phi", [BLADE], velocity=velocity, mass=(M, M, J), gain=4, parameters={"s": SPEED, "w": TURN})
+    said = {"velocity": {"x": "s*cos(phi)", "phi": "w"}, "parameters": {"s": SPEED, "w": TURN}}
+    return mt.programme("x y phi", [BLADE], mass=(M, M, J), gain=4, **said)
 
 
 def points(count=4):
@@ -63,7 +63,7 @@ def test_what_nothing_drives_is_named(cart):
         cart.control(q, qd, t, actuators={"thrust": DRIVES["thrust"]})
     with pytest.raises(mt.MomentreeError, match="control by no actuators is not sufficient: nothing drives"):
         cart.control(q[0], qd[0], actuators=[])
-    with pytest.raises(mt.MomentreeError, match="nothing drives the motion .*x' = .*name passive constraints"):
+    with pytest.raises(mt.MomentreeError, match=r"nothing drives the motion .*x' = .*name passive constraints"):
         cart.control(q[0], qd[0], actuators=DRIVES, passive=())
 
 
@@ -102,7 +102,7 @@ def test_mistakes(cart):
     ):
         with pytest.raises(mt.MomentreeError, match=words):
             cart.control(q, qd, **how)
-    with pytest.raises(mt.MomentreeError, match="there is no actuator 'trust'. Did you mean 'thrust'"):
+    with pytest.raises(mt.MomentreeError, match=r"there is no actuator 'trust'. Did you mean 'thrust'"):
         _ = cart.control(q, qd, actuators=DRIVES)["trust"]
     other = mt.programme("x y", wanted=(1, 2)).simulate([0, 0], t_end=0.1)
     with pytest.raises(mt.MomentreeError, match="the run has other coordinates than the programme: x, y, phi"):
@@ -166,7 +166,7 @@ def test_a_crank_at_constant_speed_takes_the_moment_of_its_weight():
     found = p.control(A, actuators="A")
     np.testing.assert_allclose(found["A"], 2 * 9.81 * 0.3 * np.cos(A[:, 0]), rtol=1e-12)
     slow = p.control(A, np.full_like(A, 1.2), actuators="A")
-    np.testing.assert_allclose(slow["A"] - found["A"], (0.1 + 2 * 0.09) * 2 * 0.3, rtol=1e-9)  # inertia gain (1.5 - 1.2)
+    np.testing.assert_allclose(slow["A"] - found["A"], (0.1 + 2 * 0.09) * 2 * 0.3, rtol=1e-9)  # J gain (1.5 - 1.2)
     for how, words in (({"forces": {"A": 1}}, "forces of a mechanism"), ({"passive": [1]}, "passive of a mechanism")):
         with pytest.raises(mt.MomentreeError, match=words):
             p.control(A, **how)

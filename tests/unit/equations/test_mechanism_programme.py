@@ -56,9 +56,9 @@ def dense(mechanism, q, t):
 
 def test_the_velocity_field_is_the_nearest_that_satisfies_all_constraints():
     mechanism = followed().build().mechanism
-    # five rows for three velocities: one constraint at a time beside the loop
-    for keep in (0, 1):
-        less = dataclasses.replace(mechanism, constraints=mechanism.constraints[keep : keep + 1])
+    # two rows of the loop for three velocities, and one constraint beside it or none
+    for keep in (slice(0, 0), slice(0, 1), slice(1, 2)):
+        less = dataclasses.replace(mechanism, constraints=mechanism.constraints[keep])
         for q, w, _, t in states(less):
             v = np.array(programme_velocity(Evaluation(less, q, t), w, GAIN))
             J, j, g, M = dense(less, q, t)

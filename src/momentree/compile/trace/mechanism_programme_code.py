@@ -8,7 +8,7 @@ from momentree.compile.trace.derivatives import forward
 from momentree.compile.trace.programme_code import Rows
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.equations import programme
-from momentree.equations.aggregative import mass_matrix
+from momentree.equations.aggregative import first_form, mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.mechanism_programme import (
@@ -22,6 +22,7 @@ from momentree.equations.mechanism_programme import (
 from momentree.equations.programme import Column, ProgrammeFields
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import Scalar
+from momentree.spatial.symmetric import product
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.programme_mechanism import ProgrammeMechanism, names_of, unloaded
 
@@ -73,6 +74,13 @@ class MechanismSource:
         """Those of the programme that loops and constraints of the model allow."""
         at = self._at(unloaded(self.given.own), q, t, parameters)
         return held_accelerations(at, qd, programme.accelerations(f, qd), self.given.position_gain)
+
+    def inertial_on_tape(
+        self, f: ProgrammeFields, q: Sequence[Variable], qd: Column, qdd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """Of the tree, the motion of prescribed joints and of the ground included."""
+        c = first_form(self._at(self.given.own, q, t, parameters), qd).b
+        return [x + y for x, y in zip(product(f.m, qdd), c, strict=True)]
 
     def decay_on_tape(
         self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column

@@ -49,6 +49,11 @@ class ProgrammeSource(Protocol):
     ) -> Column:
         """q'' of the stabilized equations, with the reactions of constraints that exist physically."""
 
+    def inertial_on_tape(
+        self, f: ProgrammeFields, q: Sequence[Variable], qd: Column, qdd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """m q'' + c."""
+
     def decay_on_tape(
         self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
     ) -> Sequence[Column]:
@@ -81,6 +86,12 @@ class ExpressionSource:
     ) -> Column:
         """By (5.2) alone: all constraints are those of the programme."""
         return programme.accelerations(f, qd)
+
+    def inertial_on_tape(
+        self, f: ProgrammeFields, q: Sequence[Variable], qd: Column, qdd: Column, t: Variable, parameters: Column
+    ) -> Column:
+        """From the kinetic energy 1/2 q' m q'."""
+        return programme.inertial_forces(f, qd, qdd)
 
     def decay_on_tape(
         self, tape: Tape, f: ProgrammeFields, q: Sequence[Variable], t: Variable, parameters: Column
@@ -118,7 +129,8 @@ def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
         f = source.on_tape(tape, q, t, parameters, what not in WITHOUT_DERIVATIVES)
         if what in ("accelerations", "inertial_forces"):
             qdd = source.accelerations_on_tape(tape, f, q, qd, t, parameters)
-            results = list(qdd if what == "accelerations" else programme.inertial_forces(f, qd, qdd))
+            inertial = what == "inertial_forces"
+            results = list(source.inertial_on_tape(f, q, qd, qdd, t, parameters) if inertial else qdd)
         elif what == "decay_matrix":
             results = _flat(source.decay_on_tape(tape, f, q, t, parameters))
         else:
