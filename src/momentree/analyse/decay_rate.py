@@ -135,7 +135,7 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
 
     Without `prove`, the rate is as `decay_rate` finds it: samples are no proof. With it, a lower bound is proven by
     interval arithmetic (interval_proof.py). In both cases the bound on |u| holds while the motion stays in the region,
-    for exact motions: what an integrator adds is said by `step_advice`.
+    for exact motions: what an integrator adds is said by `step_advice`. One period of a coordinate stands for all.
     """
     found = decay_rate(programme, region)
     if not found.rate > 0:
