@@ -98,7 +98,7 @@ class Certificate(DecayRate):
     boxes: int = 0
 
     def bound(self, u0: Any, t: Any) -> Any:
-        """The largest |u| at t seconds after a start with |u_0|, both in the metric of the mass matrix; for arrays, too.
+        """The largest |u| at t seconds after a start with |u_0|, both in the metric of the mass matrix; or arrays.
 
         With the proven rate, if there is one, otherwise with the sampled one.
         """
