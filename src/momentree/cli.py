@@ -93,6 +93,10 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Continue the run that an interrupted command left at --out, if there is one.")
 ]
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Plot the run into this .svg, .png or .pdf file.")]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option("--show", metavar="WHAT", help="What --plot shows: A, A', energy, 'reactions of C', ...; repeatable."),
+]
 GraphFile = Annotated[
     Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
 ]
@@ -184,6 +188,7 @@ def run(
     out: RunFile = None,
     resume: Resume = False,
     plot: PlotFile = None,
+    show: Shown = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a model from a start at which every loop is closed, and say how accurate the result is.
@@ -202,6 +207,8 @@ def run(
         raise typer.BadParameter("--resume needs --out: the file of the run to continue.")
     if file is None and not resume:
         raise typer.BadParameter("give a model file, or --resume and --out.")
+    if show and plot is None:
+        raise typer.BadParameter("--show needs --plot: the file of the picture.")
     if plot is not None:
         from momentree.look.picture_files import check_picture
 
@@ -214,7 +221,7 @@ def run(
             system = _build(file, parameters)
             end = 10.0 if system.t_end is None else system.t_end
             result = system.simulate(system.start(*start), **{"t_end": end, **settings}, path=out)
-    _show_run(result, out, plot, as_json)
+    _show_run(result, out, plot, show or [], as_json)
 
 
 @app.command(cls=Command)
@@ -270,7 +277,7 @@ def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, s
     return resume_run(out)
 
 
-def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -> None:
+def _show_run(result: Run, out: Path | None, plot: Path | None, show: list[str], as_json: bool) -> None:
     from momentree.look.run_tables import run_data
     from momentree.results.recorder import how_to_continue
 
@@ -278,7 +285,7 @@ def _show_run(result: Run, out: Path | None, plot: Path | None, as_json: bool) -
     for toggle in result.system.toggles(result) if _is_small(result) and not as_json else ():
         print(f"  {toggle}")
     if plot is not None:
-        result.plot(plot)
+        result.plot(*show, path=plot)
         print(f"picture written to {plot}", file=sys.stderr)
     if result.end.reason == "interrupted":
         way_out = f"continue with {how_to_continue(out)}" if out else "nothing was saved: give --out to continue later"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,15 @@ def test_the_summary_and_the_file(tmp_path):
     assert found["phi"][0] == 1
     assert found.velocity("phi")[0] == pytest.approx(0.5, abs=1e-12)
     assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
+
+
+def test_the_picture_shows_what_is_named(tmp_path):
+    told = run(PENDULUM, *START, "--t-end", 1, "--plot", "run.svg", "--show", "phi'", "--show", "energy", cwd=tmp_path)
+    assert told.returncode == 0
+    assert {"phi', rad/s", "energy, J"} <= {*re.findall(r">([^<]*, [^<]*)</text>", (tmp_path / "run.svg").read_text())}
+    assert run(PENDULUM, *START, "--show", "phi").returncode == 2
+    told = run(PENDULUM, *START, "--t-end", 1, "--plot", "other.svg", "--show", "Energy", cwd=tmp_path)
+    assert (told.returncode, "Did you mean 'energy'?" in told.stderr) == (1, True)
 
 
 def test_json_is_one_object():

@@ -12,7 +12,8 @@ from momentree.errors import MomentreeError
 from momentree.look.graph_layout import INK
 from momentree.look.graph_picture import short
 from momentree.look.picture_files import check_picture, save_picture
-from momentree.look.run_picture import COLOURS, FINEST, LONGEST, PLAIN, dress, line
+from momentree.look.plot_panels import LONGEST
+from momentree.look.run_picture import COLOURS, FINEST, PLAIN, dress, line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -312,11 +312,16 @@ class Run:
 
         save(self, Path(path))
 
-    def plot(self, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None) -> Figure:
-        """Coordinates by joint and the energy account, as a figure; saved if a path is given (.svg, .png, .pdf)."""
+    def plot(
+        self, *what: Any, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None
+    ) -> Figure:
+        """A figure of what is named: "A", "A'", "energy", "reactions of C", "path of coupler" (docs/pictures.md).
+
+        Without names, coordinates by joint and the energy account. Saved if a path is given (.svg, .png, .pdf).
+        """
         from momentree.look.run_picture import draw_run
 
-        return draw_run(self, path, joints)
+        return draw_run(self, what, path, joints)
 
     def __str__(self) -> str:
         from momentree.look.run_tables import run_summary
