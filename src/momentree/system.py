@@ -24,6 +24,8 @@ from momentree.structure.freeze import checked_tolerance
 from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.analyse.redundancy import Toggle
@@ -235,10 +237,8 @@ class System:
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        total = momentum(
-            Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v")
-        )
-        return vector([*total], q, v, at.batch)
+        evaluation = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
+        return vector([*momentum(evaluation, scalars(v, self.nv, "v"))], q, v, at.batch)
 
     def _at(self, parameters: Named) -> _At:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
@@ -386,11 +386,8 @@ class System:
         at = self.with_parameters(parameters)
         said = at._model.start
         suits = default_integrator(stiff=said is not None and said.stiff)
-        chosen: dict[str, Any] = {
-            "formulation": formulation,
-            "stabilization": stabilization,
-            "integrator": integrator or suits,
-        }
+        chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization}
+        chosen["integrator"] = integrator or suits
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
@@ -447,10 +444,7 @@ class System:
 
     @renamed(rates="velocities")
     def equations(
-        self,
-        by: str = "energy",
-        velocities: Mapping[str, str] | None = None,
-        reduced: bool | Sequence[str] = False,
+        self, by: str = "energy", velocities: Mapping[str, str] | None = None, reduced: bool | Sequence[str] = False
     ) -> Equations:
         """Equations of motion A u' + b = Q + J' lambda in symbols, by "energy" or "aggregative": see `Equations`.
 
@@ -459,6 +453,12 @@ class System:
         from momentree.symbols.equations import derive, freed
 
         return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
+
+    def draw(self, path: str | PathLike[str] | None = None, state: Any = None, **how: Any) -> Figure:
+        """Draw the mechanism for a paper (.svg, .png, .pdf); `view=`, `names=` (docs/pictures.md)."""
+        from momentree.look.mechanism_drawing import draw_system
+
+        return draw_system(self, path, state, **how)
 
     @cached_property
     def _numeric(self) -> Mechanism:

@@ -323,6 +323,12 @@ class Run:
 
         return draw_run(self, what, path, joints)
 
+    def draw(self, path: str | os.PathLike[str] | None = None, times: int | Sequence[float] = 5, **how: Any) -> Figure:
+        """The mechanism at some instants, side by side or `overlaid=True`; `view=`, `names=` as in `system.draw`."""
+        from momentree.look.mechanism_drawing import draw_run
+
+        return draw_run(self, path, times, **how)
+
     def __str__(self) -> str:
         from momentree.look.run_tables import run_summary
 
