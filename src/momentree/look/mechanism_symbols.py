@@ -165,14 +165,22 @@ def coil(sheet: Sheet, begin: Array, end: Array, thread: bool = False) -> None:
     if thread or length < 0.5 * sheet.unit:
         sheet.stroke([begin, end], INK, THIN, LINK_ORDER + 0.2, dashes=(0, (4, 2)))
         return
+    sheet.stroke(zigzag(begin, end, sheet.unit), INK, 1.2, LINK_ORDER + 0.2)
+
+
+def zigzag(begin: Array, end: Array, unit: float) -> Array:
+    """The points of a spring between two points."""
+    length = float(np.linalg.norm(end - begin))
+    if not length:
+        return np.array([begin, end])
     along = (end - begin) / length
     normal = np.array([-along[1], along[0]])
-    straight = min(0.18 * length, 1.5 * sheet.unit)
-    turns = int(np.clip(length / (1.1 * sheet.unit), 4, 16))
+    straight = min(0.18 * length, 1.5 * unit)
+    turns = int(np.clip(length / (1.1 * unit), 4, 16))
     between = np.linspace(straight, length - straight, 2 * turns + 2)[1:-1]
     places = np.concatenate([[0, straight], between, [length - straight, length]])
-    sides = np.concatenate([[0, 0], np.tile([1.0, -1.0], turns), [0, 0]]) * 0.65 * sheet.unit
-    sheet.stroke(begin + places[:, None] * along + sides[:, None] * normal, INK, 1.2, LINK_ORDER + 0.2)
+    sides = np.concatenate([[0, 0], np.tile([1.0, -1.0], turns), [0, 0]]) * 0.65 * unit
+    return np.asarray(begin + places[:, None] * along + sides[:, None] * normal)
 
 
 def anchor(sheet: Sheet, at: Array, towards: Array) -> None:

@@ -140,7 +140,8 @@ def _body_pieces(system: System, mechanism: Mechanism, size: float) -> Iterator[
 
 def _between_joints(mechanism: Mechanism, body: TreeBody, size: float) -> Mesh:
     """Rods from the joints of a body to their middle; one rod where there are two, a ball where there is one."""
-    frames = [frame for frame in _joint_frames(mechanism) if frame.body == body.number]
+    parts = {body.number, *(other.number for other in mechanism.bodies if other.image_of == body.number)}
+    frames = [frame for frame in _joint_frames(mechanism) if frame.body in parts]
     points = [np.array([*frame.placement.offset], dtype=float) for frame in frames]
     mass = body.inertia.mass
     if mass and len(points) < 2:

@@ -329,6 +329,12 @@ class Run:
 
         return draw_run(self, path, times, **how)
 
+    def movie(self, path: str | os.PathLike[str], fps: float = 30, speed: float = 1.0, **how: Any) -> None:
+        """Write a movie, .mp4 or .gif: `size=(960, 720)` pixels, `view=` as in `system.draw` (docs/pictures.md)."""
+        from momentree.look.movie import save_movie
+
+        save_movie(self, path, fps, speed, **how)
+
     def __str__(self) -> str:
         from momentree.look.run_tables import run_summary
 
