@@ -55,6 +55,8 @@ class Frames:
         self.faces = np.concatenate([np.zeros((0, 2 if self.as_lines else 3), dtype=int), *groups])
         colors = [np.repeat([piece.color[:3]], len(group), axis=0) for piece, group in zip(pieces, groups, strict=True)]
         self.colors = np.concatenate([np.zeros((0, 3)), *colors]) / 255
+        closed = [np.full(len(group), not self.as_lines and _is_closed(group)) for group in groups]
+        self.closed = np.concatenate([np.zeros(0, dtype=bool), *closed])
         self.rims = [*_rims(mechanism, {piece.body: piece.color for piece in pieces if piece.kind == "body"})]
         self.floor = _floors(mechanism)
         self.centers, self.extent = self._looked_at()
@@ -96,22 +98,25 @@ class Frames:
         """Everything that must be seen at moment k, on the sheet; where there is a floor, only what moves."""
         rims = [self._moved(k, rim.body, rim.points) for rim in self.rims]
         placed = self._placed(k)[self.bodies > 0] if self.floor else self._placed(k)
-        found = self.view.flat(np.concatenate([placed, *rims]))
+        ends = [self.poses.points(end)[k][None] for strand in self.scene.strands for end in strand.ends]
+        found = self.view.flat(np.concatenate([placed, *rims, *ends]))
         return found if len(found) else np.zeros((1, 2))
 
     def _painted(self, k: int) -> tuple[Array, Array]:
         """Triangles or lines from the farthest to the nearest, and their colors in the light."""
         corners = self._placed(k)[self.faces]
         order = np.argsort(self.view.depth(corners.mean(axis=1)), kind="stable")
-        corners, colors = corners[order], self.colors[order]
+        corners, colors, closed = corners[order], self.colors[order], self.closed[order]
         if self.as_lines:
             return corners, colors
         n = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
-        n *= np.where(n @ self.view.towards < 0, -1.0, 1.0)[:, None]
+        away = n @ self.view.towards < 1e-9
+        n *= np.where(away, -1.0, 1.0)[:, None]
         light = self.view.towards + 0.6 * self.view.up - 0.4 * self.view.right
         bright = AMBIENT + (1 - AMBIENT) * np.clip(n @ (light / np.linalg.norm(light)), 0, 1)
-        return corners, colors * bright[:, None]
+        seen = ~(away & closed)  # the far side of a solid is hidden by its near side
+        return corners[seen], (colors * bright[:, None])[seen]
 
     def _looked_at(self) -> tuple[Array, Array]:
         """The middle of the picture at each moment, and its width and height (m).
@@ -149,7 +154,7 @@ class Frames:
         self.collection: Any = (
             LineCollection([], linewidths=2.5, capstyle="round", zorder=2)
             if self.as_lines
-            else PolyCollection([], linewidths=0.4, zorder=2)
+            else PolyCollection([], linewidths=0.8, zorder=2)
         )
         self.axes.add_collection(self.collection)
         self.strands = LineCollection([], colors=INK, linewidths=1.4, zorder=3)
@@ -194,6 +199,12 @@ def _segment(vertices: Array) -> Array:
     return np.asarray(middle + np.array([[along.min()], [along.max()]]) * direction)
 
 
+def _is_closed(faces: NDArray[np.int64]) -> bool:
+    """Whether triangles enclose a solid: every edge belongs to two of them."""
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    return bool(np.all(np.unique(edges, axis=0, return_counts=True)[1] == 2))
+
+
 class Rim(NamedTuple):
     """A line that moves with a body: the rim of a wheel, or the foot on which a body stands."""
 
@@ -204,11 +215,11 @@ class Rim(NamedTuple):
 
 def _rims(mechanism: Mechanism, colors: dict[int, Any]) -> Iterator[Rim]:
     """Of what rolls or touches with a radius."""
-    wheels: list[tuple[Attached, Any, Any]] = [(c.frame, c.radius, c.disc) for c in mechanism.contacts]
+    wheels: list[tuple[Attached, Any, Any, bool]] = [(c.frame, c.radius, c.disc, False) for c in mechanism.contacts]
     for loop in mechanism.loops:
         if isinstance(loop.joint_type, Rolling):
-            wheels.append((loop.second, loop.joint_type.radius, loop.joint_type.disc))
-    for inside, radius, disc in wheels:
+            wheels.append((loop.second, loop.joint_type.radius, loop.joint_type.disc, True))
+    for inside, radius, disc, rolls in wheels:
         if not inside.body or not float(radius) or disc is None:
             continue
         frame = _own(mechanism, inside)
@@ -216,7 +227,7 @@ def _rims(mechanism: Mechanism, colors: dict[int, Any]) -> Iterator[Rim]:
         e1, e2 = (np.array([*(frame.placement.rotation @ axis)], dtype=float) for axis in normals(disc))
         body = mechanism.bodies[inside.body - 1]
         angles, arm = ROUND, e1
-        if float(radius) > FOOT * mechanism.size and body.inertia.mass:
+        if not rolls and float(radius) > FOOT * mechanism.size and body.inertia.mass:
             com = np.array([*body.own.inverse().point(body.inertia.h / body.inertia.mass)], dtype=float) - center
             down = np.arctan2(com @ e2, com @ e1)
             angles, arm = down + np.linspace(-0.16, 0.16, 17), np.cos(down) * e1 + np.sin(down) * e2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,4 +32,29 @@ def save_picture(figure: Figure, path: str | os.PathLike[str], dpi: float) -> No
     fixed: Any = {"svg.hashsalt": "momentree", "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.bbox": None}
     with rc_context(fixed):
         figure.savefig(sheet, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
-    write_file(path, sheet.getvalue())
+    write_file(path, _reproducible(sheet.getvalue()) if suffix == ".svg" else sheet.getvalue())
+
+
+def _reproducible(svg: bytes) -> bytes:
+    """Lengths rounded to thousandths of a point, and parts numbered in the order in which they are named.
+
+    A constrained layout is found by iteration, and its last bits differ from process to process. They decide last
+    digits, signs of zeros, and the names of clip paths, which are hashes of unrounded numbers.
+    """
+    number = rb"(?<![\w.-])-0(?![\w.])|(?<![\w.-])-?\d+\.\d{4,}(?![\w.])"
+    tags = rb"<(?:path|text|use|rect|image|g)\b[^>]*>"
+    rounded = re.sub(tags, lambda tag: re.sub(number, _rounded, tag[0]), svg)
+    names = {*re.findall(rb'<(?:clipPath|path) id="([a-zA-Z][0-9a-f]{10})"', rounded)}
+    seen: dict[bytes, bytes] = {}
+
+    def numbered(match: re.Match[bytes]) -> bytes:
+        if match[2] not in names:
+            return match[0]
+        return match[1] + seen.setdefault(match[2], match[2][:1] + str(len(seen) + 1).encode())
+
+    return re.sub(rb'(id="|url\(#|href="#)(\w+)', numbered, rounded)
+
+
+def _rounded(number: re.Match[bytes]) -> bytes:
+    value = round(float(number[0]), 3)
+    return f"{value:.3f}".rstrip("0").rstrip(".").encode() if value else b"0"

@@ -158,12 +158,14 @@ def _between_joints(mechanism: Mechanism, body: TreeBody, size: float) -> Mesh:
 
 
 def _joint_frames(mechanism: Mechanism) -> Iterator[Attached]:
-    """Both frames of every joint, in the frames of bodies that the user knows."""
+    """Both frames of every joint and spring, in the frames of bodies that the user knows."""
     for body in mechanism.bodies:
         yield _own(mechanism, Attached(body.parent, body.mount))
         yield _own(mechanism, Attached(body.number, Transform()))
     for loop in mechanism.loops:
         yield from (_own(mechanism, end) for end in (loop.first, loop.second))
+    for spring in mechanism.springs:
+        yield from (_own(mechanism, end) for end in (spring.first, spring.second))
 
 
 def _own(mechanism: Mechanism, frame: Attached) -> Attached:

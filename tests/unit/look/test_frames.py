@@ -56,6 +56,24 @@ def test_examples_are_in_the_picture(name):
         assert -1 < row < 151
 
 
+def test_only_the_near_side_of_a_solid_is_painted():
+    """Of a box that is seen along an axis, two triangles; of one seen from a corner, those of three sides."""
+    m = mt.Model("box")
+    m.joint("x", mt.Free(), "ground", m.body("box", mt.box(mass=1.0, size=(1, 1, 1))))
+    system = m.build()
+    assert len(frames_of(system, view="xz")._painted(0)[0]) == 2
+    assert len(frames_of(system, view="space")._painted(0)[0]) == 6
+
+
+def test_springs_are_in_the_picture():
+    system = mt.load(next(one.model for one in gallery() if one.folder.name.startswith("12_"))).build()
+    shown = frames_of(system)
+    for end in shown.scene.strands[0].ends:
+        column, row = shown.pixel(0, shown.poses.points(end)[0])
+        assert 0 < column < 200
+        assert 0 < row < 150
+
+
 def test_what_travels_far_over_a_floor_is_followed():
     def cart(floor):
         m = mt.Model("far")
