@@ -142,7 +142,8 @@ class Programme:
     def expressions(self) -> ExpressionProgramme:
         """Velocity field, mass matrix and dissipation as expressions."""
         if not isinstance(self._source, ExpressionSource):
-            raise MomentreeError("programme: it is given by a mechanism, not by expressions.")
+            message = "programme: it is given by a mechanism, not by expressions"
+            raise MomentreeError(f"{message}. programme.system.equations() are those of the mechanism, in symbols.")
         return self._source.given
 
     @property
