@@ -43,7 +43,7 @@ from momentree.system import System
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
     from momentree.programmes import Programme, programme
-    from momentree.results.programme_run import ProgrammeRun
+    from momentree.results.programme_run import ProgrammeRun, load_programme_run
     from momentree.results.recorder import resume_run
     from momentree.results.run import Run, RunError, RunWarning, load_run
     from momentree.simulate.events import Event
@@ -89,6 +89,7 @@ __all__ = [
     "cylinder",
     "exp",
     "load",
+    "load_programme_run",
     "load_run",
     "loads",
     "log",
@@ -115,7 +116,7 @@ _LATER = {
     "Event": "simulate.events",
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
     **dict.fromkeys(("Programme", "programme"), "programmes"),
-    "ProgrammeRun": "results.programme_run",
+    **dict.fromkeys(("ProgrammeRun", "load_programme_run"), "results.programme_run"),
 }
 
 

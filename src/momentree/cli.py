@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from momentree.equations.stabilizations import gain_help_text
+from momentree.equations.stabilizations import help_text as stabilization_help_text
 from momentree.errors import AssemblyError, ExpressionError, MomentreeError, suggestion
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
@@ -78,10 +80,8 @@ Parameter = Annotated[
     ),
 ]
 Formulation = Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")]
-Stabilization = Annotated[
-    str | None, typer.Option(help="How loops are kept closed: none, baumgarte, leak or project (default).")
-]
-Gain = Annotated[float | None, typer.Option(help="Gain of baumgarte and leak, in 1/s; 5 if not given.")]
+Stabilization = Annotated[str | None, typer.Option(help=stabilization_help_text())]
+Gain = Annotated[float | None, typer.Option(help=gain_help_text())]
 Integrator = Annotated[str | None, typer.Option(help=help_text())]
 RelativeTolerance = Annotated[float | None, typer.Option(help=f"Relative tolerance; if not given, {tolerance_text()}.")]
 AbsoluteTolerance = Annotated[float | None, typer.Option(help="Absolute tolerance.")]
@@ -227,6 +227,7 @@ def compare(
     integrator: Annotated[str, typer.Option(help=f"{', '.join(METHODS)}.")] = DEFAULT,
     rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
     step: StepSize = None,
+    gain: Gain = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a model by every formulation and stabilization: closure and energy errors, steps, time side by side.
@@ -239,7 +240,8 @@ def compare(
     system = _build(file, _numbers(parameter, "--parameter"))
     start = system.start(_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
-    comparison = compared(system, start, end, integrator, rtol, step=step)
+    settings: dict[str, Any] = {} if gain is None else {"gain": gain}
+    comparison = compared(system, start, end, integrator, rtol, step=step, **settings)
     print(json.dumps(comparison_data(comparison), indent=2) if as_json else comparison)
     if all(row.failed for row in comparison.rows):
         raise typer.Exit(1)

@@ -343,13 +343,13 @@ class Programme:
         """Velocity field, equations of motion, Lagrangian, gyroscopic form, Rayleigh function, p_ij: `print` them."""
         from momentree.symbols.programme_equations import programme_equations
 
-        return programme_equations(self.expressions)
+        return programme_equations(self.expressions, self.parameters)
 
     def helmholtz(self) -> HelmholtzReport:
         """Whether a Lagrangian with this Rayleigh function gives the equations; which condition fails, and where."""
-        from momentree.symbols.programme_equations import helmholtz_of
+        from momentree.symbols.programme_symbols import helmholtz_of
 
-        return helmholtz_of(self.expressions)
+        return helmholtz_of(self.expressions, self.parameters)
 
     def rayleigh(self, region: Region = None, **options: Any) -> RayleighSearch:
         """A search for dissipation that mode DQ admits, d v = grad Psi and d > 0; why there is none, if so."""

@@ -371,7 +371,8 @@ class System:
         """Simulate from a start to t_end (s), both the model's own unless given; `Settings` has all choices.
 
         The integrator is "dop853" unless given, "radau" if the model is stiff. Its step size follows from rtol and atol
-        or, if it is fixed, is `step`. `stabilization` keeps loops closed: "none", "baumgarte", "leak" or "project".
+        or, if it is fixed, is `step`. `stabilization` keeps loops closed: "project", "programme", "baumgarte",
+        "baumgarte-velocity", "leak" or "none"; `gain` (1/s) is the decay rate of closure errors that it aims at.
         `events` are expressions by name, whose zero crossings are noted, or `Event`s, which may end the motion.
         With `verify`, the global error is estimated by a second, more accurate simulation: `run.error`.
         With a path, samples are written there while they are computed, and are never lost (docs/results.md).

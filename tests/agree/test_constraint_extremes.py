@@ -189,7 +189,11 @@ SETTINGS = [
     {"stabilization": "baumgarte"},
     {"stabilization": "leak"},
     {"stabilization": "baumgarte", "formulation": "lagrange"},
+    {"stabilization": "baumgarte-velocity", "formulation": "lagrange"},
+    {"stabilization": "programme", "formulation": "lagrange"},
+    {"stabilization": "programme", "formulation": "lagrange", "integrator": "radau"},
     {"stabilization": "none", "formulation": "absolute"},
+    {"stabilization": "programme", "formulation": "absolute"},
 ]
 
 

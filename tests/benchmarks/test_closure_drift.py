@@ -20,7 +20,7 @@ def test_a_quick_run_writes_a_whole_page_and_a_picture(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert text == done.stdout
     rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith(("| hamil", "| lagr"))]
-    assert len(rows) == 5 * 8
+    assert len(rows) == 5 * 10
     for name, *figures in rows:
         closure_errors, energy, evaluations = [float(x) for x in figures[:3]], float(figures[3]), int(figures[4])
         assert closure_errors == sorted(closure_errors)

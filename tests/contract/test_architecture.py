@@ -27,7 +27,7 @@ ORDER = [*ROOMS, "system", "programmes", "__init__", "cli", "__main__"]
 # drawn and printed by its own, and shows a bar while it is computed
 BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
-BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look")}
+BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 60
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

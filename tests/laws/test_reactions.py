@@ -116,7 +116,7 @@ def test_a_joint_acts_on_its_two_bodies_with_opposite_wrenches(name):
 
 # --- the energy account ---
 
-STABILIZATIONS = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte")}
+STABILIZATIONS = {"hamiltonian": ("project", "leak"), "lagrange": ("project", "baumgarte", "programme")}
 
 
 @pytest.mark.repeats(1)

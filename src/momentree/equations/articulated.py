@@ -12,6 +12,7 @@ from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.expression_constraints import share_velocities
+from momentree.equations.loops.programme_bias import find_programme_bias
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
@@ -19,6 +20,8 @@ from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
+
+REACTION_GAINS = ("alpha", "velocity_gain", "programme_gain")  # by which reactions stabilize loops
 
 
 def begin_with_bias_force(body: Record) -> Fields:
@@ -76,10 +79,19 @@ def forward_dynamics(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> t
     return generalized(at.mechanism, accelerating_bodies(at, u, tau), "du")
 
 
-def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
+def accelerating_bodies(
+    at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0, velocity_gain: Scalar = 0,
+    programme_gain: Scalar = 0,
+) -> Records:  # fmt: skip
     """The bodies with the derivatives du of their velocities and dv of their twists, less gravity.
 
-    Loops are closed, by reactions that make their closure errors vanish as g'' + 2 alpha g' + alpha^2 g = 0.
+    Loops are closed by reactions, which also stabilize them by a gain (1/s), one of REACTION_GAINS:
+
+    | gain           | closure errors g and their velocities                                                        |
+    |----------------|----------------------------------------------------------------------------------------------|
+    | alpha          | g'' + 2 alpha g' + alpha^2 g = 0                                                             |
+    | velocity_gain  | g'' + gain g' = 0                                                                            |
+    | programme_gain | the energy of the deviation from g' + gain g = 0 decays: loops/programme_bias.py             |
     """
     mechanism = at.mechanism
     moving = loaded_bodies(at, u, None, closed=mechanism.constrained)
@@ -96,16 +108,18 @@ def accelerating_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], a
         moving.locally(share_velocities)
     if alpha != 0:
         moving.constraints.locally(measure_closure_error)
-    moving.constraints.locally(acceleration_bias(alpha))
+    if programme_gain != 0:
+        find_programme_bias(at, moving, programme_gain)
+    moving.constraints.locally(acceleration_bias(2 * alpha + velocity_gain, alpha * alpha, programme_gain != 0))
     moving.locally(begin_constraints)
     moving.inward(with_constraints(articulate_with_bias_force, phi="bias_force", v_r="c", u="du"))
     moving.outward(find_reactions)
     return moving
 
 
-def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0) -> Records:
+def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], **gains: Scalar) -> Records:
     """The same, with the wrenches of loops on their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
-    moving = accelerating_bodies(at, u, tau, alpha=alpha)
+    moving = accelerating_bodies(at, u, tau, **gains)
     if at.mechanism.constrained:
         moving.constraints.locally(apply_constraint_forces)
     return moving

@@ -187,6 +187,7 @@ LOOP = (
     _field("drift", "of each row: its velocity while all bodies are at rest", "loops"),
     _field("bias", "of each row: the part of its velocity without u, or acceleration without du; revised", "loops",
            kind=REVISED),
+    _field("programme_bias", "of each row: what the stabilization as a programme adds to its bias", "loops"),
     _field("misfit", "square of the closure error, of the length of the loop", "loops"),
     _field("closure_error", "of each row (m, rad)", "loops"),
     _field("targets", "of each row: minus the constraint velocity that it is to have", "loops"),

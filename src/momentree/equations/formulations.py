@@ -8,8 +8,8 @@ or the velocity itself. Whoever adds one provides the fields of `Formulation`, `
    derivative of p in the field that `change` names; every field is declared in fields.py. Loops are closed.
 3. `momenta(at, u)` gives p from velocities; None where p is the velocities themselves.
 4. `closed(at, p)` gives the p nearest to this one with which no loop opens.
-5. `stabilizations` maps the name of each stabilization of the loops that the formulation offers to a function of the
-   gain (1/s), which returns the keyword arguments of `bodies`; "none" and "project" take none.
+5. `level` is where loops are closed: accelerations or velocities. The stabilizations of that level (stabilizations.py)
+   are offered, and `bodies` takes their gains as keyword arguments; "none" and "project" have none.
 6. `maximal` is None where the state is that of the tree, else a `MaximalCoordinates`, whose functions convert:
 
    a. `maximal_mechanism(mechanism)` returns the mechanism whose coordinates and velocities are integrated.
@@ -29,11 +29,10 @@ from typing import Any, NamedTuple
 
 from momentree.equations import absolute, hamiltonian, lagrange
 from momentree.equations.absolute import KinematicState
+from momentree.equations.stabilizations import ClosureLevel, Gains, stabilizations_at
 from momentree.equations.sweeps import Records
 from momentree.structure.maximal_coordinates import Angle
 from momentree.structure.mechanism import Mechanism
-
-Stabilizations = dict[str, Callable[[float], dict[str, float]]]
 
 
 class MaximalCoordinates(NamedTuple):
@@ -54,21 +53,16 @@ class Formulation(NamedTuple):
     change: str
     momenta: Callable[..., tuple[Any, ...]] | None
     closed: Callable[..., tuple[Any, ...]]
-    stabilizations: Stabilizations
+    level: ClosureLevel
     maximal: MaximalCoordinates | None = None
 
+    @property
+    def stabilizations(self) -> dict[str, Gains]:
+        """The stabilizations that it offers: by name, its gains from the wanted decay rate (1/s)."""
+        return stabilizations_at(self.level)
 
-def _no_gains(gain: float) -> dict[str, float]:
-    return {}
 
-
-_IMPULSES: Stabilizations = {
-    "none": _no_gains,
-    "baumgarte": lambda gain: {"gamma": 2 * gain, "kappa": gain},
-    "leak": lambda gain: {"kappa": gain},
-    "project": _no_gains,
-}
-_REACTIONS: Stabilizations = {"none": _no_gains, "baumgarte": lambda gain: {"alpha": gain}, "project": _no_gains}
+_IMPULSES, _REACTIONS = ClosureLevel.VELOCITIES, ClosureLevel.ACCELERATIONS
 _HAMILTONIAN = Formulation(
     "hamiltonian",
     hamiltonian.changing_bodies,

@@ -18,19 +18,19 @@ from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 
 
-def changing_bodies(at: Evaluation, u: Coordinates, alpha: Scalar = 0) -> Records:
+def changing_bodies(at: Evaluation, u: Coordinates, **gains: Scalar) -> Records:
     """The moving bodies with the derivatives dq of their coordinates and du of their velocities.
 
-    `alpha` (1/s) makes closure errors of loops vanish (Baumgarte 1972).
+    Gains (1/s) of REACTION_GAINS (articulated.py) make closure errors of loops vanish.
     """
-    moving = accelerating_bodies(at, u, [0] * at.mechanism.nv, alpha)
+    moving = accelerating_bodies(at, u, [0] * at.mechanism.nv, **gains)
     moving.locally(move)
     return moving
 
 
-def right_hand_side(at: Evaluation, u: Coordinates, alpha: Scalar = 0) -> Derivatives:
+def right_hand_side(at: Evaluation, u: Coordinates, **gains: Scalar) -> Derivatives:
     """The derivatives of q and u under the forces of the model."""
-    moving = changing_bodies(at, u, alpha)
+    moving = changing_bodies(at, u, **gains)
     return Derivatives(coordinate_derivatives(at.mechanism, moving), generalized(at.mechanism, moving, "du"))
 
 

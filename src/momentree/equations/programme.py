@@ -69,9 +69,20 @@ def coefficients(f: ProgrammeFields, qd: Column) -> list[list[Scalar]]:
 
 def accelerations(f: ProgrammeFields, qd: Column) -> list[Scalar]:
     """q'' = v' + u', where m u' = p u - m' u and v' = dv/dq q' + dv/dt: (5.2)."""
-    u, m_dot = deviation(f, qd), _along(f, qd)
-    change = [x - y for x, y in zip(product(coefficients(f, qd), u), product(m_dot, u), strict=True)]
+    change = deviation_forces(f, qd)
     return [x + y for x, y in zip(field_acceleration(f, qd), solve(f.m, change), strict=True)]
+
+
+def left_sides(f: ProgrammeFields, qd: Column, qdd: Column) -> list[Scalar]:
+    """f = m (q'' - v') - m u', zero: the equations of motion in Euler-Lagrange form, not solved for q''."""
+    rest = [x - y for x, y in zip(qdd, field_acceleration(f, qd), strict=True)]
+    return [x - y for x, y in zip(product(f.m, rest), deviation_forces(f, qd), strict=True)]
+
+
+def deviation_forces(f: ProgrammeFields, qd: Column) -> list[Scalar]:
+    """m u' = p u - m' u."""
+    u, m_dot = deviation(f, qd), _along(f, qd)
+    return [x - y for x, y in zip(product(coefficients(f, qd), u), product(m_dot, u), strict=True)]
 
 
 def field_acceleration(f: ProgrammeFields, qd: Column) -> list[Scalar]:

@@ -167,6 +167,8 @@ def _check_dense(tableau: Tableau, dense: Interpolant, weights: Sequence[Element
     if off.any():
         i = int(np.argmax(off))
         _refuse(tableau, f"dense output at x = 1: b_i(1) = b_i does not hold for stage {i}, so it does not end at y1")
+    missing = max(0, dense.order - len(polynomial))  # powers of x that the order needs have weights too: zero
+    polynomial = np.concatenate([polynomial, np.zeros((missing, stages))])
     names = [f"b(x)[x^{power}]" for power in range(1, len(polynomial) + 1)]
     _check_order(tableau, names, polynomial, weights[: dense.order], np.eye(len(polynomial), dense.order))
 

@@ -64,9 +64,9 @@ def _draw_joints(run: Run, figure: Any, joints: Sequence[str]) -> None:
         units = list(joint.type.units) if joint else []
         for i in range(values.shape[1]):
             label = f"{kinds[i]}, {units[i]}" if units[i] != "1" else kinds[i]
-            _line(axes, run.t, values[:, i], COLOURS[i % len(COLOURS)], label)
+            line(axes, run.t, values[:, i], COLOURS[i % len(COLOURS)], label)
         title = f"{short(name)}, {units[0]}" if values.shape[1] == 1 else short(name)
-        _dress(axes, title, legend=values.shape[1] > 1)
+        dress(axes, title, legend=values.shape[1] > 1)
     axes.set_xlabel("t, s")
 
 
@@ -77,18 +77,20 @@ def _draw_energy(run: Run, figure: Any) -> None:
     largest = sorted(energy.work, key=lambda name: -float(np.abs(energy.work[name]).max(initial=0.0)))
     drawn.update({f"work of {name}": energy.work[name] for name in largest[:MOST_WORK_TERMS]})
     for i, (name, values) in enumerate(drawn.items()):
-        _line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], short(name, LONGEST))
-    _dress(account, "energy, J", legend=True)
-    _line(balance, run.t, energy.balance, COLOURS[1], "")
-    _dress(balance, "balance, J")
+        line(account, run.t, values, INK if name == "total" else COLOURS[i % len(COLOURS)], short(name, LONGEST))
+    dress(account, "energy, J", legend=True)
+    line(balance, run.t, energy.balance, COLOURS[1], "")
+    dress(balance, "balance, J")
     balance.set_xlabel("t, s")
 
 
-def _line(axes: Axes, t: NDArray[np.float64], values: NDArray[np.float64], colour: str, label: str) -> None:
+def line(axes: Axes, t: NDArray[np.float64], values: NDArray[np.float64], colour: str, label: str) -> None:
+    """A curve over time."""
     axes.plot(*thinned(t, values), color=colour, linewidth=1.1, label=label)
 
 
-def _dress(axes: Axes, name: str, legend: bool = False) -> None:
+def dress(axes: Axes, name: str, legend: bool = False) -> None:
+    """The name of what is drawn, a grid, and a legend above."""
     axes.set_ylabel(name, color=INK, **PLAIN)
     axes.grid(color=GREY, alpha=0.25, linewidth=0.5)
     axes.spines[["top", "right"]].set_visible(False)

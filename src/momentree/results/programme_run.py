@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files.atomic_write import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -86,6 +90,21 @@ class ProgrammeRun:
         lines = [",".join(header), *(",".join(map(repr, row)) for row in table.tolist())]
         write_file(Path(path), "\n".join(lines) + "\n")
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a NetCDF file, from which `load_programme_run` gives it back to the last bit."""
+        from momentree.results.programme_run_files import save
+
+        save(self, path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, rate: float | None = None) -> Figure:
+        """The path, coordinates, |u| and constraint errors, as a figure; saved if a path is given (.svg, .png, .pdf).
+
+        With a decay `rate` (1/s), such as that of a certificate, its bound |u_0| exp(-rate t) is drawn too.
+        """
+        from momentree.look.programme_picture import draw_programme_run
+
+        return draw_programme_run(self, path, rate)
+
     def __str__(self) -> str:
         largest = np.abs(self.constraint_error).max(initial=0.0)
         end = self.stopped or f"arrived at t = {self.t[-1]:g} s"
@@ -94,3 +113,10 @@ class ProgrammeRun:
             f"  |u|  {self.size[0]:.3g} at the start, {self.size.max():.3g} at most, {self.size[-1]:.3g} at the end"
         ]
         return "\n".join([*lines, f"  constraint errors up to {largest:.3g}"])
+
+
+def load_programme_run(path: str | os.PathLike[str]) -> ProgrammeRun:
+    """The motion by a programme in a NetCDF file, as it was saved."""
+    from momentree.results.programme_run_files import load
+
+    return load(path)

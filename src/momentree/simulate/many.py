@@ -223,7 +223,7 @@ class _Batch:
         system, dense, name = self.system, self.plan.interpolated, settings.integrator
 
         def make() -> Stepper:
-            closing = settings.constraint_gains, settings.stabilization == "project"
+            closing = settings.constraint_gains, settings.projects
             return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
 
         what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no work"
@@ -269,7 +269,7 @@ class _Batch:
     def _closed(self, y: Array, parameters: Array) -> Array:
         """All states with their loops closed, where these are projected: between steps they may have opened."""
         m = self.system.mechanism
-        if not m.constrained or self.settings.stabilization != "project":
+        if not m.constrained or not self.settings.projects:
             return y
         close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
         quaternions = error_floor(m)[1]

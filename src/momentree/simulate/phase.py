@@ -109,7 +109,7 @@ class Phase:
         return compiled_once(self._system, f"{what} {separate} {sorted(self.locked_joints.items())}{without}", make)
 
     def _stepper(self, dense: bool) -> Stepper:
-        settings, closing = self._settings, (self._settings.constraint_gains, self._settings.stabilization == "project")
+        settings, closing = self._settings, (self._settings.constraint_gains, self._settings.projects)
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
         return new_stepper(*what, True, 1, dense, *closing, self.counted)
 
@@ -182,7 +182,7 @@ class Phase:
 
     def _closed(self, t: Array, y: Array) -> Array:
         """The states with their loops closed, where these are projected: between steps they may have opened."""
-        if not self.formulated.constrained or self._settings.stabilization != "project" or not len(t):
+        if not self.formulated.constrained or not self._settings.projects or not len(t):
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.maximal else "positions"
         close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from momentree.equations.formulations import FORMULATIONS
+from momentree.equations.stabilizations import DEFAULT as DEFAULT_STABILIZATION
+from momentree.equations.stabilizations import DEFAULT_GAIN, STABILIZATIONS
 from momentree.errors import MomentreeError, all_choices, choices, renamed, suggestion
 from momentree.integrate.method_record import LoopTreatment, Method
 from momentree.integrate.methods import DEFAULT, METHODS, named_method
+from momentree.integrate.stability import real_stability_limit
 
-STABILIZATIONS = ("none", "baumgarte", "leak", "project")
 MOST_SAMPLES = 20_000_000  # at multiples of `every`
 MOST_STEPS = 10_000_000_000  # of a fixed step size
 
@@ -26,8 +29,8 @@ class Settings:
     |---------------|---------------------------------------------------------------------------------------------|
     | t_end         | s                                                                                           |
     | formulation   | "hamiltonian" (q, p), "lagrange" (q, v) or "absolute" (placements and velocities of bodies) |
-    | stabilization | what keeps loops closed: "project", "leak", "baumgarte", "none"; trees need nothing         |
-    | gain          | 1/s: how quickly "baumgarte" reduces closure errors, and "leak" constraint impulses         |
+    | stabilization | what keeps loops closed: one of equations.stabilizations.STABILIZATIONS; trees need nothing |
+    | gain          | 1/s: the wanted decay rate of closure errors, or of what else the stabilization reduces     |
     | integrator    | one of integrate.methods.METHODS                                                            |
     | rtol, atol    | tolerances of adaptive integrators; None: atol follows from the size of the mechanism       |
     | step          | s: the step size where it is fixed; the largest one where it is adaptive                    |
@@ -37,8 +40,8 @@ class Settings:
 
     t_end: float
     formulation: str = "hamiltonian"
-    stabilization: str = "project"
-    gain: float = 5.0
+    stabilization: str = DEFAULT_STABILIZATION
+    gain: float = DEFAULT_GAIN
     integrator: str = DEFAULT
     rtol: float = METHODS[DEFAULT].rtol
     atol: float | None = None
@@ -58,13 +61,18 @@ class Settings:
             problems += [
                 *self._bad_combination(),
                 *self._bad_fixed_step(),
+                *self._unstable(),
                 *self._too_many(float(self.t_end) - t_start),
             ]
         if problems:
             raise MomentreeError("\n".join(problems))
 
     def _unknown(self) -> list[str]:
-        known = {"formulation": FORMULATIONS, "stabilization": STABILIZATIONS, "integrator": METHODS}
+        known: dict[str, Collection[str]] = {
+            "formulation": FORMULATIONS,
+            "stabilization": STABILIZATIONS,
+            "integrator": METHODS,
+        }
         return [
             f"{name} '{getattr(self, name)}' is not known.{all_choices(str(getattr(self, name)), list(names))}"
             for name, names in known.items()
@@ -93,14 +101,15 @@ class Settings:
 
     def _bad_combination(self) -> list[str]:
         """Choices that exclude each other."""
-        stabilizations = FORMULATIONS[self.formulation].stabilizations
+        formulation = FORMULATIONS[self.formulation]
         if self.method.hamiltonian and self.formulation != "hamiltonian":
             return [f"{self.integrator} works in Hamiltonian variables. Give formulation='hamiltonian'."]
-        if self.stabilization not in stabilizations:
+        if self.stabilization not in formulation.stabilizations:
             message = f"stabilization '{self.stabilization}' is not available in formulation '{self.formulation}'"
-            return [f"{message}. Choose {choices(list(stabilizations))}."]
-        if self.method.loops is LoopTreatment.WITHIN and self.stabilization != "project":
-            return [f"{self.integrator} closes loops within its steps. Leave stabilization='project'."]
+            reason = STABILIZATIONS[self.stabilization].missing[formulation.level]
+            return [f"{message}: {reason}. Choose {choices(list(formulation.stabilizations))}."]
+        if self.method.loops is LoopTreatment.WITHIN and not self.projects:
+            return [f"{self.integrator} closes loops within its steps. Leave stabilization='{DEFAULT_STABILIZATION}'."]
         return []
 
     def _bad_fixed_step(self) -> list[str]:
@@ -115,6 +124,19 @@ class Settings:
             ]
         return []
 
+    def _unstable(self) -> list[str]:
+        """A gain with which fixed steps are unstable: |R(-gain step)| > 1 (integrate/stability.py)."""
+        fastest = STABILIZATIONS[self.stabilization].fastest
+        if self.method.adaptive or self.method.tableau is None or self.step is None or not fastest:
+            return []
+        limit = real_stability_limit(self.integrator) / fastest  # of the gain times the step size
+        if self.gain * self.step < limit:
+            return []
+        what = f"{self.stabilization} with gain {self.gain:g} 1/s is unstable with {self.integrator}"
+        limits = f"the limit is {limit / self.step:.3g} 1/s"
+        advice = f"a step below {limit / self.gain:.3g} s or stabilization='{DEFAULT_STABILIZATION}'"
+        return [f"{what} at step {self.step:g} s: {limits}. Give a smaller gain, {advice}."]
+
     def _too_many(self, duration: float) -> list[str]:
         """Too many samples or steps for the memory or the time of any computer."""
         if self.every is not None and duration / self.every > MOST_SAMPLES:
@@ -127,12 +149,15 @@ class Settings:
         return []
 
     @property
+    def projects(self) -> bool:
+        """Whether loops are closed after each step."""
+        return STABILIZATIONS[self.stabilization].projected
+
+    @property
     def constraint_gains(self) -> dict[str, float]:
         """Gains (1/s) of the stabilization of loops, as the equations take them."""
         stabilizations = FORMULATIONS[self.formulation].stabilizations
-        leaking = (
-            self.stabilization == "project" and self.method.loops is LoopTreatment.LEAK and "leak" in stabilizations
-        )
+        leaking = self.projects and self.method.loops is LoopTreatment.LEAK and "leak" in stabilizations
         return stabilizations["leak" if leaking else self.stabilization](self.gain)
 
     @property

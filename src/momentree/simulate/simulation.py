@@ -217,7 +217,7 @@ class Simulation:
 
     def _while_closed(self, block: Block) -> Block:
         """The samples of the last block, but for those at its end that are not closed any more."""
-        if not self._phase.active.constrained or self._settings.stabilization != "project" or not len(block):
+        if not self._phase.active.constrained or not self._settings.projects or not len(block):
             return block
         closed = np.flatnonzero(self._closure_errors(block) <= CLOSED)
         count = int(closed[-1]) + 1 if len(closed) else 0
@@ -235,7 +235,7 @@ class Simulation:
     def _come_apart(self, block: Block) -> str:
         """Why loops that are not projected cannot be called loops any more; "" where they can."""
         mechanism = self._phase.active
-        if not mechanism.constrained or self._settings.stabilization == "project" or not len(block):
+        if not mechanism.constrained or self._settings.projects or not len(block):
             return ""
         closure_error = float(self._closure_errors(block.part(slice(-1, None)))[0])
         if closure_error <= OPENED:

@@ -1,6 +1,7 @@
 """Functions of one scalar of any kind: float, NumPy array (a batch), SymPy expression, model expression, tape variable.
 
-Any other kind takes part by having methods of these names (`x.sin()`, `y.atan2(x)`, `a.select(b, c)`).
+Any other kind takes part by having methods of these names (`x.sin()`, `y.atan2(x)`, `a.select(b, c)`). One that is made
+of other scalars, as a dual number is, says so by `includes_scalars`: its methods then take these among its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ def _on_any(name: str, on_float: Callable[..., Scalar], numpy_name: str, sympy_n
     def function(*arguments: Scalar) -> Scalar:
         if all(isinstance(x, (float, int)) for x in arguments):
             return on_float(*arguments)
+        for x in arguments:
+            if getattr(type(x), "includes_scalars", False):
+                return getattr(type(x), name)(*arguments)
         for index, x in enumerate(arguments):
             method = getattr(type(x), name, None)
             if method is not None and index == 0:

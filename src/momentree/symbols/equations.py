@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from momentree.errors import ModelError, MomentreeError, all_choices
-from momentree.files.atomic_write import write_file
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
 from momentree.symbols.coefficients import named, named_entries, unused_letters
 from momentree.symbols.constraints import ScalarConstraint, constraints_of
 from momentree.symbols.derivation import Definitions, Derivation
-from momentree.symbols.layout import latex_document, latex_lines, text_lines
-from momentree.symbols.names import plain
+from momentree.symbols.layout import display, latex_lines, text_lines, title_of, write_latex
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
 from momentree.symbols.reduction import kept, reduce
@@ -160,26 +157,13 @@ class Equations:
     def latex(self, path: str | Path | None = None) -> str:
         """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
         fragment = "\n".join(latex_lines(self))
-        if path is None:
-            return fragment
-        path = Path(path)
-        if path.suffix != ".tex":
-            raise MomentreeError(f"{path}: LaTeX is written into a .tex file.")
-        write_file(path, latex_document(self, fragment))
+        if path is not None:
+            write_latex(path, title_of(self), fragment)
         return fragment
 
     def show(self) -> None:
         """Display the equations: typeset in a notebook, as text in a terminal."""
-        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-        if type(shell).__name__ == "ZMQInteractiveShell":
-            sys.modules["IPython"].display.display(self)
-            return
-        text = str(self)
-        try:
-            text.encode(sys.stdout.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = plain(text)
-        print(text)
+        display(self)
 
     def data(self) -> dict[str, Any]:
         """The same as plain data, for --json; SymPy reads the texts if a prime is spelt out."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from momentree.symbols.names import escaped
+from momentree.errors import MomentreeError
+from momentree.files.atomic_write import write_file
+from momentree.symbols.names import escaped, plain
 from momentree.symbols.writing import Latex, Term, Text, Writer
 
 if TYPE_CHECKING:
@@ -25,15 +29,15 @@ def text_lines(equations: Equations) -> Iterator[str]:
     yield title_of(equations) + (f", {remaining(equations, writer)}" if equations.reduced else "")
     yield ""
     for left, right in sides(equations, writer):
-        yield from _wrapped(left, right)
+        yield from wrapped(left, right)
     for title, lines in constraint_sides(equations, writer):
         yield from ("", title)
         for left, right in lines:
-            yield from _wrapped(left, right)
+            yield from wrapped(left, right)
     for title, definitions in meanings(equations):
         yield from ("", title)
         for symbol, meaning in definitions:
-            first, *rest = _wrapped(writer.terms(meaning))
+            first, *rest = wrapped(writer.terms(meaning))
             yield f"  {writer.write(symbol)} = {first.lstrip()}"
             yield from rest
     legend = [f"  {writer.write(symbol)}: {label}" for symbol, label in legend_of(equations)]
@@ -105,11 +109,11 @@ def legend_of(equations: Equations) -> list[tuple[sp.Symbol, str]]:
 def latex_lines(equations: Equations) -> Iterator[str]:
     """Equations, constraints and what the names mean, in environments of amsmath."""
     latex, text = Latex(equations.ranks), Text(equations.ranks)
-    yield from _aligned_equations(list(sides(equations, latex)), list(sides(equations, text)))
+    yield from aligned_equations(list(sides(equations, latex)), list(sides(equations, text)))
     both = zip(constraint_sides(equations, latex), constraint_sides(equations, text), strict=True)
     for (title, in_latex), (_, in_text) in both:
         yield title
-        yield from _aligned_equations(in_latex, in_text)
+        yield from aligned_equations(in_latex, in_text)
     for title, definitions in meanings(equations):
         yield title
         written, seen = (
@@ -124,14 +128,36 @@ def latex_lines(equations: Equations) -> Iterator[str]:
         yield escaped(note)
 
 
-def _aligned_equations(in_latex: Sequence[Sides], in_text: Sequence[Sides]) -> list[str]:
+def aligned_equations(in_latex: Sequence[Sides], in_text: Sequence[Sides]) -> list[str]:
     """Equations aligned at their signs of equality, or at their beginnings where one is long."""
     long = any(_width(*seen) > WIDTH for seen in in_text)
     pairs = zip(in_latex, in_text, strict=True)
     return _environment([_latex_line(written, seen, aligned=not long) for written, seen in pairs])
 
 
-def latex_document(equations: Equations, fragment: str) -> str:
+def write_latex(path: str | Path, title: str, fragment: str) -> None:
+    """Write the fragment into a .tex file, as a document that compiles by itself."""
+    path = Path(path)
+    if path.suffix != ".tex":
+        raise MomentreeError(f"{path}: LaTeX is written into a .tex file.")
+    write_file(path, latex_document(title, fragment))
+
+
+def display(equations: object) -> None:
+    """Show equations: typeset in a notebook, as text in a terminal."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if type(shell).__name__ == "ZMQInteractiveShell":
+        sys.modules["IPython"].display.display(equations)
+        return
+    text = str(equations)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = plain(text)
+    print(text)
+
+
+def latex_document(title: str, fragment: str) -> str:
     """The fragment as a document that compiles by itself."""
     return "\n".join(
         [
@@ -141,7 +167,7 @@ def latex_document(equations: Equations, fragment: str) -> str:
             r"\usepackage{amsmath}",
             r"\begin{document}",
             r"\noindent",
-            escaped(title_of(equations)),
+            escaped(title),
             fragment,
             r"\end{document}",
             "",
@@ -174,7 +200,7 @@ def _latex_line(written: Sides, seen: Sides, aligned: bool = True) -> str:
     return line
 
 
-def _wrapped(left: Sequence[Term], right: Sequence[Term] = ()) -> Iterator[str]:
+def wrapped(left: Sequence[Term], right: Sequence[Term] = ()) -> Iterator[str]:
     """A sum, or an equation, in lines broken before signs."""
     pieces = []
     for terms, first in ((left, ""), (right, " = ")):

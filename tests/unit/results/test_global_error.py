@@ -41,7 +41,7 @@ WAYS = [
     {"integrator": "radau"},
     {"formulation": "lagrange", "rtol": 1e-9},
 ]
-WAYS += [{"integrator": name, "step": 0.01} for name in ("rk4", "verlet", "verlet4")]
+WAYS += [{"integrator": name, "step": 0.01} for name in ("euler", "rk4", "verlet", "verlet4")]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)

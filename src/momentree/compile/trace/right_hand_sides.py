@@ -18,7 +18,7 @@ from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.formulas import Formula, Recording, Signature
 from momentree.equations import hamiltonian
-from momentree.equations.articulated import reacting_bodies
+from momentree.equations.articulated import REACTION_GAINS, reacting_bodies
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, names_of
 from momentree.equations.formulations import Formulation
@@ -110,7 +110,8 @@ def right_hand_side_code(
             *coordinate_derivatives(at.mechanism, moving),
             *generalized(at.mechanism, moving, formulation.change),
         ]
-        derivatives += _powers(at, moving, constraint_gains.get("alpha", 0)) if count else []
+        reaction_gains = {name: gain for name, gain in constraint_gains.items() if name in REACTION_GAINS}
+        derivatives += _powers(at, moving, reaction_gains) if count else []
         if formulation.maximal and counted:
             derivatives += formulation.maximal.angle_derivatives(at.mechanism, moving, counted)
         return derivatives
@@ -145,8 +146,10 @@ def work_terms_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     return (*work_terms(mechanism), *(motion_terms(mechanism) if len(mechanism.bodies) <= MANY else ()))
 
 
-def _powers(at: Evaluation, moving: Records, alpha: float = 0, felt: Mechanism | None = None) -> list[Scalar]:
-    """The power of each work term; loops are closed by the reactions to which alpha belongs (Baumgarte stabilization).
+def _powers(
+    at: Evaluation, moving: Records, gains: Mapping[str, float] | None = None, felt: Mechanism | None = None
+) -> list[Scalar]:
+    """The power of each work term; loops are closed by reactions, which also stabilize them by these gains (1/s).
 
     `felt` is the mechanism whose forces move the bodies, where that is without loops.
     """
@@ -155,7 +158,7 @@ def _powers(at: Evaluation, moving: Records, alpha: float = 0, felt: Mechanism |
     results = powers(feels.mechanism, moving, names_of(feels, moving))
     if len(results) < len(work_terms_of(mechanism)):
         u = generalized(mechanism, moving, "u")
-        reacting = reacting_bodies(at, u, [0] * mechanism.nv, alpha=alpha)
+        reacting = reacting_bodies(at, u, [0] * mechanism.nv, **(gains or {}))
         du, reactions = generalized(mechanism, reacting, "du"), constraint_wrenches(mechanism, reacting)
         forces = constraint_joint_forces(mechanism, reacting) if mechanism.constraints else {}
         results += motion_powers(at, u, du, reactions, forces)

@@ -34,21 +34,21 @@ def closing_step(at: Evaluation) -> Records:
 
     u = -M^-1 J' Phi^+ g(q): a step of Newton's method; dq is its step of q, `closure_error` of loops is g.
     """
-    resting = _resting(at)
+    resting = resting_bodies(at)
     resting.constraints.locally(measure_closure_error)
     resting.constraints.locally(closure_error_bias)
-    _find_velocities(resting)
+    _find_velocities(resting, at.mechanism)
     return resting
 
 
 def opening_step(at: Evaluation, openings: Sequence[Scalar]) -> Records:
     """The bodies with velocities u = M^-1 J' lam such that J u = -`openings`, one for each constraint."""
-    resting, start = _resting(at), 0
+    resting, start = resting_bodies(at), 0
     for loop in resting.constraints[1:]:
         count = row_count(loop)
         loop.targets, start = tuple(openings[start : start + count]), start + count
     resting.constraints.locally(target_bias)
-    _find_velocities(resting)
+    _find_velocities(resting, at.mechanism)
     return resting
 
 
@@ -71,20 +71,23 @@ def loop_closure_errors(at: Evaluation) -> list[Scalar]:
     return [closure_error for loop in placed.constraints[1:] for closure_error in loop.closure_error]
 
 
-def _resting(at: Evaluation) -> Records:
-    """The bodies without momenta, with prescribed joints and the ground at rest."""
+def resting_bodies(at: Evaluation) -> Records:
+    """The bodies and loops, with prescribed joints and the ground at rest."""
     mechanism = at.mechanism
     resting = records(at, closed=True)
     resting[0].v = REST
     for body in mechanism.bodies:
         record = resting[body.number]
-        record.free, record.p = body.v.stop > body.v.start, (0,) * (body.v.stop - body.v.start)
+        record.free = body.v.stop > body.v.start
         if not record.free:
             record.u = (0,) * len(record.A.columns)
     return resting
 
 
-def _find_velocities(resting: Records) -> None:
+def _find_velocities(resting: Records, mechanism: Mechanism) -> None:
+    """The first two passes from no momenta."""
+    for body in mechanism.bodies:
+        resting[body.number].p = (0,) * (body.v.stop - body.v.start)
     resting.locally(begin)
     find_closed_velocities(resting)
     resting.locally(move)

@@ -113,18 +113,26 @@ def closure_error_bias(loop: Record) -> Fields:
     return {"bias": tuple(loop.closure_error)}
 
 
-def acceleration_bias(alpha: Scalar) -> Callable[[Record], Fields]:
-    """A step: the part J' u of constraint accelerations, and g'' + 2 alpha g' + alpha^2 g = 0 (Baumgarte 1972)."""
+def acceleration_bias(
+    by_velocity: Scalar = 0, by_error: Scalar = 0, programme: bool = False
+) -> Callable[[Record], Fields]:
+    """A step: the part J' u of constraint accelerations, and g'' + by_velocity g' + by_error g = 0 (Baumgarte 1972).
+
+    With a `programme`, its bias (programme_bias.py) is added.
+    """
 
     def step(constraint: Record) -> Fields:
         if is_expression(constraint):
             changes = [expression_bias_derivative(constraint)]
         else:
             changes = _loop_bias_derivatives(constraint)
-        if alpha != 0:
-            velocities = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
-            terms = zip(changes, velocities, constraint.closure_error, strict=True)
-            changes = [x + (v + drift) * (2 * alpha) + error * (alpha * alpha) for x, (v, drift), error in terms]
+        if by_velocity != 0:
+            velocities = find_constraint_velocities(constraint)["constraint_velocity"]
+            changes = [x + v * by_velocity for x, v in zip(changes, velocities, strict=True)]
+        if by_error != 0:
+            changes = [x + error * by_error for x, error in zip(changes, constraint.closure_error, strict=True)]
+        if programme:
+            changes = [x + bias for x, bias in zip(changes, constraint.programme_bias, strict=True)]
         return {"bias": tuple(changes)}
 
     return step
@@ -152,8 +160,13 @@ def _loop_bias_derivatives(loop: Record) -> list[Scalar]:
 
 def find_constraint_velocities(constraint: Record) -> Fields:
     """The velocity of each row: the sum over the ends of rows' v, and its drift."""
-    terms = zip(_over_ends(constraint, "v", "shared_u"), constraint.drift, strict=True)
+    terms = zip(velocities_without_drift(constraint), constraint.drift, strict=True)
     return {"constraint_velocity": tuple(value + drift for value, drift in terms)}
+
+
+def velocities_without_drift(constraint: Record) -> tuple[Scalar, ...]:
+    """The part of the velocity of each row that its bodies cause."""
+    return _over_ends(constraint, "v", "shared_u")
 
 
 def find_constraint_accelerations(constraint: Record) -> Fields:

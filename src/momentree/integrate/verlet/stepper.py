@@ -17,7 +17,7 @@ from momentree.compile.trace.right_hand_sides import (
     work_terms_of,
 )
 from momentree.equations.forces import loaded_loops
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, choices
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Stepper
 from momentree.integrate.verlet.composition import HERMITE, VERLET, Composition
@@ -91,9 +91,11 @@ class VerletStepper(Stepper):
 
 
 def _check(mechanism: Mechanism, integrator: str) -> None:
+    from momentree.integrate.methods import names  # which collects this method too
+
     for name in mechanism.nonholonomic:
         message = f"constraint '{name}' is nonholonomic; {integrator} preserves the structure of holonomic systems only"
-        raise MomentreeError(f"{message}. Choose 'dop853', 'dopri5', 'rk4' or 'radau'.")
+        raise MomentreeError(f"{message}. Choose {choices(names(hamiltonian=False))}.")
     for loop in loaded_loops(mechanism):
         what = "forces on it, and laws that name it"
         raise MomentreeError(f"joint '{loop.name}': closes a loop; {integrator} does not compute {what}. Cut another.")
