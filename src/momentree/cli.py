@@ -340,8 +340,10 @@ def demo(
     from momentree.look.gallery import find, gallery, report
 
     if name is None:
-        for example in gallery():
-            print(f"{example.name:<28} {example.summary}")
+        examples = gallery()
+        width = max(len(example.name) for example in examples)
+        for example in examples:
+            print(f"{example.name:<{width}} {example.summary}")
         return
     for line in report(find(name), out):
         print(line)

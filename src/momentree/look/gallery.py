@@ -1,12 +1,15 @@
-"""The gallery: examples that come with the package, each a model file with a story.
+"""The gallery: examples that come with the package, each a model file, or a script, with a story.
 
 Where the model says where its motion begins and when it ends, the demo simulates it. What the motion comes to is the
-example's own matter: `report(run, folder)` in its report.py yields lines and writes pictures into the folder.
+example's own matter: `report(run, folder)` in its report.py yields lines and writes pictures into the folder. Without a
+model file, the demo runs run.py there.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -58,7 +61,7 @@ class Example:
 
 def gallery() -> list[Example]:
     """The examples, in reading order."""
-    return [Example(model.parent) for model in sorted(_home().glob("*/model.toml"))]
+    return [Example(script.parent) for script in sorted(_home().glob("*/run.py"))]
 
 
 def find(name: str) -> Example:
@@ -71,16 +74,42 @@ def find(name: str) -> Example:
 
 def report(example: Example, out: Path) -> Iterator[str]:
     """Show an example's structure and its motion, and write them with pictures into a folder; yields what to print."""
-    system = load(example.model).build()
-    text = structure_report(system.structure, system.mobility_report)
-    yield text
     folder = out / example.name
+    if example.model.exists():
+        yield from _of_model(example, folder)
+    else:
+        text = _of_script(example, folder)
+        yield text
+        write_file(folder / "summary.txt", text, "\n")
+    yield ""
+    yield f"Report in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}"
+
+
+def _of_script(example: Example, folder: Path) -> str:
+    """Run the script of an example in the folder, where it writes its picture; what it prints."""
+    _make(folder)
+    command = [sys.executable, str(example.folder / "run.py")]
+    done = subprocess.run(command, cwd=real_path(folder), capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        raise MomentreeError(f"the example '{example.name}' does not run: {last}")
+    return done.stdout.rstrip("\n")
+
+
+def _make(folder: Path) -> None:
     try:
         real_path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MomentreeError(
             f"{printable(folder)}: cannot be written: {reason_of(error)}. Choose another folder with --out."
         ) from None
+
+
+def _of_model(example: Example, folder: Path) -> Iterator[str]:
+    system = load(example.model).build()
+    text = structure_report(system.structure, system.mobility_report)
+    yield text
+    _make(folder)
     write_file(folder / "structure.txt", text, "\n")
     for suffix in ("svg", "png"):
         draw_graph(system.structure, folder / f"graph.{suffix}")
@@ -91,8 +120,6 @@ def report(example: Example, out: Path) -> Iterator[str]:
             yield line
             lines.append(line)
         write_file(folder / "summary.txt", "\n".join(lines), "\n")
-    yield ""
-    yield f"Report in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}"
 
 
 def _motion(example: Example, system: System, folder: Path) -> Iterator[str]:

@@ -1,0 +1,45 @@
+"""The gallery: examples of a model file, and those of a script alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from momentree.errors import MomentreeError
+from momentree.look.gallery import Example, find, gallery, report
+
+
+def example(folder, script):
+    (folder / "07_some_cart").mkdir()
+    (folder / "07_some_cart" / "run.py").write_text(script)
+    return Example(folder / "07_some_cart")
+
+
+def test_every_example_is_listed_with_its_summary():
+    names = [example.name for example in gallery()]
+    assert names[0] == "pendulum"
+    assert "cart-of-kaspirovich-and-mukharlyamov" in names
+    assert all(example.summary for example in gallery())
+
+
+def test_an_example_without_a_model_is_its_script(tmp_path):
+    script = "from pathlib import Path; Path('run.svg').write_text('<svg/>'); print('two'); print('lines')"
+    told = list(report(example(tmp_path, script), tmp_path / "out"))
+    assert told[0] == "two\nlines"
+    assert told[-1].endswith("some-cart: run.svg, summary.txt")
+    assert (tmp_path / "out" / "some-cart" / "summary.txt").read_text().strip() == "two\nlines"
+
+
+def test_a_script_that_fails_is_an_error_with_its_last_line(tmp_path):
+    with pytest.raises(MomentreeError, match="'some-cart' does not run: ValueError: no wheels"):
+        list(report(example(tmp_path, "raise ValueError('no wheels')"), tmp_path / "out"))
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(MomentreeError, match=r"cannot be written: .* Choose another folder with --out"):
+        list(report(example(tmp_path, ""), tmp_path / "out"))
+
+
+def test_a_name_that_is_not_there_is_suggested():
+    with pytest.raises(MomentreeError, match="Did you mean 'pendulum'"):
+        find("pendulm")
