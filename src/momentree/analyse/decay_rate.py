@@ -98,7 +98,7 @@ class Certificate(DecayRate):
     boxes: int = 0
 
     def bound(self, u0: Any, t: Any) -> Any:
-        """The largest |u| (s after the start) from |u_0|, both in the metric of the mass matrix; arrays broadcast.
+        """The largest |u| at t seconds after a start with |u_0|, both in the metric of the mass matrix; or arrays.
 
         With the proven rate, if there is one, otherwise with the sampled one.
         """
@@ -135,7 +135,7 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
 
     Without `prove`, the rate is as `decay_rate` finds it: samples are no proof. With it, a lower bound is proven by
     interval arithmetic (interval_proof.py). In both cases the bound on |u| holds while the motion stays in the region,
-    for exact motions: what an integrator adds is said by `step_advice`.
+    for exact motions: what an integrator adds is said by `step_advice`. One period of a coordinate stands for all.
     """
     found = decay_rate(programme, region)
     if not found.rate > 0:

@@ -45,6 +45,13 @@ def test_rates_are_those_of_the_reference(the_cart, v, d, expected):
     assert found.rate <= expected + 1e-9
 
 
+def test_V_may_grow_although_the_dissipation_is_positive(the_cart):
+    """v = w = 5, d = (10, 5, 11): d is positive definite, but S is not; the paper's criterion does not see it."""
+    p = the_cart.with_parameters(v=5, w=5)
+    assert np.linalg.eigvalsh(p.dissipation([0, 0, 0.3]))[0] > 0
+    assert p.decay_rate(ONCE_AROUND).rate == pytest.approx(-0.112, abs=5e-4)
+
+
 def test_the_rate_changes_its_sign_at_10_05(the_cart):
     """v = w = 1, d = (10, 5, .): the corrected condition of stability, where the paper has 10."""
 
