@@ -1,4 +1,4 @@
-"""A five-bar linkage with two motors at the ground, whose coupler point follows a curve of three lobes: torques."""
+"""A five-bar linkage with two motors at the ground, whose coupler point follows a curve with three corners: torques."""
 
 from pathlib import Path
 
