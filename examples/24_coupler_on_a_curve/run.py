@@ -1,4 +1,4 @@
-"""A five-bar linkage with two motors at the ground, whose coupler point follows a curve of three lobes: torques."""
+"""A five-bar linkage with two motors at the ground, whose coupler point follows a curve with three corners: torques."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ rate = np.linalg.eigvals(np.linalg.solve(*(of(run.q, run.t) for of in (programme
 last, A, E = slice(-101, -1), control["A"], control["E"]  # the last period
 largest = {joint: np.linalg.norm(force[last, :3], axis=1).max() for joint, force in control.reactions.items()}
 print(run, control, "  largest reactions: " + ", ".join(f"{joint} {x:.4f} N" for joint, x in largest.items()), sep="\n")
-print(f"  decays at {run.decay_rate():.4f} 1/s, certified {rate.real.min():.4f} 1/s")
+print(f"  decays at {run.decay_rate():.4f} 1/s, by the decay matrix at {rate.real.min():.4f} 1/s at least")
 plan, axes = (figure := Figure(figsize=(9, 4), layout="constrained")).subplots(1, 2)
 plan.plot(*system.position(run.q, tip)[:, ::2].T)
 plan.set(aspect="equal", xlabel="pen, m")

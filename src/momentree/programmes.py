@@ -22,7 +22,7 @@ from momentree.model import Model
 from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
 from momentree.structure.free_parameters import values_in
-from momentree.structure.programme_mechanism import ProgrammeMechanism, programme_mechanism
+from momentree.structure.programme_mechanism import ProgrammeMechanism, coordinate_names, programme_mechanism
 from momentree.system import System
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ class Programme:
     def expressions(self) -> ExpressionProgramme:
         """Velocity field, mass matrix and dissipation as expressions."""
         if not isinstance(self._source, ExpressionSource):
-            raise MomentreeError("programme: it is given by a mechanism, not by expressions.")
+            message = "programme: it is given by a mechanism, not by expressions"
+            raise MomentreeError(f"{message}. programme.system.equations() are those of the mechanism, in symbols.")
         return self._source.given
 
     @property
@@ -444,7 +445,7 @@ class MechanismProgramme(Programme):
         from momentree.assembly.state import State
 
         if isinstance(q, State):
-            if tuple(map(str, q.mechanism.coordinates)) != self.coordinates:
+            if coordinate_names(q.mechanism) != self.coordinates:
                 message = "programme: the state has other coordinates than the programme"
                 raise MomentreeError(f"{message}: {', '.join(self.coordinates)}. Make it by programme.system.")
             q, qd, t = q.q, q.v if qd is None else qd, q.t if t is None else t

@@ -11,6 +11,7 @@ What N' B does not reach is an error that names the motion. Without actuators F 
 
 which is what actuators at all coordinates would have to do besides the reactions. Where the passive constraints do not
 allow q'', the system accelerates as nearly as they do (Gauss): for a u = 0 this changes nothing of V' = -u' S u.
+docs/theory/programme-mechanisms.md, there (5) and (6).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from momentree.analyse.actuation import actuation
 from momentree.assembly.state import State
+from momentree.compile.execute.arrays import numbers
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import MomentreeError, suggestion
 from momentree.files.atomic_write import write_file
@@ -148,6 +150,8 @@ def control(
     |           | a right side. Of a mechanism: always the loops and constraints of its model                        |
     """
     motion = _Motion.of(programme, at, qd, t)
+    if not (actuators is None or isinstance(actuators, (str, Mapping, Sequence))):
+        raise MomentreeError(f"control: actuators is {actuators!r}. Give a list of names, or directions by name.")
     if hasattr(programme, "system"):
         for word, value in (("forces", forces), ("passive", passive)):
             if value is not None:
@@ -177,14 +181,14 @@ class _Motion(NamedTuple):
             return cls(at.t.shape, at.t, at.q, at.qd)
         if isinstance(at, State):
             at, qd, t = at.q, at.v if qd is None else qd, at.t
-        elif qd is None:
-            qd = programme.velocity(at, t)
-        q, qd = np.asarray(at, dtype=float), np.asarray(qd, dtype=float)
-        u = programme.deviation(q, qd, t)  # which checks the shapes
+        q, times = numbers(at, "q"), numbers(t, "t", "a number")
+        qd = programme.velocity(q, times) if qd is None else numbers(qd, "qd")
+        u = programme.deviation(q, qd, times)  # which checks the shapes
+        if not (np.isfinite(u).all() and np.isfinite(q).all() and np.isfinite(times).all()):
+            raise MomentreeError("control: q, qd or t hold NaN or infinity, or the programme is not defined there.")
         batch, n = u.shape[:-1], u.shape[-1]
         flat = [np.broadcast_to(x, (*batch, n)).reshape(math.prod(batch), n) for x in (q, qd)]
-        times = np.broadcast_to(np.asarray(t, dtype=float), batch)
-        return cls(batch, times.reshape(-1), *flat)
+        return cls(batch, np.broadcast_to(times, batch).reshape(-1), *flat)
 
     def shaped(self, rows: Any, *shape: int) -> Array:
         """Results by rows, with the leading axes of the arguments."""
@@ -203,6 +207,8 @@ def _of_expressions(
     values = given.values(list(motion.q.T), motion.t, list(programme.parameters.values()))
     directions = _directions(actuators, scope.row)
     values |= dict(zip(given.description.velocities, motion.qd.T, strict=True))
+    if not isinstance(forces, Mapping):
+        raise MomentreeError(f"control: forces is {forces!r}. Give them by the names of coordinates: {{'x': '-2*x'}}.")
     for name in forces:
         if name not in names:
             raise MomentreeError(f"control: forces: there is no coordinate '{name}'.{suggestion(str(name), names)}")

@@ -96,6 +96,9 @@ def test_mistakes(cart):
     q, qd, _ = points()
     for how, words in (
         ({"forces": {"z": 1}}, "forces: there is no coordinate 'z'"),
+        ({"forces": 3}, "forces is 3. Give them by the names of coordinates"),
+        ({"actuators": 5}, "actuators is 5. Give a list of names"),
+        ({"t": np.nan}, "q, qd or t hold NaN or infinity"),
         ({"forces": {"x": "z"}}, "force of x names 'z', which is not known"),
         ({"actuators": ["phii"]}, "there is no coordinate 'phii'. Did you mean 'phi'"),
         ({"actuators": {"T": {"x": "x'"}}}, "actuator 'T' depends on x', a velocity"),
