@@ -22,7 +22,7 @@ docs/theory/programme-mechanisms.md has the derivation; numbers are its.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import accelerating_bodies
@@ -35,7 +35,7 @@ from momentree.equations.loops.residual import measure_closure_error
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import sqrt
-from momentree.spatial.symmetric import Matrix, product, solve
+from momentree.spatial.symmetric import Matrix, dot, product, solve, total
 from momentree.structure.mechanism import Mechanism
 
 
@@ -69,9 +69,9 @@ def allowed_deviations(at: Evaluation) -> list[tuple[Scalar, ...]] | None:
 def allowed_decay(S: Matrix, m: Matrix, P: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
     """(4), of a decay matrix and the columns of P."""
     n = range(len(m))
-    S_P, m_P = ([[_dot(P[i], product(A, P[j])) for j in n] for i in n] for A in (S, m))
+    S_P, m_P = ([[dot(P[i], product(A, P[j])) for j in n] for i in n] for A in (S, m))
     ratio = [solve(m, column) for column in zip(*S_P, strict=True)]  # columns of m^-1 P' S P
-    K = sqrt(_sum(ratio[i][j] * ratio[j][i] for i in n for j in n))
+    K = sqrt(total(ratio[i][j] * ratio[j][i] for i in n for j in n))
     return [[S_P[i][j] + K * (m[i][j] - m_P[i][j]) for j in n] for i in n]
 
 
@@ -104,14 +104,3 @@ def row_names(mechanism: Mechanism) -> tuple[str, ...]:
             f"{loop.name}: row {k} in its plane" for k in range(1, len(rows) + 1)
         ]  # fmt: skip
     return (*names, *(constraint.name for constraint in mechanism.constraints))
-
-
-def _dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
-    return _sum(a * b for a, b in zip(x, y, strict=True))
-
-
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total

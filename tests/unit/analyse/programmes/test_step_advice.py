@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.step_advice import _eigenvalues, _stable_steps
+from momentree.analyse.programmes.step_advice import _eigenvalues, _stable_steps
 from momentree.integrate.methods import METHODS
 from momentree.integrate.stability import real_stability_limit, stability_function
 from programme_cart import ONCE_AROUND, cart, random_programme

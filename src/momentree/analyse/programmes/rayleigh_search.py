@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from momentree.analyse.closed_orbits import ClosedOrbit, StayingMotion
-from momentree.analyse.equilibria import Equilibrium
-from momentree.analyse.increasing_potential import (
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.closed_orbits import ClosedOrbit, StayingMotion
+from momentree.analyse.programmes.equilibria import Equilibrium
+from momentree.analyse.programmes.increasing_potential import (
     LEAST,
     Array,
     Candidate,
@@ -24,9 +25,8 @@ from momentree.analyse.increasing_potential import (
     Points,
     VelocityField,
 )
-from momentree.analyse.potential_ansatz import PotentialAnsatz
-from momentree.analyse.programme_checks import Region
-from momentree.analyse.rayleigh_obstacles import Obstacles, find_obstacles
+from momentree.analyse.programmes.potential_ansatz import PotentialAnsatz
+from momentree.analyse.programmes.rayleigh_obstacles import Obstacles, find_obstacles
 from momentree.compile.trace.programme_code import ExpressionSource
 from momentree.equations.programme import admissible_dissipation
 from momentree.equations.programme_fields import ExpressionProgramme

@@ -10,7 +10,7 @@ positive definite. V need not be exact: a congruence that gives a positive defin
 positive definite. As the weights balance the rows, a box near a minimum may be as wide as the root of w_1 - lambda.
 
 The box with the least proven bound is halved until all bounds are near the sampled rate. All arithmetic on which the
-proof rests is that of analyse/enclosures.py, rounded outward. Numbers in expressions, and those that their derivatives
+proof rests is that of enclosures.py, rounded outward. Numbers in expressions, and those that their derivatives
 bring in, are doubles, taken as exact. One coordinate takes seconds, two up to a minute, more are seldom feasible.
 """
 
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.enclosures import (
+from momentree.analyse.programmes.enclosures import (
     UNDEFINED,
     ZERO,
     Enclosure,

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import momentree as mt
-from momentree.analyse.decay_rate import dependence
+from momentree.analyse.programmes.decay_rate import dependence
 from programme_cart import ONCE_AROUND, cart, random_programme
 
 # v = w, d, and the least eigenvalue of the symmetric part of -p: shared reference of the cart, computed independently
@@ -219,7 +219,7 @@ class FromMechanism:
 
 
 def test_programmes_of_mechanisms_are_certified_but_not_proven(the_cart):
-    from momentree.analyse.decay_rate import certify
+    from momentree.analyse.programmes.decay_rate import certify
 
     p = FromMechanism(the_cart)
     assert dependence(p) == ("phi",)

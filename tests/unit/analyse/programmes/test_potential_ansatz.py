@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from momentree.analyse.potential_ansatz import PotentialAnsatz
+from momentree.analyse.programmes.potential_ansatz import PotentialAnsatz
 from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Reference
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
 from momentree.errors import MomentreeError
 
 BLADE = "x'*sin(phi) - y'*cos(phi) = 0"

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.increasing_potential import VelocityField
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.increasing_potential import VelocityField
 
 Array = NDArray[np.float64]
 STARTS, STEPS, ATTEMPTS = 12, 1000, 4

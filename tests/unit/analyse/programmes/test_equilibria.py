@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.equilibria import find_equilibrium
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.equilibria import find_equilibrium
 
 
 def found(coordinates, velocity, region=None):

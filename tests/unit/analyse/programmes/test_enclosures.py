@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from momentree.analyse.enclosures import UNDEFINED, constant, interval, iv, variables
+from momentree.analyse.programmes.enclosures import UNDEFINED, constant, interval, iv, variables
 from momentree.model.expressions.expression import parse
 from momentree.model.expressions.references import Reference
 

@@ -27,8 +27,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.decay_rate import Certifiable, decay_rate, dependence, depends_on, relevant_limits
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.decay_rate import Certifiable, decay_rate, dependence, depends_on, relevant_limits
 from momentree.equations.programme import coefficients
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import named_method

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.interval_proof import _Fields, prove
+from momentree.analyse.programmes.interval_proof import _Fields, prove
 from programme_cart import ONCE_AROUND, cart, random_programme
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.programme_checks import Limits, Region
+from momentree.analyse.programmes.checks import Limits, Region
 from momentree.equations.programme import ProgrammeFields, decay_matrix
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import ExpressionError, MomentreeError
@@ -146,7 +146,7 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
     if _expressions(programme) is None:
         message = "programme: a proof needs a programme given by expressions, and this one comes from a mechanism"
         raise MomentreeError(f"{message}. Leave out prove=True: the sampled rate is {found.rate:.4g} 1/s.")
-    from momentree.analyse.interval_proof import prove as proof_of
+    from momentree.analyse.programmes.interval_proof import prove as proof_of
 
     proof = proof_of(programme.expressions, programme.parameters, found.region, found.rate)
     return Certificate(*parts, proven=proof.bound, boxes=proof.boxes)

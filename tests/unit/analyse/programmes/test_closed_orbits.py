@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import momentree as mt
-from momentree.analyse.closed_orbits import recurrent_motions
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.closed_orbits import recurrent_motions
 
 
 def motions(coordinates, velocity, region=None, periods=None):

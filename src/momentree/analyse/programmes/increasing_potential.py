@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.potential_ansatz import PotentialAnsatz
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.potential_ansatz import PotentialAnsatz
 from momentree.errors import MomentreeError
 
 Array = NDArray[np.float64]

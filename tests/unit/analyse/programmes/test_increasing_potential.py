@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse import increasing_potential
-from momentree.analyse.increasing_potential import LEAST, IncreasingPotential, Points
-from momentree.analyse.potential_ansatz import PotentialAnsatz
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes import increasing_potential
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.increasing_potential import LEAST, IncreasingPotential, Points
+from momentree.analyse.programmes.potential_ansatz import PotentialAnsatz
 from momentree.errors import MomentreeError
 
 

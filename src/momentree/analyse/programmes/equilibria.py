@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.analyse.increasing_potential import Points, VelocityField
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.increasing_potential import Points, VelocityField
 
 Array = NDArray[np.float64]
 STARTS = 8

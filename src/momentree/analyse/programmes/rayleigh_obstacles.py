@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from momentree.analyse.closed_orbits import ClosedOrbit, StayingMotion, recurrent_motions
-from momentree.analyse.equilibria import Equilibrium, find_equilibrium
-from momentree.analyse.increasing_potential import Candidate
-from momentree.analyse.programme_checks import Region
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.closed_orbits import ClosedOrbit, StayingMotion, recurrent_motions
+from momentree.analyse.programmes.equilibria import Equilibrium, find_equilibrium
+from momentree.analyse.programmes.increasing_potential import Candidate
 
 SHOWN = 3  # points that limit an ansatz
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.programme_checks import Region
-from momentree.analyse.rayleigh_search import constant_dissipation
+from momentree.analyse.programmes.checks import Region
+from momentree.analyse.programmes.rayleigh_search import constant_dissipation
 from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Reference
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from momentree.analyse.programme_checks import Fields, Region, Rows, check_fields
+from momentree.analyse.programmes.checks import Fields, Region, Rows, check_fields
 from momentree.assembly.assemble import initial_state
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.nearby_configurations import nearby_configurations

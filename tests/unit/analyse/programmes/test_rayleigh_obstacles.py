@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.analyse.closed_orbits import ClosedOrbit
-from momentree.analyse.rayleigh_obstacles import excluded
+from momentree.analyse.programmes.closed_orbits import ClosedOrbit
+from momentree.analyse.programmes.rayleigh_obstacles import excluded
 
 TURN = 2 * math.pi
 
