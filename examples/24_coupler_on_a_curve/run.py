@@ -23,7 +23,7 @@ run = programme.simulate(start, t_end=3 * np.pi, every=np.pi / 100, rtol=1e-11)
 control, errors = programme.control(run, actuators=["A", "E"]), abs(programme.closure_errors(run.q, run.t))
 rate = np.linalg.eigvals(np.linalg.solve(*(of(run.q, run.t) for of in (programme.mass_matrix, programme.decay_matrix))))
 last, A, E = slice(-101, -1), control["A"], control["E"]  # the last period
-largest = {joint: round(np.linalg.norm(x[last, :3], axis=1).max(), 1) for joint, x in control.reactions.items()}
+largest = {joint: round(float(np.linalg.norm(x[last, :3], axis=1).max()), 1) for joint, x in control.reactions.items()}
 print(run, control, f"  largest reactions, N: {largest}; decays at {run.decay_rate():.4f} 1/s", sep="\n")
 plan, axes = (figure := Figure(figsize=(9, 4), layout="constrained")).subplots(1, 2)
 plan.set(aspect="equal", xlabel="pen, m")

@@ -178,14 +178,18 @@ class Programme:
 
     def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
         """Independent constraints, a v = b, mass matrix and dissipation definite, at sampled points of the region."""
-        from momentree.analyse.programmes.checks import Fields, Region, Rows, check_fields, check_independent
+        from momentree.analyse.programmes import checks
 
-        box = Region.of(self.coordinates, region)
+        box = checks.Region.of(self.coordinates, region)
         q, t = box.samples()
-        rows = Rows(box, q, t, *self.constraint_rows(q, t))
-        check_independent(rows, self.constraints)
-        fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
-        check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
+        rows = checks.Rows(box, q, t, *self.constraint_rows(q, t))
+        checks.check_independent(rows, self.constraints)
+        if completion := self.description.completion:
+            points = zip(q[:16].tolist(), t.tolist(), strict=False)
+            at = [self.expressions.values(*point, self._constants.tolist()) for point in points]
+            checks.check_completion(rows, np.array([[[x.evaluate(k) for x in c] for c in completion] for k in at]))
+        fields = checks.Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
+        checks.check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
 
     @property
     def _completed_by(self) -> str:

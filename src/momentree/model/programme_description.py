@@ -116,6 +116,8 @@ def described(
         constraints = (constraints,)
     _check_dissipation(mode, dissipation, gain, potential, K)
     rate = scope.expression(position_gain, "position_gain", of=())
+    if not rate.evaluate({Reference(name): value for name, value in numbers.items()}) >= 0:
+        raise MomentreeError(f"programme: position_gain is {position_gain}: errors would grow. Give 0 or more, in 1/s.")
     return ProgrammeDescription(
         name=str(name),
         coordinates=names,

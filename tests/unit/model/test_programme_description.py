@@ -64,6 +64,7 @@ def test_expressions_may_be_numbers_texts_and_functions():
         ({"periods": {"phi": -1}}, "period of phi is -1"),
         ({"periods": {"psi": 1}}, "there is no coordinate 'psi'"),
         ({"position_gain": "x"}, "position_gain names 'x'"),
+        ({"position_gain": "k", "parameters": {"k": -2}}, "position_gain is k: errors would grow"),
     ],
 )
 def test_mistakes_are_named_with_the_way_out(change, message):

@@ -99,11 +99,12 @@ class Fields(NamedTuple):
 def check_fields(s: Rows, fields: Fields, constraints: Sequence[str], how: str, dissipative: bool = True) -> None:
     """Raise the first thing that is wrong; `how` the constraints are completed."""
     _check_symmetric(s, fields.m, "mass")
-    _check_definite(s, fields.m, "mass", "positive definite", strict=True)
+    scales = np.sqrt(np.abs(np.einsum("kii->ki", fields.m)))  # whatever the units
+    _check_definite(s, fields.m, scales, "mass", "positive definite", strict=True)
     _check_velocity(s, fields.v, constraints, how)
     _check_symmetric(s, fields.d, "dissipation")
     if dissipative:
-        _check_definite(s, fields.d, "dissipation", "positive semidefinite", strict=False)
+        _check_definite(s, fields.d, scales, "dissipation", "positive semidefinite", strict=False)
 
 
 def check_independent(s: Rows, constraints: Sequence[str]) -> None:
@@ -128,6 +129,17 @@ def check_independent(s: Rows, constraints: Sequence[str]) -> None:
             _refuse_dependent(s, points[0], row, constraints)
 
 
+def check_completion(s: Rows, c: Array) -> None:
+    """Vectors c (k, r, n) of a cross product must be independent of the constraints, and of each other, somewhere."""
+    rows = np.concatenate([s.a[: len(c)], c], axis=1)
+    sizes = np.linalg.norm(rows, axis=2, keepdims=True)
+    unit = rows / np.where(sizes > 0, sizes, 1.0)
+    points = [k for k in range(len(unit)) if np.isfinite(unit[k]).all()]
+    if not any(np.linalg.matrix_rank(unit[k], tol=INDEPENDENT) == rows.shape[1] for k in points):
+        message = "programme: the completion is parallel to the constraints: the cross product is 0 everywhere"
+        raise MomentreeError(f"{message} (for example at {s.at(0)}). Give vectors that are independent of them.")
+
+
 def _refuse_dependent(s: Rows, k: int, row: int, constraints: Sequence[str]) -> None:
     """`row` is a combination of those before it."""
     before = s.a[k, :row]
@@ -135,14 +147,14 @@ def _refuse_dependent(s: Rows, k: int, row: int, constraints: Sequence[str]) -> 
     left = s.b[k, row] - weights @ s.b[k, :row]
     among = ", ".join(str(i + 1) for i in np.flatnonzero(np.abs(weights) > INDEPENDENT * np.abs(weights).max()))
     message = f"programme: constraint {row + 1}, '{constraints[row]}', is a combination of constraint {among}"
-    if abs(left) > SATISFIED * max(1.0, np.abs(s.b[k]).max()):
+    if abs(left) > SATISFIED * (abs(s.b[k, row]) + np.abs(weights) @ np.abs(s.b[k, :row])):
         where = f"their right sides differ by {left:.4g} at {s.at(k)}"
         raise MomentreeError(f"{message}, and contradicts it: {where}. Correct one of them.")
     raise MomentreeError(f"{message} everywhere (for example at {s.at(k)}). Leave it out.")
 
 
 def _check_velocity(s: Rows, v: Array, constraints: Sequence[str], how: str) -> None:
-    """v must be finite somewhere, not vanish everywhere by a wrong completion, and satisfy the constraints."""
+    """v must be finite somewhere, and satisfy the constraints."""
     finite = np.isfinite(v).all(axis=1)
     if not finite.any():
         reasons = {
@@ -151,9 +163,6 @@ def _check_velocity(s: Rows, v: Array, constraints: Sequence[str], how: str) -> 
         }
         message = f"programme: v is not finite anywhere, as at {s.at(0)}"
         raise MomentreeError(f"{message}: {reasons.get(how, 'the constraints are singular, or an expression is')}.")
-    if how == "completion" and not (np.abs(v[finite]) > INDEPENDENT).any():
-        message = "programme: the completion is parallel to the constraints: the cross product is 0 everywhere"
-        raise MomentreeError(f"{message} (for example at {s.at(0)}). Give vectors that are independent of them.")
     terms = np.abs(s.a * v[:, None, :]).sum(axis=2) + np.abs(s.b)
     missed = np.abs(np.einsum("kmn,kn->km", s.a, v) - s.b) / np.where(terms > 0, terms, 1.0)
     missed[~finite] = 0.0
@@ -177,16 +186,20 @@ def _check_symmetric(s: Rows, matrix: Array, what: str) -> None:
         raise MomentreeError(f"programme: {what} is not symmetric: {entries} at {s.at(k)}. Give both the same value.")
 
 
-def _check_definite(s: Rows, matrix: Array, what: str, wanted: str, strict: bool) -> None:
+def _check_definite(s: Rows, matrix: Array, scales: Array, what: str, wanted: str, strict: bool) -> None:
+    """Eigenvalues of the matrix with rows and columns divided by the scales: their signs are the same."""
     finite = np.isfinite(matrix).all(axis=(1, 2))
     if not finite.any():
         raise MomentreeError(f"programme: {what} is not finite anywhere, as at {s.at(0)}.")
+    divisors = np.where(scales > 0, scales, 1.0)
+    scaled = matrix / divisors[:, :, None] / divisors[:, None, :]
     least = np.full(len(matrix), np.inf)
-    least[finite] = np.linalg.eigvalsh(matrix[finite])[:, 0]
-    largest = np.abs(matrix[finite]).max(initial=0.0)
+    least[finite] = np.linalg.eigvalsh(scaled[finite])[:, 0]
+    largest = np.abs(scaled[finite]).max(initial=0.0)
     k = int(least.argmin())
     if least[k] < -SYMMETRIC * largest or (strict and least[k] <= SYMMETRIC * largest):
-        message = f"programme: {what} is not {wanted}: its least eigenvalue is {least[k]:.4g} at {s.at(k)}"
+        eigenvalue = np.linalg.eigvalsh(matrix[k])[0]
+        message = f"programme: {what} is not {wanted}: its least eigenvalue is {eigenvalue:.4g} at {s.at(k)}"
         way_out = "Give region= if that lies outside of where it moves" + (
             "" if strict else ", or dissipative=False to see what an unstable programme does"
         )

@@ -117,7 +117,7 @@ class Control:
     def __str__(self) -> str:
         def line(word: str, values: Array, unit: str) -> str:
             low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-            return f"  {word}: {low:.4g} to {high:.4g}{unit and ' ' + unit}"
+            return f"  {word}: {low + 0.0:.4g} to {high + 0.0:.4g}{unit and ' ' + unit}"
 
         lines = [f"control of {self.name}, {np.size(self.t)} samples"]
         lines += [line(name, values, self.units.get(name, "")) for name, values in self.torques.items()]

@@ -56,9 +56,7 @@ def check_on_mechanism(
     rows = Rows(everywhere, s.q, s.t, s.a[:, :0], s.b[:, :0])
     _check_independent(given, names, s, rows)
     _check_satisfied(names, s, rows, Scales(given.own.at_defaults()).columns)
-    D = np.sqrt(np.einsum("kii->ki", s.fields.m))
-    scaled = s.fields._replace(m=s.fields.m / D[:, :, None] / D[:, None, :])  # whatever the units
-    check_fields(rows, scaled, (), "", dissipative)
+    check_fields(rows, s.fields, (), "", dissipative)
 
 
 def _check_independent(given: ProgrammeMechanism, names: Sequence[str], s: Sampled, rows: Rows) -> None:
@@ -72,7 +70,8 @@ def _check_independent(given: ProgrammeMechanism, names: Sequence[str], s: Sampl
     ranks = [(_rank(each[own]), _rank(each)) for each in unit]
     if any(every == part + int((~own).sum()) for part, every in ranks):
         return
-    order, k = [*np.flatnonzero(own), *np.flatnonzero(~own)], int(np.argmax([every for _, every in ranks]))
+    order = [*np.flatnonzero(own), *np.flatnonzero(~own)]
+    k = max(range(len(unit)), key=lambda k: (ranks[k][1], (sizes[k] > 0).sum()))  # the least singular
     for count in range(int(own.sum()), len(order)):
         before, row = order[:count], order[count]
         if _rank(unit[k][order[: count + 1]]) == _rank(unit[k][before]):

@@ -79,3 +79,14 @@ def test_samples_fill_the_region():
     assert (q[:, 0].min() >= 2) & (q[:, 0].max() <= 3)
     assert (t == 5).all()
     assert np.histogram(q[:, 0], 8, (2, 3))[0] == pytest.approx(np.full(8, 32), abs=1)
+
+
+def test_units_do_not_matter():
+    tiny = mt.programme("x y phi", [BLADE], completion=[("1e-12*cos(phi)", "1e-12*sin(phi)", "-1e-12")], gain=1)
+    assert tiny.velocity([0.0, 0.0, 0.0]) == pytest.approx([1e-12, 0, 1e-12], rel=1e-12)
+    mixed = mt.programme("x phi", velocity=(1, 1), mass=[["1e6", "1e-5"], ["1e-5", "1e-14"]], gain=1)
+    assert mixed.simulate([0, 0], [2, 2], t_end=1.0).decay_rate() == pytest.approx(1, rel=1e-6)
+    with pytest.raises(MomentreeError, match="mass is not positive definite"):
+        mt.programme("x phi", velocity=(1, 1), mass=[["1e6", "2e-4"], ["2e-4", "1e-14"]], gain=1)
+    with pytest.raises(MomentreeError, match="contradicts it"):
+        mt.programme("x y", ["x' = 1e-12", "x' = 2e-12"])

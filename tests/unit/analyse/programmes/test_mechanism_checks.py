@@ -91,3 +91,15 @@ def test_other_gains(turning):
 def test_symbols_are_for_expressions(turning):
     with pytest.raises(mt.MomentreeError, match="given by a mechanism, not by expressions"):
         _ = turning.expressions
+
+
+def test_more_constraints_than_freedoms_are_named_as_such_at_a_singular_configuration():
+    m = mt.Model("arm")
+    bodies = [m.body(name, mt.rod(mass=1.0, length=1.0)) for name in ("upper", "lower")]
+    m.joint("A", mt.Revolute("y"), m.ground, bodies[0])
+    m.joint("B", mt.Revolute("y"), bodies[0].at((1, 0, 0)), bodies[1])
+    m.frame("tip", bodies[1].at((1, 0, 0)))  # the arm is stretched where it is assembled
+    with pytest.raises(
+        mt.MomentreeError, match=r"'A = 0.1' follows from .*'tip.x = 1.2'.*has no freedom|contradicts them"
+    ):
+        mt.programme(m, ["tip.x = 1.2", "tip.z = 0.3", "A = 0.1"], gain=3)
