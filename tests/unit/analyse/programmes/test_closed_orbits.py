@@ -38,6 +38,7 @@ def test_the_limit_cycle_of_van_der_pol_has_the_period_between_crossings():
     assert orbit.period == pytest.approx(motion.t_events[0][-1] - motion.t_events[0][-2], rel=1e-7)
 
 
+@pytest.mark.long
 def test_a_repelling_orbit_is_found_by_going_back():
     (orbit,), _ = motions("x y", ("-y - x*(1 - x^2 - y^2)", "x - y*(1 - x^2 - y^2)"), {"x": (-2, 2), "y": (-2, 2)})
     assert orbit.period == pytest.approx(2 * math.pi, rel=1e-8)
@@ -59,6 +60,7 @@ def test_orbits_must_lie_in_the_region():
     assert orbits == []
 
 
+@pytest.mark.long
 def test_a_motion_that_never_closes_stays_nevertheless():
     periods = {"a": 2 * math.pi, "b": 2 * math.pi}
     orbits, staying = motions("a b", ("1", "sqrt(2)"), periods=periods)

@@ -119,6 +119,7 @@ def test_a_certificate_bounds_deviations(the_cart):
     assert "not proven" in str(found)
 
 
+@pytest.mark.long
 def test_a_proven_certificate_uses_what_is_proven(the_cart):
     found = the_cart.certify(ONCE_AROUND, prove=True)
     assert found.proven < found.rate < found.proven * 1.02
@@ -175,6 +176,7 @@ def test_the_rate_is_no_larger_than_at_any_point():
 
 
 @pytest.mark.parametrize("rate", [0.2, 3.0, 40.0])
+@pytest.mark.repeats(1)
 def test_a_gain_certifies_the_rate_it_was_made_for(rate):
     p, region = random_programme(2, 1), {"t": (0, 2 * math.pi)}
     k = p.auto_k(rate, region)

@@ -17,6 +17,7 @@ def proven(programme, region, rate, **options):
 
 
 @pytest.mark.parametrize("d3", [11, pytest.param(10.1, marks=pytest.mark.long), 20])
+@pytest.mark.repeats(1)
 def test_the_cart_is_proven_within_two_percent(d3):
     p = cart(d=(10, 5, d3))
     found = p.certify(ONCE_AROUND, prove=True)
@@ -24,6 +25,7 @@ def test_the_cart_is_proven_within_two_percent(d3):
     assert found.boxes < 1000
 
 
+@pytest.mark.long
 def test_numbers_in_texts_are_proven_as_parameters_are():
     one = mt.programme("x y phi", velocity={"x": "cos(phi)", "y": "sin(phi)", "phi": 1}, dissipation=["2", "1.5", 3])
     other = mt.programme(
@@ -73,6 +75,7 @@ def test_a_dip_that_sampling_misses_is_found():
         p.certify({"x": (0, 1)}, prove=True)
 
 
+@pytest.mark.long
 def test_a_shallow_dip_only_lowers_what_is_proven():
     p = mt.programme("x y", velocity={"x": 1, "y": 0}, gain="1 - 0.5*exp(-((x - 0.71)*3e5)^2)")
     found = p.certify({"x": (0, 1)}, prove=True)
@@ -81,6 +84,7 @@ def test_a_shallow_dip_only_lowers_what_is_proven():
     assert found.proven > 0.49
 
 
+@pytest.mark.long
 def test_the_limit_of_boxes_leaves_what_is_proven_so_far():
     p = cart()
     few, many = (proven(p, ONCE_AROUND, 0.461237, boxes=boxes) for boxes in (75, 1000))

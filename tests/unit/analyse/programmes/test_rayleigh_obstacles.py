@@ -45,6 +45,7 @@ def test_orbits_whose_turns_oppose_each_other_exclude_every_potential(turns, opp
     assert ("oppose each other" in words) == opposed
 
 
+@pytest.mark.long
 def test_two_orbits_that_turn_in_opposite_directions():
     p = mt.programme("a b", velocity=("cos(b) + 0.1", "sin(b)"), periods={"a": TURN, "b": TURN})
     found = p.rayleigh()
@@ -62,6 +63,7 @@ def test_a_spiral_excludes_every_d():
     assert "eigenvalues would be real" in found.explanation
 
 
+@pytest.mark.long
 def test_a_motion_that_stays_is_named_where_no_orbit_closes():
     p = mt.programme("a b", velocity=("1", "sqrt(2)"), periods={"a": TURN, "b": TURN})
     found = p.rayleigh(multivalued=False)
