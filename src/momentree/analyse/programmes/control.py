@@ -119,7 +119,8 @@ class Control:
             low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
             return f"  {word}: {low + 0.0:.4g} to {high + 0.0:.4g}{unit and ' ' + unit}"
 
-        lines = [f"control of {self.name}, {np.size(self.t)} samples"]
+        count = np.size(self.t)
+        lines = [f"control of {self.name}, {count} sample{'s' if count > 1 else ''}"]
         lines += [line(name, values, self.units.get(name, "")) for name, values in self.torques.items()]
         lines += [line(f"reaction of '{name}'", values, "") for name, values in self.multipliers.items()]
         if not self.torques:
