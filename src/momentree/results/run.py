@@ -33,6 +33,7 @@ from momentree.results.constraint_forces import (
 )
 from momentree.results.energy_account import EnergyAccount
 from momentree.results.frame_motion import FrameMotion
+from momentree.results.run_export import RunExport
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
@@ -78,7 +79,7 @@ class RunPhase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(FrameMotion):
+class Run(FrameMotion, RunExport):
     """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
@@ -317,6 +318,11 @@ class Run(FrameMotion):
         from momentree.look.run_tables import run_summary
 
         return run_summary(self)
+
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import run_html
+
+        return run_html(self)
 
     # --- inside ---
 

@@ -55,7 +55,7 @@ def test_frames_of_every_kind_are_understood(pendulum):
     assert not pendulum.frame_velocity("ground").any()
     assert not pendulum.frame_acceleration(m.ground.at((1, 2, 3))).any()
     np.testing.assert_array_equal(pendulum.orientation("ground"), [[0, 0, 0, 1]] * len(pendulum.t))
-    with pytest.raises(MomentreeError, match="there is no body 'rud'. Did you mean 'rod'?"):
+    with pytest.raises(MomentreeError, match=r"there is no body 'rud'. Did you mean 'rod'"):
         pendulum.frame_acceleration("rud")
     with pytest.raises(MomentreeError, match=r"frame_velocity: there are no axes 'body'. Choose 'inertial' or 'frame'"):
         pendulum.frame_velocity("rod", axes="body")
