@@ -84,7 +84,7 @@ def programme_html(programme: Any) -> str:
     rows = [("coordinates", ", ".join(programme.coordinates))]
     rows += [(f"constraint {i}", str(text)) for i, text in enumerate(programme.constraints, 1)]
     rows += [(name, f"{value:g}") for name, value in programme.parameters.items()]
-    return html_page(f"programme {programme.name}", html_table((), rows))
+    return html_page(f"{programme.name}: programme", html_table((), rows))
 
 
 def programme_run_html(run: ProgrammeRun) -> str:
