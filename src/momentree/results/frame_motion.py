@@ -15,7 +15,7 @@ from momentree.errors import MomentreeError, choices
 from momentree.model.model import as_frame
 from momentree.spatial import Motion, Rotation
 from momentree.spatial.rotation import rotation_quaternion
-from momentree.structure.mechanism import Attached, Mechanism
+from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -29,7 +29,7 @@ class FrameMotion:
     def position(self, frame: Any) -> Array:
         """The origin of a frame in inertial space (m), k x 3."""
         run = cast("Run", self)
-        attached = attached_frame(run.mechanism, frame)
+        attached = run.mechanism.attach(as_frame(frame))
         return run._each(lambda samples: samples.position(attached))
 
     def orientation(self, frame: Any, as_matrix: bool = False) -> Array:
@@ -39,7 +39,7 @@ class FrameMotion:
         quaternions of an orientation, the first sample has w >= 0 and each other one is near to the one before it.
         """
         run = cast("Run", self)
-        attached = attached_frame(run.mechanism, frame)
+        attached = run.mechanism.attach(as_frame(frame))
         if as_matrix:
             return run._each(lambda samples: rotation_matrices(samples, attached)).reshape(-1, 3, 3)
         return continued(run._each(lambda samples: samples.table(rotation_quaternion(_turned(samples, attached)))))
@@ -50,7 +50,7 @@ class FrameMotion:
         In inertial axes, or in those of the frame itself (`axes="frame"`): always relative to inertial space.
         """
         run, chosen = cast("Run", self), _checked_axes("frame_velocity", axes)
-        attached = attached_frame(run.mechanism, frame)
+        attached = run.mechanism.attach(as_frame(frame))
         return run._each(lambda samples: frame_velocities(samples, attached, chosen))
 
     def frame_acceleration(self, frame: Any, axes: str = "inertial") -> Array:
@@ -61,16 +61,8 @@ class FrameMotion:
         of the acceleration, as an accelerometer with gravity taken out has them, not derivatives of components.
         """
         run, chosen = cast("Run", self), _checked_axes("frame_acceleration", axes)
-        attached = attached_frame(run.mechanism, frame)
+        attached = run.mechanism.attach(as_frame(frame))
         return run._in_phases(lambda samples: frame_accelerations(samples, attached, chosen), locking=True)
-
-
-def attached_frame(mechanism: Mechanism, frame: Any) -> Attached:
-    """A user's frame, or one that the model names, in the frame used here for its body."""
-    named = dict(mechanism.frames)
-    if isinstance(frame, str) and frame not in mechanism.numbers and frame in named:
-        return named[frame]
-    return mechanism.attach(as_frame(frame))
 
 
 # --- measures of samples ---

@@ -52,6 +52,9 @@ def test_frames_of_every_kind_are_understood(pendulum):
     for frame in ("rod", m.bodies[0], m.bodies[0].at((0, 0, 0))):
         np.testing.assert_array_equal(pendulum.position(frame), pendulum.position("rod"))
     np.testing.assert_array_equal(pendulum.position("tip"), pendulum.position(m.frames[0]))
+    np.testing.assert_allclose(pendulum.system.position(pendulum.q, "tip"), pendulum.position("tip"), atol=1e-15)
+    with pytest.raises(MomentreeError, match=r"there is no body 'tap'. Did you mean 'tip'"):
+        pendulum.position("tap")
     assert not pendulum.frame_velocity("ground").any()
     assert not pendulum.frame_acceleration(m.ground.at((1, 2, 3))).any()
     np.testing.assert_array_equal(pendulum.orientation("ground"), [[0, 0, 0, 1]] * len(pendulum.t))
