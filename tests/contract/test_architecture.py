@@ -145,8 +145,8 @@ def test_the_names_of_the_interface_are_there():
     joints = "Revolute Prismatic Screw Cylindrical Universal Spherical Planar Free Fixed"
     promised = {
         momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder",
-        momentree.System: "structure nq nv mobility assemble branches position simulate",
-        momentree.Run: "t q v position energy closure_error reactions data plot save",
+        momentree.System: "structure nq nv mobility assemble branches position simulate coordinates velocities",
+        momentree.Run: "t q v position energy closure_error reactions data plot save to_csv to_pandas orientation",
         momentree.Model: "body joint torque force spring contact constrain parameter build save cut split check",
     }
     for thing, names in ((thing, text.split()) for thing, text in promised.items()):
