@@ -1,9 +1,10 @@
-"""What a system shows of itself: tables of its coordinates and velocities, and its page in a notebook."""
+"""What a system shows of itself: its summary, tables of its coordinates and velocities, its page in a notebook."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from momentree.errors import AssemblyError
 from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ class SystemViews:
 
         system = cast("System", self)
         return CoordinateTable(f"velocities v of {system.name}", "v", velocity_rows(system._numeric))
+
+    def __str__(self) -> str:
+        from momentree.look.tables import system_summary
+
+        system = cast("System", self)
+        try:
+            return system_summary(system.structure, system.mobility_report)
+        except AssemblyError as error:
+            return system_summary(system.structure, str(error))
 
     def _repr_html_(self) -> str:
         from momentree.look.notebook import system_html
