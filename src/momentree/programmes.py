@@ -126,6 +126,11 @@ class Programme:
         self._source, self.parameters = source, dict(parameters)
         self._kernels: dict[str, Any] = {} if kernels is None else kernels
 
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import programme_html
+
+        return programme_html(self)
+
     # --- what it is ---
 
     @property
