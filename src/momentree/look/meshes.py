@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.model.bodies import Box, Cylinder, Rod, Shape, Sphere
+from momentree.model.shapes import Box, Cylinder, Rod, Shape, Sphere
 from momentree.model.values import Values
 from momentree.spatial.vector import Vector, normals
 
