@@ -50,29 +50,31 @@ def inside(points, rim, closer=1e-3):
 
 @pytest.mark.parametrize("tilt", [0.0, 0.7])
 @pytest.mark.parametrize("turned", [0.0, 0.05, 1.0])
-def test_teeth_of_two_gears_mesh_wherever_they_turn(tilt, turned):
-    system = gears(tilt=tilt, teeth=(20, 30))
+@pytest.mark.parametrize("teeth", [(21, 30), (20, 31)])  # of an odd number, a tooth is opposite to a gap
+def test_teeth_of_two_gears_mesh_wherever_they_turn(teeth, tilt, turned):
+    system = gears(tilt=tilt, teeth=teeth)
     q = np.zeros(2)
-    q[system._numeric.by_joint["A"].q], q[system._numeric.by_joint["B"].q] = 1.5 * turned, -turned
+    q[system._numeric.by_joint["A"].q], q[system._numeric.by_joint["B"].q] = teeth[1] / teeth[0] * turned, -turned
     rims = wheels(system, q)
     assert set(rims) == {"one", "other"}
     distance = np.hypot(3, 1)
-    for name, radius, teeth, center in (("one", 0.4, 20, (0, 0)), ("other", 0.6, 30, (3, 1))):
-        rim = rims[name]
-        reach = np.linalg.norm(rim - center, axis=1)
-        module = 2 * radius * distance / teeth
-        assert reach.max() == pytest.approx(radius * distance + module)
+    for name, count, center in zip(("one", "other"), teeth, ((0, 0), (3, 1)), strict=True):
+        reach = np.linalg.norm(rims[name] - center, axis=1)
+        module = 2 * distance / sum(teeth)
+        assert reach.max() == pytest.approx(module * count / 2 + module)
     assert inside(rims["one"], rims["other"]) == inside(rims["other"], rims["one"]) == 0
     # they do reach into each other: a tip is inside of the circle of the other's tips
-    assert (np.linalg.norm(rims["one"] - (3, 1), axis=1) < 0.6 * distance).any()
+    assert (np.linalg.norm(rims["one"] - (3, 1), axis=1) < teeth[1] / sum(teeth) * distance).any()
 
 
-def test_the_teeth_of_internal_gears_mesh():
-    system = gears(teeth=(60, 20), internal=True)
-    (ring, outside), (pinion, wheel) = toothed(system)
-    assert (ring.name, pinion.name) == ("one", "other")
-    hollow = outside[240:480, :2]  # the toothed inside of the ring
-    tips = wheel[wheel[:, 2] > 0][:80, :2]
+@pytest.mark.parametrize("teeth", [(61, 20), (21, 60)])
+def test_the_teeth_of_internal_gears_mesh(teeth):
+    system = gears(teeth=teeth, internal=True)
+    (ring, outside), (_, wheel) = sorted(toothed(system), key=lambda pair: -len(pair[1]))
+    assert ring.name == ("one" if teeth[0] > teeth[1] else "other")
+    center = (0, 0) if ring.name == "one" else (3, 1)
+    hollow = outside[4 * max(teeth) : 8 * max(teeth), :2] - center  # the toothed inside of the ring
+    tips = wheel[wheel[:, 2] > 0][: 4 * min(teeth), :2] - center
     assert Path(hollow * 1.001).contains_points(tips).all()
     solid = trimesh.Trimesh(outside, ring.mesh.faces, process=False)
     assert solid.is_volume
