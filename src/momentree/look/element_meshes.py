@@ -165,7 +165,7 @@ def _planetaries(model: Model, axles: dict[str, Axle], values: Values) -> Iterat
 
 def _rolling(model: Model, values: Values) -> Iterator[ElementMesh]:
     """The wheel or ball that rolls, on bodies that have no shapes of their own."""
-    drawn = {body.name for body in model.bodies if body.shapes} | {shape.frame.body for shape in model.shapes}
+    drawn = _shaped(model)
     for roll in model.rolls:
         radius = float(values.scalar(roll.radius))
         if roll.disc is None:
@@ -176,14 +176,19 @@ def _rolling(model: Model, values: Values) -> Iterator[ElementMesh]:
             yield ElementMesh(roll.name, "wheel", roll.wheel.body, mesh.fixed(roll.wheel.placement(values)))
 
 
+def _shaped(model: Model) -> set[str]:
+    """The bodies that are drawn by shapes."""
+    return {body.name for body in model.bodies if body.shapes} | {shape.frame.body for shape in model.shapes}
+
+
 def _supports(model: Model, values: Values, size: float) -> Iterator[ElementMesh]:
-    """What others roll on or touch: planes, each once, and balls; and points that touch."""
+    """What others roll on or touch: planes and balls, each once, of the ground and of bodies without shapes; points."""
     supports: list[tuple[str, Frame, Any, Any]] = [(roll.name, roll.on, roll.ball, roll.disc) for roll in model.rolls]
     supports += [(f"contact {i}", one.against, one.ball, None) for i, one in enumerate(model.contacts, 1)]
-    seen = set()
+    shaped, seen = _shaped(model) - {GROUND}, set()
     for name, frame, ball, disc in supports:
         radius = None if ball is None else float(values.scalar(ball))
-        if (frame, radius) in seen:
+        if (frame, radius) in seen or frame.body in shaped:
             continue
         seen.add((frame, radius))
         if radius is None:

@@ -125,7 +125,7 @@ class Model:
         The inertias of its shapes with a mass or a density add up; the others are only drawn:
         `m.body("hull", shapes=[mt.box(size=(2, 1, 0.5), density=2700), mt.sphere(radius=0.1).at((0, 0, 1))])`.
         """
-        several = [*shapes] if isinstance(shapes, (tuple, list)) else [shapes]
+        several = [*shapes] if isinstance(shapes, (tuple, list)) else [shapes] if shapes is not None else []
         both: Any = several if shape is None else [shape, *several]
         self.bodies.append(Body(name, both, mass, com, inertia, about, massless, inertia_check))
         return self.bodies[-1]

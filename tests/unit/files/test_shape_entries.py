@@ -1,6 +1,9 @@
 """Shapes in files: what is saved loads equal, wherever it is saved."""
 
+import dataclasses
 import os
+import re
+from pathlib import Path
 
 import pytest
 import trimesh
@@ -10,6 +13,9 @@ from hypothesis import strategies as st
 import momentree as mt
 from momentree.errors import ModelError
 from momentree.files.model_files import dumps, loads, to_document
+from momentree.model.colors import COLORS
+from momentree.model.shapes import SHAPES, Shape
+from momentree.model.values import Values
 
 numbers = st.one_of(st.floats(0.1, 5), st.integers(1, 4), st.just("k"))
 vectors = st.tuples(numbers, numbers, numbers)
@@ -77,6 +83,23 @@ def test_a_list_of_one_is_the_same_as_its_kind():
     listed = '[[body]]\nname = "b"\nshapes = [{ kind = "rod", mass = 1, length = 2 }]\n'
     tables = '[[body]]\nname = "b"\n[[body.shapes]]\nkind = "rod"\nmass = 1\nlength = 2\n'
     assert loads(one) == loads(listed) == loads(tables)
+
+
+def test_the_page_of_the_model_file_says_what_is_true(tmp_path):
+    page = (Path(__file__).parents[3] / "docs" / "model-file.md").read_text(encoding="utf-8")
+    section = page.partition("### Shapes")[2].partition("### ")[0]
+    (tmp_path / "meshes").mkdir()
+    trimesh.creation.box((1, 2, 3)).export(tmp_path / "meshes" / "hull.stl")
+    (tmp_path / "model.toml").write_text(section.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    m = mt.load(tmp_path / "model.toml")
+    assert [len(body.shapes) for body in m.bodies] == [1, 3]
+    assert m.bodies[1].rigid_inertia(Values({})).mass == pytest.approx(2703)
+    listed = section.partition("Names of colors: ")[2].partition(".")[0].split(", ")
+    assert listed == [name for name in COLORS if "grey" not in name]
+    for kind, cls in SHAPES.items():
+        row = next(line for line in section.splitlines() if line.startswith(f"| `{kind}`"))
+        own = {field.name for field in dataclasses.fields(cls)} - {field.name for field in dataclasses.fields(Shape)}
+        assert {key.partition(" ")[0] for key in re.findall("`([^`]+)`", row.split("|")[2])} == own
 
 
 def test_lines_of_shapes_in_tables_of_their_own():

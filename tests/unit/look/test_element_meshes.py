@@ -142,6 +142,17 @@ def test_a_body_with_shapes_of_its_own_gets_no_wheel():
     assert len([piece for piece in scene_of(m.build()).pieces if piece.kind == "body"]) == 1
 
 
+def test_planes_of_bodies_are_drawn_unless_their_shapes_are():
+    for how, count in ({"mass": 1, "inertia": (1, 1, 1)}, 1), ({"shape": mt.box(1.0, (1, 1, 1))}, 0):
+        m, hoop = rolling(mass=1, inertia=(0.2, 0.3, 0.2))
+        table = m.body("table", **how)
+        m.joint("T", mt.Revolute("z"), m.ground, table)
+        m.roll(hoop, table, 0.5)
+        found = [piece for piece in scene_of(m.build()).pieces if piece.kind == "contact"]
+        assert len(found) == count
+        assert all(piece.body for piece in found)
+
+
 def test_contacts_show_planes_once_balls_and_points():
     m, hoop = rolling(shape=mt.box(1.0, (1, 1, 1)))
     for x in (-0.5, 0.5):
