@@ -103,7 +103,7 @@ class Scene:
 def scene_of(system: System) -> Scene:
     """The scene of a system."""
     mechanism = system._numeric
-    values = Values(dict(system._model.parameters))
+    values = Values({**dict(system._model.parameters), **dict(mechanism.parameters)})
     shapes = _shape_pieces(system, mechanism, values)
     extent = max((float(np.ptp(piece.mesh.vertices, axis=0).max()) for piece in shapes if piece.body), default=0.0)
     size = float(mechanism.size) or extent or 1.0

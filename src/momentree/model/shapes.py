@@ -114,7 +114,7 @@ class Shape:
 def _has_volume(volume: Scalar) -> None:
     if isinstance(volume, Expression):
         check_later(_has_volume, volume)
-    elif not volume > 0:
+    elif volume == 0:  # of a line or an area; sizes below zero are mistakes of their own
         raise Mistake(
             "has no volume, so its density gives no mass. Give it a radius or thickness, or mass=.", "density"
         )

@@ -102,3 +102,14 @@ def test_the_size_of_a_scene_fits_its_shapes():
     m = mt.Model("large")
     m.body("block", mt.box(1.0, (30, 1, 1)))
     assert scene_of(m.build()).size >= 30
+
+
+def test_shapes_follow_the_values_of_free_parameters():
+    m = mt.Model("free")
+    m.parameter("a", 1.0)
+    m.parameter("b", "2*a")
+    m.body("block", mt.box(density=1.0, size=("a", "b", 1)))
+    system = m.build(free=["a"])
+    for size, drawn in ((1.0, system), (3.0, system.with_parameters(a=3.0))):
+        (piece, *_) = scene_of(drawn).pieces
+        assert np.ptp(piece.mesh.vertices, axis=0) == pytest.approx([size, 2 * size, 1])
