@@ -144,10 +144,10 @@ def test_every_public_name_is_documented():
 def test_the_names_of_the_interface_are_there():
     joints = "Revolute Prismatic Screw Cylindrical Universal Spherical Planar Free Fixed"
     promised = {
-        momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder",
+        momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder disc capsule polygon mesh",
         momentree.System: "structure nq nv mobility assemble branches position simulate",
         momentree.Run: "t q v position energy closure_error reactions data plot save",
-        momentree.Model: "body joint torque force spring contact constrain parameter build save cut split check",
+        momentree.Model: "body shape joint torque force spring contact constrain parameter build save cut split check",
     }
     for thing, names in ((thing, text.split()) for thing, text in promised.items()):
         assert [name for name in names if not hasattr(thing, name)] == []

@@ -123,6 +123,9 @@ def _integrals(path: str, changed: int, size: int, hull: bool) -> Integrals:
     if not 0 < abs(volume) < math.inf or not np.isfinite(inertia).all():
         raise Mistake(f"the mesh '{_shown(path)}' encloses no volume. Give the body numbers.", "file")
     J = inertia / volume
+    if np.linalg.eigvalsh(np.trace(J) / 2 * np.eye(3) - J).min() <= 0:
+        message = f"the mesh '{_shown(path)}' has parts that are inside out, so that their volumes are subtracted"
+        raise Mistake(f"{message}. Reverse their triangles, or give the body numbers.", "file")
     entries = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
     x, y, z = (float(e) for e in solid.center_mass)
     return Integrals(abs(volume), (x, y, z), tuple(map(float, entries)))

@@ -63,6 +63,21 @@ def test_flat_triangles_enclose_nothing(tmp_path):
         integrals_of(str(tmp_path / "flat.obj"), hull=True)
 
 
+def test_parts_of_a_mesh_add_up_unless_one_is_inside_out(tmp_path):
+    one, other = trimesh.creation.box((1, 1, 1)), trimesh.creation.box((0.9, 0.9, 0.9))
+    other.apply_translation((3, 0, 0))
+    trimesh.util.concatenate([one, other]).export(tmp_path / "parts.ply")
+    assert integrals_of(str(tmp_path / "parts.ply")).volume == pytest.approx(1.729)
+    other.invert()
+    trimesh.util.concatenate([one, other]).export(tmp_path / "wrong.ply")
+    with pytest.raises(Mistake, match=r"wrong.ply' has parts that are inside out"):
+        integrals_of(str(tmp_path / "wrong.ply"))
+    hole = trimesh.creation.box((0.9, 0.9, 0.9))
+    hole.invert()
+    trimesh.util.concatenate([one, hole]).export(tmp_path / "hollow.ply")
+    assert integrals_of(str(tmp_path / "hollow.ply")).volume == pytest.approx(0.271)
+
+
 def test_files_that_a_mesh_names_are_not_opened(tmp_path, monkeypatch):
     trimesh.creation.box((1, 2, 3)).export(tmp_path / "box.obj")
     text = (tmp_path / "box.obj").read_text()
