@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, ModelWarning, MomentreeError
 from momentree.files import load, loads
-from momentree.model import Model, box, cylinder, rod, sphere, turn
+from momentree.model import Model, box, capsule, cylinder, disc, mesh, polygon, rod, sphere, turn
 from momentree.model.joint_types import (
     Cylindrical,
     Fixed,
@@ -88,10 +88,12 @@ __all__ = [
     "atan",
     "atan2",
     "box",
+    "capsule",
     "compare",
     "cos",
     "cosh",
     "cylinder",
+    "disc",
     "exp",
     "helmholtz",
     "load",
@@ -100,7 +102,9 @@ __all__ = [
     "loads",
     "log",
     "maximum",
+    "mesh",
     "minimum",
+    "polygon",
     "programme",
     "resume_run",
     "rod",
