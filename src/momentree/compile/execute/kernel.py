@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy
 
+from momentree.activity import activity
 from momentree.compile.execute.machine_code import Target, linked, object_code
 from momentree.errors import MomentreeError
 
@@ -171,5 +172,6 @@ def compiled_once(system: object, what: str, make: Callable[[], Any]) -> Any:
     """Machine code that was made for this system before, or is made now."""
     made = vars(system).setdefault("_code_of_phases", {})
     if what not in made:
-        made[what] = make()
+        with activity("compiling the equations of", getattr(system, "name", "")):
+            made[what] = make()
     return made[what]

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from momentree.activity import activity
 from momentree.compile.emit.llvm_functions import LIBM, libm_symbol
 from momentree.compile.execute import cache
 
@@ -77,7 +78,8 @@ def object_code(text: str, target: Target) -> bytes:
     key = _key(text, target)
     code = cache.get(key)
     if code is None:
-        code = _generated(text, target)
+        with activity("generating machine code"):
+            code = _generated(text, target)
         cache.put(key, code)
     return code
 
