@@ -117,6 +117,7 @@ def test_a_terminal_shows_the_phases_in_order_and_is_clean_at_the_end():
     assert (left, status) == ("", 0)
 
 
+@pytest.mark.long
 def test_many_states_and_motions_comparisons_and_quantities_tell_what_they_do():
     lines, left, status = on_terminal(
         """
@@ -134,6 +135,7 @@ def test_many_states_and_motions_comparisons_and_quantities_tell_what_they_do():
     assert (left, status) == ("", 0)
 
 
+@pytest.mark.long
 def test_a_proof_tells_its_bound_and_its_boxes():
     lines, left, status = on_terminal(
         """
@@ -150,10 +152,10 @@ def test_a_proof_tells_its_bound_and_its_boxes():
     ("code", "environment"),
     [
         (RUN.replace("rtol", "progress=False, rtol"), {}),
-        (RUN.replace("rtol", "progress=lambda t, closure_error: None, rtol"), {}),
         (RUN, {"MOMENTREE_PROGRESS": "off"}),
-        (RUN, {"TERM": "dumb"}),
-        ("shown.PATIENCE = 100.0\n" + RUN, {}),
+        pytest.param(RUN.replace("rtol", "progress=lambda t, closure_error: None, rtol"), {}, marks=pytest.mark.long),
+        pytest.param(RUN, {"TERM": "dumb"}, marks=pytest.mark.long),
+        pytest.param("shown.PATIENCE = 100.0\n" + RUN, {}, marks=pytest.mark.long),
     ],
 )
 def test_nothing_is_shown_where_it_is_switched_off_or_over_soon(code, environment):

@@ -78,7 +78,7 @@ def resume_run(
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
         warn(RunWarning(f"{message} from t = {parts.reached:g} s."))
-    with contextlib.closing(parts):
+    with contextlib.closing(parts), showing(progress):
         simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
 

@@ -47,16 +47,17 @@ def dynamics(model: mt.Model, seed: int, code: str | None = None) -> np.ndarray:
 
 
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_random_trees_have_the_same_dynamics_to_the_last_bit(monkeypatch, seed, code):
     model = random_tree(np.random.default_rng(seed), list(np.random.default_rng(seed).permutation(KINDS)[:5]))
     tables, literal = both(monkeypatch, lambda: dynamics(model, seed, code))
     assert np.array_equal(tables, literal)
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"integrator": "radau", "rtol": 1e-6}, {"integrator": "verlet", "step": 1e-3}]
-)
+STIFF, FIXED = {"integrator": "radau", "rtol": 1e-6}, {"integrator": "verlet", "step": 1e-3}
+
+
+@pytest.mark.parametrize("settings", [{}, *(pytest.param(each, marks=pytest.mark.long) for each in (STIFF, FIXED))])
 def test_runs_of_random_loops_are_the_same_to_the_last_bit(monkeypatch, settings):
     random = np.random.default_rng(3)
     model, q = random_loops(random, ["Revolute", "Spherical", "Revolute"], ["Spherical"])
