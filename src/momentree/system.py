@@ -14,7 +14,8 @@ from momentree.activity import showing
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import AssemblyError, MomentreeError, renamed, suggestion
+from momentree.errors import MomentreeError, renamed, suggestion
+from momentree.look.system_views import SystemViews
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.model import as_frame
@@ -40,7 +41,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System:
+class System(SystemViews):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
@@ -464,14 +465,6 @@ class System:
     def _numeric(self) -> Mechanism:
         """The mechanism in floats; free parameters have the values that the model gives them."""
         return self.mechanism.at_defaults()
-
-    def __str__(self) -> str:
-        from momentree.look.tables import system_summary
-
-        try:
-            return system_summary(self.structure, self.mobility_report)
-        except AssemblyError as error:
-            return system_summary(self.structure, str(error))
 
     def __repr__(self) -> str:
         m = self.mechanism

@@ -25,10 +25,11 @@ ROOMS += ["simulate", "results", "analyse", "look"]
 ORDER = [*ROOMS, "system", "programmes", "__init__", "cli", "__main__"]
 FIRST = ("errors", "activity")  # these import nothing, and every room may use them
 # where an early room reaches for a later one, inside a method: a model is saved and built by its own methods, a run is
-# drawn and printed by its own, and shows a bar while it is computed
+# drawn and printed by its own, and shows a bar while it is computed; a notebook asks things for their own page
 BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
+BRIDGES |= {("model/model.py", "look"), ("assembly/state.py", "look"), ("structure/graph.py", "look")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 60
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -145,8 +146,8 @@ def test_the_names_of_the_interface_are_there():
     joints = "Revolute Prismatic Screw Cylindrical Universal Spherical Planar Free Fixed"
     promised = {
         momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder",
-        momentree.System: "structure nq nv mobility assemble branches position simulate",
-        momentree.Run: "t q v position energy closure_error reactions data plot save",
+        momentree.System: "structure nq nv mobility assemble branches position simulate coordinates velocities",
+        momentree.Run: "t q v position energy closure_error reactions data plot save to_csv to_pandas orientation",
         momentree.Model: "body joint torque force spring contact constrain parameter build save cut split check",
     }
     for thing, names in ((thing, text.split()) for thing, text in promised.items()):

@@ -31,7 +31,7 @@ def draw_run(run: Run, path: str | os.PathLike[str] | None = None, joints: Seque
 
     Without `joints` the first 8 that move are drawn, in the order of the model's tree, then those that close loops.
     """
-    from matplotlib.figure import Figure
+    from momentree.look.shown_figure import ShownFigure as Figure
 
     if path is not None:
         check_picture(path)

@@ -347,6 +347,11 @@ class Model:
 
     __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
 
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import model_html
+
+        return model_html(self)
+
     def __repr__(self) -> str:
         return f"Model('{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints)"
 

@@ -29,6 +29,7 @@ from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
 from momentree.results.global_error import error_of
 from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
+from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
 from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
 from momentree.simulate.simulation import new_simulation
@@ -56,6 +57,7 @@ def record(
     """
     if path is None:
         return _Recording(simulation, None, progress).run()
+    check_run_path(path)
     parts = Parts.begin(destination(path), _manifest(simulation))
     with contextlib.closing(parts):
         return _Recording(simulation, parts, progress).run()
