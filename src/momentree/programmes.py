@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.activity import activity
 from momentree.compile.trace.mechanism_programme_code import MechanismSource
 from momentree.compile.trace.programme_code import ExpressionSource, ProgrammeSource, quantity_kernel
 from momentree.equations.programme_fields import ExpressionProgramme
@@ -248,7 +249,8 @@ class Programme:
     def _called(self, what: str, q: Any, qd: Any, t: Any) -> Array:
         """A quantity at q, qd (None: zeros) and t; leading axes broadcast."""
         if what not in self._kernels:
-            self._kernels[what] = quantity_kernel(self._source, what)
+            with activity(f"compiling {what.replace('_', ' ')} of", self.name):
+                self._kernels[what] = quantity_kernel(self._source, what)
         kernel, n = self._kernels[what], len(self.coordinates)
         columns = [self._column(x, name) for name, x in (("q", q), ("qd", np.zeros(n) if qd is None else qd))]
         times = np.asarray(t, dtype=float)
@@ -301,8 +303,10 @@ class Programme:
         dense = settings.checked().method.adaptive and every is not None
         key = f"motion {integrator} {dense}"
         if key not in self._kernels:
-            self._kernels[key] = motion_stepper(self._source, integrator, dense)
-        t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
+            with activity("compiling the equations of", self.name):
+                self._kernels[key] = motion_stepper(self._source, integrator, dense)
+        with activity("simulating", self.name):
+            t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
         size = np.sqrt(2 * np.maximum(self._called("deviation_energy", q, qd, t)[:, 0], 0.0))
         a, b = self.constraint_rows(q, t)
         errors = np.einsum("kmn,kn->km", a, qd) - b

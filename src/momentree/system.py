@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from momentree.activity import showing
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -165,6 +166,7 @@ class System(SystemViews):
         *,
         parameters: Named = None,
         strict: bool = True,
+        progress: bool | None = None,
     ) -> States:
         """Many states at once, each as `assemble` finds it: numbers may be arrays of one length, or single.
 
@@ -174,7 +176,8 @@ class System(SystemViews):
         """
         from momentree.assembly.batch_assembly import assemble_many
 
-        return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
+        with showing(progress):
+            return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:
@@ -236,10 +239,8 @@ class System(SystemViews):
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        total = momentum(
-            Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v")
-        )
-        return vector([*total], q, v, at.batch)
+        where = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
+        return vector([*momentum(where, scalars(v, self.nv, "v"))], q, v, at.batch)
 
     def _at(self, parameters: Named) -> _At:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
@@ -387,19 +388,16 @@ class System(SystemViews):
         at = self.with_parameters(parameters)
         said = at._model.start
         suits = default_integrator(stiff=said is not None and said.stiff)
-        chosen: dict[str, Any] = {
-            "formulation": formulation,
-            "stabilization": stabilization,
-            "integrator": integrator or suits,
-        }
-        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
-        chosen["t_end"] = at.t_end if t_end is None else t_end
+        chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "every": every}
+        chosen |= {"integrator": integrator or suits, "gain": gain, "rtol": rtol, "atol": atol, "step": step}
+        chosen |= {"verify": verify, "t_end": at.t_end if t_end is None else t_end}
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
-        begin: Any = at.start() if start is None and said is not None else start
-        if parameters is None:
-            self._refuse_other_parameters(begin)
-        return record(new_simulation(at, begin, events, **chosen), path, progress)
+        with showing(progress):
+            begin: Any = at.start() if start is None and said is not None else start
+            if parameters is None:
+                self._refuse_other_parameters(begin)
+            return record(new_simulation(at, begin, events, **chosen), path, progress)
 
     def _refuse_other_parameters(self, start: Any) -> None:
         """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
@@ -419,6 +417,7 @@ class System(SystemViews):
         parameters: Named = None,
         t: float | None = None,
         threads: int | None = None,
+        progress: bool | None = None,
         **settings: Any,
     ) -> Motions:
         """Simulate from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, as one batch.
@@ -434,7 +433,8 @@ class System(SystemViews):
         end = self.t_end if t_end is None else t_end
         if end is None:
             raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
-        return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
+        with showing(progress):
+            return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
 
     def export_c(
         self,

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.activity import activity, showing
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, warn
@@ -79,7 +80,7 @@ def resume_run(
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
         warn(RunWarning(f"{message} from t = {parts.reached:g} s."))
-    with contextlib.closing(parts):
+    with contextlib.closing(parts), showing(progress):
         simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
 
@@ -169,7 +170,8 @@ class _Recording:
         """The run with an estimate of its error, where the simulation makes one; without it if that is interrupted."""
         if not (self.simulation.settings.get("verify") and len(run.t)) or run.end.reason == "interrupted":
             return run
-        with contextlib.suppress(KeyboardInterrupt):
+        second = activity("estimating the error by a second simulation of", self.mechanism.name)
+        with contextlib.suppress(KeyboardInterrupt), showing(self.progress), second:
             return run.with_measures(error=error_of(self.simulation, run))
         return run
 
@@ -287,11 +289,13 @@ class _Recording:
         """What is called after each block."""
         if callable(self.progress):
             callback = self.progress
-            yield lambda recording: callback(recording._t, recording.closure_error())
+            with showing(callback):
+                yield lambda recording: callback(recording._t, recording.closure_error())
             return
         from momentree.look.progress import bar
 
-        with bar(self.simulation.t_start, self.simulation.t_end, self.progress) as show:
+        name, times = self.mechanism.name, (self.simulation.t_start, self.simulation.t_end)
+        with bar(name, *times, self.progress) as show:
             yield lambda recording: show(recording._t, recording.closure_error)
 
     def closure_error(self) -> float:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.activity import activity
 from momentree.analyse.programmes.enclosures import (
     UNDEFINED,
     ZERO,
@@ -92,15 +93,18 @@ def prove(
     first = fields.bounded(tuple(region.values()))
     heap = [(first.bound, next(order), first)]
     least = min(rate, first.middle)  # known at single points, in doubles
-    while heap[0][0] < least - CLOSE * abs(least) and least > 0 and count < boxes:
-        _, _, box = heapq.heappop(heap)
-        halves = [fields.bounded(limits) for limits in _halved(box.limits, box.side)]
-        for half in halves or [box]:
-            least = min(least, half.middle)
-            heapq.heappush(heap, (half.bound, next(order), half))
-        if not halves:
-            break
-        count += 2
+    with activity("proving a decay rate") as phase:
+        while heap[0][0] < least - CLOSE * abs(least) and least > 0 and count < boxes:
+            _, _, box = heapq.heappop(heap)
+            halves = [fields.bounded(limits) for limits in _halved(box.limits, box.side)]
+            for half in halves or [box]:
+                least = min(least, half.middle)
+                heapq.heappush(heap, (half.bound, next(order), half))
+            if not halves:
+                break
+            count += 2
+            if phase.due:
+                phase.tell(f"{heap[0][0]:.3g} of {least:.3g} 1/s, {count} boxes of at most {boxes}")
     if not heap[0][0] > 0:
         _fail([box for _, _, box in heap], names, count, rate)
     return Proof(heap[0][0], count)
