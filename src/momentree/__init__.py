@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, ModelWarning, MomentreeError
 from momentree.files import load, loads
-from momentree.model import Model, box, cylinder, rod, sphere, turn
+from momentree.model import Model, box, capsule, cylinder, disc, mesh, polygon, rod, sphere, turn
 from momentree.model.joint_types import (
     Cylindrical,
     Fixed,
@@ -42,17 +42,20 @@ from momentree.system import System
 
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
-    from momentree.programmes import Programme, programme
+    from momentree.analyse.programmes.control import Control
+    from momentree.programmes import MechanismProgramme, Programme, programme
     from momentree.results.programme_run import ProgrammeRun, load_programme_run
     from momentree.results.recorder import resume_run
     from momentree.results.run import Run, RunError, RunWarning, load_run
     from momentree.simulate.events import Event
+    from momentree.symbols.helmholtz import HelmholtzReport, helmholtz
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyError",
     "Comparison",
+    "Control",
     "Cylindrical",
     "Event",
     "ExpressionError",
@@ -60,6 +63,8 @@ __all__ = [
     "Free",
     "Graph",
     "GraphError",
+    "HelmholtzReport",
+    "MechanismProgramme",
     "Model",
     "ModelError",
     "ModelWarning",
@@ -83,18 +88,23 @@ __all__ = [
     "atan",
     "atan2",
     "box",
+    "capsule",
     "compare",
     "cos",
     "cosh",
     "cylinder",
+    "disc",
     "exp",
+    "helmholtz",
     "load",
     "load_programme_run",
     "load_run",
     "loads",
     "log",
     "maximum",
+    "mesh",
     "minimum",
+    "polygon",
     "programme",
     "resume_run",
     "rod",
@@ -115,7 +125,9 @@ _LATER = {
     "resume_run": "results.recorder",
     "Event": "simulate.events",
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
-    **dict.fromkeys(("Programme", "programme"), "programmes"),
+    **dict.fromkeys(("MechanismProgramme", "Programme", "programme"), "programmes"),
+    **dict.fromkeys(("HelmholtzReport", "helmholtz"), "symbols.helmholtz"),
+    "Control": "analyse.programmes.control",
     **dict.fromkeys(("ProgrammeRun", "load_programme_run"), "results.programme_run"),
 }
 

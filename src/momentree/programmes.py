@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.activity import activity
 from momentree.compile.trace.mechanism_programme_code import MechanismSource
 from momentree.compile.trace.programme_code import ExpressionSource, ProgrammeSource, quantity_kernel
 from momentree.equations.programme_fields import ExpressionProgramme
@@ -22,14 +23,14 @@ from momentree.model import Model
 from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
 from momentree.structure.free_parameters import values_in
-from momentree.structure.programme_mechanism import ProgrammeMechanism, programme_mechanism
+from momentree.structure.programme_mechanism import ProgrammeMechanism, coordinate_names, programme_mechanism
 from momentree.system import System
 
 if TYPE_CHECKING:
-    from momentree.analyse.decay_rate import Certificate, DecayRate
-    from momentree.analyse.programme_control import Control
-    from momentree.analyse.rayleigh_search import RayleighSearch
-    from momentree.analyse.step_advice import StepAdvice
+    from momentree.analyse.programmes.control import Control
+    from momentree.analyse.programmes.decay_rate import Certificate, DecayRate
+    from momentree.analyse.programmes.rayleigh_search import RayleighSearch
+    from momentree.analyse.programmes.step_advice import StepAdvice
     from momentree.compile.execute.kernel import Kernel
     from momentree.results.programme_run import ProgrammeRun
     from momentree.symbols.helmholtz import HelmholtzReport
@@ -126,6 +127,11 @@ class Programme:
         self._source, self.parameters = source, dict(parameters)
         self._kernels: dict[str, Any] = {} if kernels is None else kernels
 
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import programme_html
+
+        return programme_html(self)
+
     # --- what it is ---
 
     @property
@@ -142,7 +148,8 @@ class Programme:
     def expressions(self) -> ExpressionProgramme:
         """Velocity field, mass matrix and dissipation as expressions."""
         if not isinstance(self._source, ExpressionSource):
-            raise MomentreeError("programme: it is given by a mechanism, not by expressions.")
+            message = "programme: it is given by a mechanism, not by expressions"
+            raise MomentreeError(f"{message}. programme.system.equations() are those of the mechanism, in symbols.")
         return self._source.given
 
     @property
@@ -177,14 +184,18 @@ class Programme:
 
     def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
         """Independent constraints, a v = b, mass matrix and dissipation definite, at sampled points of the region."""
-        from momentree.analyse.programme_checks import Fields, Region, Rows, check_fields, check_independent
+        from momentree.analyse.programmes import checks
 
-        box = Region.of(self.coordinates, region)
+        box = checks.Region.of(self.coordinates, region)
         q, t = box.samples()
-        rows = Rows(box, q, t, *self.constraint_rows(q, t))
-        check_independent(rows, self.constraints)
-        fields = Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
-        check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
+        rows = checks.Rows(box, q, t, *self.constraint_rows(q, t))
+        checks.check_independent(rows, self.constraints)
+        if completion := self.description.completion:
+            points = zip(q[:16].tolist(), t.tolist(), strict=False)
+            at = [self.expressions.values(*point, self._constants.tolist()) for point in points]
+            checks.check_completion(rows, np.array([[[x.evaluate(k) for x in c] for c in completion] for k in at]))
+        fields = checks.Fields(self.velocity(q, t), self.mass_matrix(q, t), self.dissipation(q, t))
+        checks.check_fields(rows, fields, self.constraints, self._completed_by, dissipative)
 
     @property
     def _completed_by(self) -> str:
@@ -238,7 +249,8 @@ class Programme:
     def _called(self, what: str, q: Any, qd: Any, t: Any) -> Array:
         """A quantity at q, qd (None: zeros) and t; leading axes broadcast."""
         if what not in self._kernels:
-            self._kernels[what] = quantity_kernel(self._source, what)
+            with activity(f"compiling {what.replace('_', ' ')} of", self.name):
+                self._kernels[what] = quantity_kernel(self._source, what)
         kernel, n = self._kernels[what], len(self.coordinates)
         columns = [self._column(x, name) for name, x in (("q", q), ("qd", np.zeros(n) if qd is None else qd))]
         times = np.asarray(t, dtype=float)
@@ -291,8 +303,10 @@ class Programme:
         dense = settings.checked().method.adaptive and every is not None
         key = f"motion {integrator} {dense}"
         if key not in self._kernels:
-            self._kernels[key] = motion_stepper(self._source, integrator, dense)
-        t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
+            with activity("compiling the equations of", self.name):
+                self._kernels[key] = motion_stepper(self._source, integrator, dense)
+        with activity("simulating", self.name):
+            t, q, qd, stopped, count = motion(self._kernels[key], settings, begin, velocity, self._constants)
         size = np.sqrt(2 * np.maximum(self._called("deviation_energy", q, qd, t)[:, 0], 0.0))
         a, b = self.constraint_rows(q, t)
         errors = np.einsum("kmn,kn->km", a, qd) - b
@@ -311,7 +325,7 @@ class Programme:
 
     def decay_rate(self, region: Region = None) -> DecayRate:
         """The least decay rate (1/s) of |u| in a region, and where it is: sampled, then minimized; no proof."""
-        from momentree.analyse.decay_rate import decay_rate
+        from momentree.analyse.programmes.decay_rate import decay_rate
 
         return decay_rate(self, region)
 
@@ -320,19 +334,19 @@ class Programme:
 
         The rate is found by sampling and local minimization, which is no proof; `prove` adds one by intervals.
         """
-        from momentree.analyse.decay_rate import certify
+        from momentree.analyse.programmes.decay_rate import certify
 
         return certify(self, region, prove)
 
     def auto_k(self, rate: float, region: Region = None) -> float:
         """The gain k (1/s) with which d = k m makes deviations die out at this rate; see `with_gain`."""
-        from momentree.analyse.decay_rate import gain_for
+        from momentree.analyse.programmes.decay_rate import gain_for
 
         return gain_for(self, rate, region)
 
     def step_advice(self, region: Region = None, integrator: str = "rk4", step: float | None = None) -> StepAdvice:
         """Up to which step size (s) an integrator is stable with this dissipation, and which error of u to expect."""
-        from momentree.analyse.step_advice import step_advice
+        from momentree.analyse.programmes.step_advice import step_advice
 
         return step_advice(self, region, integrator, step)
 
@@ -352,7 +366,7 @@ class Programme:
 
     def rayleigh(self, region: Region = None, **options: Any) -> RayleighSearch:
         """A search for dissipation that mode DQ admits, d v = grad Psi and d > 0; why there is none, if so."""
-        from momentree.analyse.rayleigh_search import search
+        from momentree.analyse.programmes.rayleigh_search import search
 
         return search(self, region, **options)
 
@@ -360,7 +374,7 @@ class Programme:
 
     def control(self, *at: Any, **how: Any) -> Control:
         """The forces that make a system follow the programme, split into reactions and control: see `Control`."""
-        from momentree.analyse.programme_control import control
+        from momentree.analyse.programmes.control import control
 
         return control(self, *at, **how)
 
@@ -416,8 +430,8 @@ class MechanismProgramme(Programme):
 
     def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
         """Independent constraints and a definite dissipation, at the assembled configuration and nearby."""
-        from momentree.analyse.mechanism_programme_checks import Sampled, check_on_mechanism
-        from momentree.analyse.programme_checks import Fields
+        from momentree.analyse.programmes.checks import Fields
+        from momentree.analyse.programmes.mechanism_checks import Sampled, check_on_mechanism
 
         if region is not None:
             message = "programme: region is for programmes that are given by expressions"
@@ -440,11 +454,11 @@ class MechanismProgramme(Programme):
 
     def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
         """A state with its velocities and time; or coordinates, and velocities that keep loops closed."""
-        from momentree.analyse.mechanism_programme_checks import Start, check_start
+        from momentree.analyse.programmes.mechanism_checks import Start, check_start
         from momentree.assembly.state import State
 
         if isinstance(q, State):
-            if tuple(map(str, q.mechanism.coordinates)) != self.coordinates:
+            if coordinate_names(q.mechanism) != self.coordinates:
                 message = "programme: the state has other coordinates than the programme"
                 raise MomentreeError(f"{message}: {', '.join(self.coordinates)}. Make it by programme.system.")
             q, qd, t = q.q, q.v if qd is None else qd, q.t if t is None else t

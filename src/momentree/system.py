@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from momentree.activity import showing
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import AssemblyError, MomentreeError, renamed, suggestion
+from momentree.errors import MomentreeError, renamed, suggestion
+from momentree.look.system_views import SystemViews
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.model import as_frame
@@ -24,8 +26,6 @@ from momentree.structure.freeze import checked_tolerance
 from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from momentree.analyse.actuation import Actuation
     from momentree.analyse.mobility import Mobility
     from momentree.analyse.redundancy import Toggle
@@ -41,7 +41,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System:
+class System(SystemViews):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
@@ -166,6 +166,7 @@ class System:
         *,
         parameters: Named = None,
         strict: bool = True,
+        progress: bool | None = None,
     ) -> States:
         """Many states at once, each as `assemble` finds it: numbers may be arrays of one length, or single.
 
@@ -175,7 +176,8 @@ class System:
         """
         from momentree.assembly.batch_assembly import assemble_many
 
-        return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
+        with showing(progress):
+            return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:
@@ -237,8 +239,8 @@ class System:
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        evaluation = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
-        return vector([*momentum(evaluation, scalars(v, self.nv, "v"))], q, v, at.batch)
+        where = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
+        return vector([*momentum(where, scalars(v, self.nv, "v"))], q, v, at.batch)
 
     def _at(self, parameters: Named) -> _At:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
@@ -386,16 +388,16 @@ class System:
         at = self.with_parameters(parameters)
         said = at._model.start
         suits = default_integrator(stiff=said is not None and said.stiff)
-        chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization}
-        chosen["integrator"] = integrator or suits
-        chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
-        chosen["t_end"] = at.t_end if t_end is None else t_end
+        chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "every": every}
+        chosen |= {"integrator": integrator or suits, "gain": gain, "rtol": rtol, "atol": atol, "step": step}
+        chosen |= {"verify": verify, "t_end": at.t_end if t_end is None else t_end}
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
-        begin: Any = at.start() if start is None and said is not None else start
-        if parameters is None:
-            self._refuse_other_parameters(begin)
-        return record(new_simulation(at, begin, events, **chosen), path, progress)
+        with showing(progress):
+            begin: Any = at.start() if start is None and said is not None else start
+            if parameters is None:
+                self._refuse_other_parameters(begin)
+            return record(new_simulation(at, begin, events, **chosen), path, progress)
 
     def _refuse_other_parameters(self, start: Any) -> None:
         """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
@@ -415,6 +417,7 @@ class System:
         parameters: Named = None,
         t: float | None = None,
         threads: int | None = None,
+        progress: bool | None = None,
         **settings: Any,
     ) -> Motions:
         """Simulate from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, as one batch.
@@ -430,7 +433,8 @@ class System:
         end = self.t_end if t_end is None else t_end
         if end is None:
             raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
-        return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
+        with showing(progress):
+            return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
 
     def export_c(
         self,
@@ -454,24 +458,10 @@ class System:
 
         return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
 
-    def draw(self, path: str | PathLike[str] | None = None, state: Any = None, **how: Any) -> Figure:
-        """Draw the mechanism for a paper (.svg, .png, .pdf); `view=`, `names=` (docs/pictures.md)."""
-        from momentree.look.mechanism_drawing import draw_system
-
-        return draw_system(self, path, state, **how)
-
     @cached_property
     def _numeric(self) -> Mechanism:
         """The mechanism in floats; free parameters have the values that the model gives them."""
         return self.mechanism.at_defaults()
-
-    def __str__(self) -> str:
-        from momentree.look.tables import system_summary
-
-        try:
-            return system_summary(self.structure, self.mobility_report)
-        except AssemblyError as error:
-            return system_summary(self.structure, str(error))
 
     def __repr__(self) -> str:
         m = self.mechanism

@@ -267,6 +267,7 @@ def certified(p: mt.Programme, run) -> float:
 
 
 @pytest.mark.parametrize(("which", "joints"), [(pendulum_programme, ["a", "b"]), (five_bar_programme, ["A", "E"])])
+@pytest.mark.repeats(1)
 def test_the_real_system_follows_its_programme_with_a_deviation_too(which, joints):
     p, guess = which(), GUESSES[which]
     start = p.system.assemble(guess=guess, velocities={joints[0]: -0.4, joints[1]: 0.3})
@@ -292,6 +293,7 @@ def cart() -> mt.Programme:
 DRIVES = {"thrust": {"c.x": "cos(c.angle)", "c.y": "sin(c.angle)"}, "steering": {"c.angle": 1}}
 
 
+@pytest.mark.long
 def test_a_cart_on_a_blade_follows_a_figure_eight_by_thrust_and_steering():
     p = cart()
     start = p.system.assemble({"c": (-0.6, 0.1, 0.3)}, velocities={"c.angle": -1.0})
@@ -324,6 +326,7 @@ def cart_by_hand(t, state):
 
 
 @pytest.mark.parametrize("deviating", [False, True])
+@pytest.mark.repeats(1)
 def test_a_cart_given_by_expressions_is_driven_along_its_programme(deviating):
     p, q = cart_by_expressions(), np.array([-0.3, -0.2, 0.6])
     qd = np.array([0.5 * np.cos(0.6), 0.5 * np.sin(0.6), -1.0]) if deviating else p.velocity(q)

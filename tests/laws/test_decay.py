@@ -109,6 +109,7 @@ def test_a_hundred_starts_of_the_cart():
 
 
 @pytest.mark.parametrize(("n", "seed", "rate"), [(2, 3, 2.0), (3, 1, 1.0), pytest.param(2, 0, 0.5, marks=LONG)])
+@pytest.mark.repeats(1)
 def test_a_hundred_starts_of_random_programmes(n, seed, rate):
     """Masses and velocities that change with coordinates and time; the gain of a wanted rate."""
     region = {"t": (0, 2.0)} if n < 3 else {"t": (0, 1.0)}

@@ -232,6 +232,7 @@ def test_code_that_would_be_too_long_is_refused_with_a_way_out(monkeypatch):
 
 
 @pytest.mark.parametrize("formulation", ["lagrange", "absolute"])
+@pytest.mark.repeats(1)
 def test_closure_errors_of_coarse_steps_stay_small(formulation):
     system = four_bar().build()
     start = system.assemble({"A": 1.0}, velocities={"A": 0.5})

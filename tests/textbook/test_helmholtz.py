@@ -217,6 +217,7 @@ def section_5(n, v, corrected, d=None):
 @pytest.mark.parametrize(
     ("n", "constant"), [(2, False), (2, True), (3, False), pytest.param(3, True, marks=pytest.mark.long)]
 )
+@pytest.mark.repeats(2)
 def test_the_coefficients_5_3(n, constant):
     """Printed + dm_kj/dq^i q'^j; right is + 1/2 dm_kj/dq^i (q'^j + v^j). With v = const (5.7) holds: no help."""
     v = sp.Matrix([2, -1, 3][:n] if constant else FIELDS[n][0])

@@ -304,6 +304,7 @@ def turning(d, v, w, phi=0.4):
     return R @ programme.coefficients(q, programme.velocity(q)) @ R.T + np.array([[0, w, 0], [-w, 0, 0], [0, 0, 0]])
 
 
+@pytest.mark.long
 def test_with_equal_d1_and_d2_the_motion_is_stable_exactly_where_d_is_positive():
     """Routh and Hurwitz: |-A| = (d^2 + w^2)(d_3^3 - (v/w)^2 d), and the other conditions follow from its sign."""
     chance = np.random.default_rng(6)

@@ -6,5 +6,6 @@
 | singular configurations, rank, Delassus matrix       | `system.toggles`, `momentree.analyse.redundancy` |
 | torques that a motion takes                          | `system.actuation`                               |
 | one motion by every formulation                      | `momentree.compare`                              |
+| decay rates, admissible dissipation, control         | `momentree.programme`, programmes/               |
 | Ivanov's iteration for Lagrange multipliers          | `momentree.analyse.ivanov_iteration`             |
 """

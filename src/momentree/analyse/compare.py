@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from momentree.activity import activity, showing
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError, renamed
 from momentree.integrate.methods import DEFAULT
@@ -99,11 +100,14 @@ def compare(
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
     rows: list[MethodResult] = []
     first: Run | None = None
-    for formulation, stabilization in _methods(system.mechanism):
-        method = {"formulation": formulation, "stabilization": stabilization}
-        result, run = _result(system, start, {**settings, **method}, progress, first)
-        rows.append(result)
-        first = first or (None if result.failed else run)
+    methods = list(_methods(system.mechanism))
+    with showing(progress), activity("comparing") as phase:
+        for k, (formulation, stabilization) in enumerate(methods):
+            phase.tell(f"{formulation}, {stabilization} ({k + 1} of {len(methods)})")
+            method = {"formulation": formulation, "stabilization": stabilization}
+            result, run = _result(system, start, {**settings, **method}, progress, first)
+            rows.append(result)
+            first = first or (None if result.failed else run)
     return Comparison(system.name, float(start.t), float(t_end), integrator, rtol, tuple(rows))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from momentree.activity import activity
 from momentree.assembly.assembly_search import AssemblySearch
 from momentree.assembly.closed_velocities import closed_velocities
 from momentree.assembly.configuration import Array
@@ -26,9 +27,10 @@ def assemble(
     t: float = 0.0,
 ) -> State:
     """The state that has the given coordinates and velocities, closes everything, and is nearest to the guess."""
-    search = AssemblySearch(mechanism, given or {}, guess, t)
-    q = search.solve()
-    return State(mechanism, q, closed_velocities(mechanism, q, velocities or {}, t, search.unmoved(q)), t)
+    with activity("assembling", mechanism.name):
+        search = AssemblySearch(mechanism, given or {}, guess, t)
+        q = search.solve()
+        return State(mechanism, q, closed_velocities(mechanism, q, velocities or {}, t, search.unmoved(q)), t)
 
 
 def branches(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from momentree.activity import activity, showing
 from momentree.assembly.assemble import assemble
 from momentree.assembly.assembly_search import (
     ATTEMPTS,
@@ -91,9 +92,11 @@ def assemble_many(
     count = _count(held, moving, near, rows)
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
     parts = []
-    for part in in_batches(count) or [slice(0, 0)]:
-        columns = (_part(held, part), _part(moving, part), near.part(part))
-        parts.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *columns).states(strict, part.start))
+    with activity(f"assembling {count} states of", mechanism.name) as phase:
+        for part in in_batches(count) or [slice(0, 0)]:
+            columns = (_part(held, part), _part(moving, part), near.part(part))
+            parts.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *columns).states(strict, part.start))
+            phase.tell(f"{part.stop} done", part.stop / max(count, 1))
     q, v = (np.concatenate([getattr(states, name) for states in parts]) for name in ("q", "v"))
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
     return States(system, q, v, float(t), own, tuple(reason for states in parts for reason in states.reasons))
@@ -194,14 +197,16 @@ class _Assemblies:
                     reasons[k] = self._short(k, q[k])
                 q[np.isfinite(missed)] = np.nan
                 alone = np.flatnonzero(~fits & ~np.isfinite(missed))
-        for k in alone.tolist():
-            q[k], v[k] = np.nan, np.nan
-            try:
-                q[k], v[k] = self._alone(k)
-            except AssemblyError as error:
-                reasons[k] = str(error)
-                if strict:
-                    raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
+        with activity("one by one") as phase, showing(False):
+            for done, k in enumerate(alone.tolist()):
+                phase.tell(f"{done} of {len(alone)}", done / len(alone))
+                q[k], v[k] = np.nan, np.nan
+                try:
+                    q[k], v[k] = self._alone(k)
+                except AssemblyError as error:
+                    reasons[k] = str(error)
+                    if strict:
+                        raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
         v[np.isnan(q).any(axis=1)] = np.nan
         return _Assembled(q, v, reasons)
 

@@ -67,6 +67,11 @@ class State:
             raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self.mechanism.by_joint)}")
         return joint
 
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import state_html
+
+        return state_html(self)
+
     def __str__(self) -> str:
         lines = [f"{self.mechanism.name} at t = {self.t:g} s, largest closure error {self.closure_error:.1e}"]
         for name, body_or_loop in self.mechanism.by_joint.items():

@@ -14,15 +14,15 @@ with q''_u the accelerations without them, J_0 their rows: so that J_0 u stays 0
 the mechanism can make, and mu does no work on u: V' = -u' S u as before. Closure errors die out, g'' + 2 k g' + k^2 g =
 0 with k the position gain. Only deviations with J_0 u = 0 count for the decay: with P the projection onto them,
 
-    P' S P + K (m - P' m P) ,   K^2 = trace (m^-1 P' S P)^2                                                          (3)
+    P' S P + K (m - P' m P) ,   K^2 = trace (m^-1 P' S P)^2                                                          (4)
 
-has the eigenvalues of S along them and K, no less than any of these, along all others. docs/theory/programme.md. All
-functions run on any scalar.
+has the eigenvalues of S along them and K, no less than any of these, along all others. All functions run on any scalar.
+docs/theory/programme-mechanisms.md has the derivation; numbers are its.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from momentree.equations.aggregative import inverse_dynamics
 from momentree.equations.articulated import accelerating_bodies
@@ -35,7 +35,7 @@ from momentree.equations.loops.residual import measure_closure_error
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import sqrt
-from momentree.spatial.symmetric import Matrix, product, solve
+from momentree.spatial.symmetric import Matrix, dot, product, solve, total
 from momentree.structure.mechanism import Mechanism
 
 
@@ -56,7 +56,7 @@ def held_accelerations(
 
 
 def allowed_deviations(at: Evaluation) -> list[tuple[Scalar, ...]] | None:
-    """P of (3), column by column: the nearest velocities with J_0 u = 0; None where all are allowed."""
+    """P of (4), column by column: the nearest velocities with J_0 u = 0; None where all are allowed."""
     mechanism = at.mechanism
     if not mechanism.constrained:
         return None
@@ -67,11 +67,11 @@ def allowed_deviations(at: Evaluation) -> list[tuple[Scalar, ...]] | None:
 
 
 def allowed_decay(S: Matrix, m: Matrix, P: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-    """(3), of a decay matrix and the columns of P."""
+    """(4), of a decay matrix and the columns of P."""
     n = range(len(m))
-    S_P, m_P = ([[_dot(P[i], product(A, P[j])) for j in n] for i in n] for A in (S, m))
+    S_P, m_P = ([[dot(P[i], product(A, P[j])) for j in n] for i in n] for A in (S, m))
     ratio = [solve(m, column) for column in zip(*S_P, strict=True)]  # columns of m^-1 P' S P
-    K = sqrt(_sum(ratio[i][j] * ratio[j][i] for i in n for j in n))
+    K = sqrt(total(ratio[i][j] * ratio[j][i] for i in n for j in n))
     return [[S_P[i][j] + K * (m[i][j] - m_P[i][j]) for j in n] for i in n]
 
 
@@ -104,14 +104,3 @@ def row_names(mechanism: Mechanism) -> tuple[str, ...]:
             f"{loop.name}: row {k} in its plane" for k in range(1, len(rows) + 1)
         ]  # fmt: skip
     return (*names, *(constraint.name for constraint in mechanism.constraints))
-
-
-def _dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
-    return _sum(a * b for a, b in zip(x, y, strict=True))
-
-
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
-    for term in terms:
-        total = total + term
-    return total

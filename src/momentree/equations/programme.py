@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from momentree.spatial import Scalar
-from momentree.spatial.symmetric import Matrix, product, solve
+from momentree.spatial.symmetric import Matrix, dot, product, solve, total
 
 Column = Sequence[Scalar]
 
@@ -52,7 +52,7 @@ def deviation(f: ProgrammeFields, qd: Column) -> list[Scalar]:
 def deviation_energy(f: ProgrammeFields, qd: Column) -> Scalar:
     """V = 1/2 u' m u: the Lagrangian without Psi, and the Lyapunov function."""
     u = deviation(f, qd)
-    return _dot(u, product(f.m, u)) / 2
+    return dot(u, product(f.m, u)) / 2
 
 
 def coefficients(f: ProgrammeFields, qd: Column) -> list[list[Scalar]]:
@@ -62,7 +62,7 @@ def coefficients(f: ProgrammeFields, qd: Column) -> list[list[Scalar]]:
     """
     u, n = deviation(f, qd), range(len(f.v))
     return [
-        [_sum(f.m_q[i][j][k] * u[k] for k in n) / 2 - _sum(f.m[j][k] * f.v_q[k][i] for k in n) - f.d[i][j] for j in n]
+        [total(f.m_q[i][j][k] * u[k] for k in n) / 2 - total(f.m[j][k] * f.v_q[k][i] for k in n) - f.d[i][j] for j in n]
         for i in n
     ]
 
@@ -94,7 +94,7 @@ def decay_matrix(f: ProgrammeFields) -> list[list[Scalar]]:
     """S = d + 1/2 (Lie_v m + dm/dt): V' = -u' S u, exactly."""
     n, m_dot = range(len(f.v)), _along(f, f.v)
     half_lie = [
-        [(m_dot[i][j] + _sum(f.m[k][j] * f.v_q[k][i] + f.m[i][k] * f.v_q[k][j] for k in n)) / 2 for j in n] for i in n
+        [(m_dot[i][j] + total(f.m[k][j] * f.v_q[k][i] + f.m[i][k] * f.v_q[k][j] for k in n)) / 2 for j in n] for i in n
     ]
     return [[f.d[i][j] + half_lie[i][j] for j in n] for i in n]
 
@@ -103,7 +103,7 @@ def inertial_forces(f: ProgrammeFields, qd: Column, qdd: Column) -> list[Scalar]
     """m q'' + c: the generalized forces of a motion, c from the kinetic energy 1/2 q' m q'."""
     n, m_dot = range(len(f.v)), _along(f, qd)
     return [
-        _dot(f.m[i], qdd) + _dot(m_dot[i], qd) - _sum(f.m_q[i][j][k] * qd[j] * qd[k] for j in n for k in n) / 2
+        dot(f.m[i], qdd) + dot(m_dot[i], qd) - total(f.m_q[i][j][k] * qd[j] * qd[k] for j in n for k in n) / 2
         for i in n
     ]
 
@@ -111,7 +111,7 @@ def inertial_forces(f: ProgrammeFields, qd: Column, qdd: Column) -> list[Scalar]
 def gyroscopic_form(f: ProgrammeFields) -> list[list[Scalar]]:
     """g_ij = dv_j/dq^i - dv_i/dq^j, the 2-form d(m v); the gyroscopic force is -g q': (3.8)."""
     n = range(len(f.v))
-    slope = [[_sum(f.m_q[i][j][k] * f.v[k] + f.m[j][k] * f.v_q[k][i] for k in n) for j in n] for i in n]  # dv_j/dq^i
+    slope = [[total(f.m_q[i][j][k] * f.v[k] + f.m[j][k] * f.v_q[k][i] for k in n) for j in n] for i in n]  # dv_j/dq^i
     return [[slope[i][j] - slope[j][i] for j in n] for i in n]
 
 
@@ -126,12 +126,12 @@ class LagrangianParts(NamedTuple):
 def lagrangian_parts(f: ProgrammeFields, qd: Column, potential: Scalar = 0) -> LagrangianParts:
     """T2 = 1/2 q' m q', T1 = -q' m v, P = -1/2 v' m v - Psi; Psi (`potential`) in mode DQ only."""
     momentum = product(f.m, f.v)
-    return LagrangianParts(_dot(qd, product(f.m, qd)) / 2, -_dot(qd, momentum), -_dot(f.v, momentum) / 2 - potential)
+    return LagrangianParts(dot(qd, product(f.m, qd)) / 2, -dot(qd, momentum), -dot(f.v, momentum) / 2 - potential)
 
 
 def rayleigh_function(f: ProgrammeFields, velocities: Column) -> Scalar:
     """D = 1/2 x' d x, of the deviation in mode DU, of q' in mode DQ."""
-    return _dot(velocities, product(f.d, velocities)) / 2
+    return dot(velocities, product(f.d, velocities)) / 2
 
 
 # --- programmes from constraints ---
@@ -166,7 +166,7 @@ def completed(a: Sequence[Column], b: Column, given: dict[int, Scalar]) -> list[
     """The velocities that satisfy a v = b, of which n - m are given by their index: Cramer's rule for the others."""
     n = len(a[0]) if a else len(given)
     others = [i for i in range(n) if i not in given]
-    rest = [b_r - _sum(row[i] * x for i, x in given.items()) for row, b_r in zip(a, b, strict=True)]
+    rest = [b_r - total(row[i] * x for i, x in given.items()) for row, b_r in zip(a, b, strict=True)]
     square = [[row[i] for i in others] for row in a]
     whole = frozenset(range(len(others)))
     D = determinants(square)[whole] if others else 1
@@ -182,33 +182,22 @@ def nearest(a: Sequence[Column], b: Column, wanted: Column, m: Matrix) -> list[S
     if not a:
         return list(wanted)
     columns = [solve(m, row) for row in a]  # of m^-1 a'
-    Phi = [[_dot(row, column) for column in columns] for row in a]
-    eta = solve(Phi, [_dot(row, wanted) - x for row, x in zip(a, b, strict=True)])
-    return [w - _sum(c[i] * e for c, e in zip(columns, eta, strict=True)) for i, w in enumerate(wanted)]
+    Phi = [[dot(row, column) for column in columns] for row in a]
+    eta = solve(Phi, [dot(row, wanted) - x for row, x in zip(a, b, strict=True)])
+    return [w - total(c[i] * e for c, e in zip(columns, eta, strict=True)) for i, w in enumerate(wanted)]
 
 
 def admissible_dissipation(v: Column, g: Column, K: Matrix) -> list[list[Scalar]]:
     """d = g g'/(g.v) + Pi' K Pi, Pi = E - v g'/(g.v): every d with d v = g = grad Psi, which mode DQ needs."""
-    n, along = range(len(v)), _dot(g, v)
+    n, along = range(len(v)), dot(g, v)
     Pi = [[(1 if i == j else 0) - v[i] * g[j] / along for j in n] for i in n]
-    return [[g[i] * g[j] / along + _sum(Pi[k][i] * K[k][l] * Pi[l][j] for k in n for l in n) for j in n] for i in n]
+    return [[g[i] * g[j] / along + total(Pi[k][i] * K[k][l] * Pi[l][j] for k in n for l in n) for j in n] for i in n]
 
 
-# --- sums ---
+# --- along a motion ---
 
 
 def _along(f: ProgrammeFields, x: Column) -> list[list[Scalar]]:
     """dm_ij/dq^k x^k + dm_ij/dt."""
     n = range(len(f.v))
-    return [[_sum(f.m_q[k][i][j] * x[k] for k in n) + f.m_t[i][j] for j in n] for i in n]
-
-
-def _dot(x: Column, y: Column) -> Scalar:
-    return _sum(a * b for a, b in zip(x, y, strict=True))
-
-
-def _sum(terms: object) -> Scalar:
-    total: Scalar = 0
-    for term in terms:  # type: ignore[attr-defined]
-        total = total + term
-    return total
+    return [[total(f.m_q[k][i][j] * x[k] for k in n) + f.m_t[i][j] for j in n] for i in n]

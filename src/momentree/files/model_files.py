@@ -9,15 +9,17 @@ from typing import Any
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
+from momentree.files.shape_entries import read_drawn_shape, read_shapes, shape_out, shapes_out
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
-from momentree.model.bodies import SHAPES, Body
+from momentree.model.bodies import Body
 from momentree.model.check import problems_of
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.elements import Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, NamedFrame, Turn
 from momentree.model.joint_types import JOINTS
+from momentree.model.shapes import SHAPES, DrawnShape
 from momentree.model.start import ENTRIES, Start
 from momentree.model.switches import Release, Switch
 from momentree.model.values import plain
@@ -47,7 +49,7 @@ NUMBERED = {cls.kind for cls in CONSTRAINT_ELEMENTS}  # whose names, where they 
 
 def load(path: str | os.PathLike[str]) -> Model:
     """The model in a file, or one error with every problem that it has, each with its line."""
-    return _checked(read_document(path), os.fspath(path))
+    return _checked(read_document(path), os.fspath(path), os.path.dirname(os.path.abspath(path)))
 
 
 def loads(text: str, name: str = "model text") -> Model:
@@ -58,7 +60,7 @@ def loads(text: str, name: str = "model text") -> Model:
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model so that it loads equal; the file appears whole or not at all."""
     try:
-        text = dumps(model)
+        text = dumps(model, os.path.dirname(os.path.abspath(path)))
     except (TypeError, ValueError) as error:
         raise ModelError([Problem(str(path), f"cannot be written as TOML: {error}.")]) from None
     try:
@@ -67,15 +69,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise ModelError([Problem(printable(path), reason_and_way_out(path, error))]) from None
 
 
-def dumps(model: Model) -> str:
-    """The text of a model's file."""
-    return write_document(to_document(model))
+def dumps(model: Model, folder: str | None = None) -> str:
+    """The text of a model's file in this folder, to which paths of meshes are relative; None: they are absolute."""
+    return write_document(to_document(model, folder))
 
 
 # --- Model -> document -----------------------------------------------------------------------------------------------
 
 
-def to_document(model: Model) -> dict[str, Any]:
+def to_document(model: Model, folder: str | None = None) -> dict[str, Any]:
     """The plain dict that a file holds; defaults are omitted."""
     document: dict[str, Any] = {"momentree": FORMAT, "name": model.name, "gravity": _out(model.gravity)}
     if model.tolerance is not None:
@@ -94,20 +96,24 @@ def to_document(model: Model) -> dict[str, Any]:
     if model.start is not None:
         said = _fields_out(model.start, "start")
         document["start"] = {key: value for key, value in said.items() if value != {}}
-    document["body"] = [_body_out(body) for body in model.bodies]
+    document["body"] = [_body_out(body, folder) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
     document["frame"] = [_named_frame_out(frame) for frame in model.frames]
+    document["shape"] = [_drawn_shape_out(drawn, folder) for drawn in model.shapes]
     for kind, (attribute, _) in ELEMENTS.items():
         document[kind] = [_fields_out(element, kind) for element in getattr(model, attribute)]
     return {key: value for key, value in document.items() if value != []}
 
 
-def _body_out(body: Any) -> dict[str, Any]:
+def _body_out(body: Body, folder: str | None) -> dict[str, Any]:
     entry = _fields_out(body, "body")
-    if body.shape is not None:
-        del entry["shape"]
-        entry[body.shape.kind] = _fields_out(body.shape, "shape")
-    return entry
+    entry.pop("shapes", None)
+    return {**entry, **shapes_out(body, _fields_out, folder)}
+
+
+def _drawn_shape_out(drawn: DrawnShape, folder: str | None) -> dict[str, Any]:
+    frame = _frame_out(drawn.frame)
+    return {**({} if frame == GROUND else {"on": frame}), **shape_out(drawn.shape, _fields_out, folder)}
 
 
 def _joint_out(joint: Joint) -> dict[str, Any]:
@@ -153,19 +159,19 @@ def _out(value: Any) -> Any:
 # --- document -> Model -----------------------------------------------------------------------------------------------
 
 
-def _checked(document: Document, name: str) -> Model:
-    reader = _Reader(document.data)
+def _checked(document: Document, name: str, folder: str | None = None) -> Model:
+    reader = _Reader(document.data, folder)
     model = reader.model()
 
     def line_of(path: tuple[str | int, ...]) -> str:
-        line = document.line(path)
+        line = document.line(reader.in_file(path))
         return f"{name}:{line}" if line else name
 
     model.source = line_of
     problems = [model.placed(problem) for problem in reader.problems]
     problems += [model.placed(problem) for problem in problems_of(model) if not reader.follows(problem)]
     if problems:
-        raise ModelError(sorted(problems, key=lambda problem: document.line(problem.path) or 0))
+        raise ModelError(sorted(problems, key=lambda problem: document.line(reader.in_file(problem.path)) or 0))
     return model
 
 
@@ -179,13 +185,22 @@ class _Reader:
     |--------|------------------------------------------------------------------------------------------|
     | broken | paths below which the model does not hold what the file says                             |
     | unread | (kind, name) of entries that others may refer to; the name is "" where it is unknown     |
+
+    `aliases` has the paths of the file that differ from those of the model: `rod` is the first of `shapes`.
     """
 
-    def __init__(self, data: Mapping[str, Any]):
-        self.data = dict(data)
+    def __init__(self, data: Mapping[str, Any], folder: str | None = None):
+        self.data, self.folder = dict(data), folder
+        self.aliases: dict[tuple[str | int, ...], tuple[str | int, ...]] = {}
         self.problems: list[Problem] = []
         self.broken: set[tuple[str | int, ...]] = set()
         self.unread: set[tuple[str, str]] = set()
+
+    def in_file(self, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        """Where the file has what the model has at a path."""
+        alias = self.aliases.get(path[:4], path[:4])
+        rest = ("at" if part == "position" and path[0] in ("body", "shape") else part for part in path[4:])
+        return (*alias, *rest)
 
     def follows(self, problem: Problem) -> bool:
         """Whether a problem of the model only follows from an entry that could not be read."""
@@ -198,7 +213,7 @@ class _Reader:
         return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:
-        kinds = ("body", "joint", "frame", *ELEMENTS)
+        kinds = ("body", "joint", "frame", "shape", *ELEMENTS)
         settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
         known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
@@ -214,6 +229,7 @@ class _Reader:
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
         model.frames = self.each("frame", self.named_frame)
+        model.shapes = self.each("shape", lambda entry, *at: read_drawn_shape(self, dict(entry), *at))
         for kind, (attribute, cls) in ELEMENTS.items():
             setattr(model, attribute, self.each(kind, self.element(kind, cls)))
         self.openings(model)
@@ -250,22 +266,11 @@ class _Reader:
         model.splits = [self.entry(split, read, "split", "structure", "split", i) for i, split in enumerate(splits)]
 
     def body(self, entry: dict[str, Any], where: str, *path: str | int) -> Body:
-        known = [field.name for field in dataclasses.fields(Body) if field.name != "shape"]
-        entry = self.keys(entry, (*known, *SHAPES), where, *path)
+        known = [field.name for field in dataclasses.fields(Body) if field.name != "shapes"]
+        entry = self.keys(entry, (*known, "shapes", *SHAPES), where, *path)
         fields = {key: entry[key] for key in known if key in entry}
         fields["name"] = self.name(entry, "body", where, *path)
-        shapes = [key for key in entry if key in SHAPES]
-        if len(shapes) > 1:
-            message = f"has two shapes, {shapes[0]} and {shapes[1]}; a body has one."
-            self.problem(where, message, *path, shapes[1])
-        for kind in shapes[:1]:
-            if isinstance(entry[kind], dict):
-                read = self.element("shape", SHAPES[kind])
-                fields["shape"] = read(entry[kind], f"{where}, {kind}", *path, kind)
-            else:
-                self.problem(where, f"{kind} is a table, such as {{ mass = 1.0, ... }}.", *path, kind)
-                self.broken.add(path)
-        return Body(**fields)
+        return Body(**fields, shapes=read_shapes(self, entry, where, *path))
 
     def joint(self, entry: dict[str, Any], where: str, *path: str | int) -> Joint:
         kind = entry.get("type")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.compile.execute.kernel import aligned
-from momentree.compile.execute.machine_code import Target, linked, object_code
+from momentree.compile.execute.machine_code import Target, loaded
 from momentree.integrate.records import HEAD, Status
 from momentree.integrate.tableau import Interpolant
 
@@ -60,7 +60,7 @@ class Stepper:
             projected,
             max(8, *scratch),
         )
-        self._library = linked(object_code(text, target), f"advance_{width}", {})
+        self._library = loaded(text, target, f"advance_{width}", {})
         self._function = _ADVANCE(self._library[f"advance_{width}"])
 
     def start(

@@ -155,8 +155,9 @@ def _write_legend(sheet: Sheet, drawn: set[tuple[float, ...]]) -> None:
 
 def _painted(sheet: Sheet) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.transforms import Affine2D
+
+    from momentree.look.shown_figure import ShownFigure as Figure
 
     points = np.concatenate([*(line.points for line in sheet.lines), sheet.boxes[1:].reshape(-1, 2)])
     lower, upper = points.min(axis=0) - 10, points.max(axis=0) + 10

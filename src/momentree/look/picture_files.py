@@ -26,13 +26,18 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 def save_picture(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
     """Draw a figure into a file of the kind that its name ends in."""
+    write_file(path, picture_bytes(figure, Path(path).suffix.lower(), dpi))
+
+
+def picture_bytes(figure: Figure, suffix: str, dpi: float) -> bytes:
+    """What a file of this kind holds."""
     from matplotlib import rc_context
 
-    suffix, sheet = Path(path).suffix.lower(), io.BytesIO()
+    sheet = io.BytesIO()
     fixed: Any = {"svg.hashsalt": "momentree", "svg.fonttype": "none", "pdf.fonttype": 42, "savefig.bbox": None}
     with rc_context(fixed):
         figure.savefig(sheet, format=suffix[1:], dpi=dpi, metadata=METADATA[suffix])
-    write_file(path, _reproducible(sheet.getvalue()) if suffix == ".svg" else sheet.getvalue())
+    return _reproducible(sheet.getvalue()) if suffix == ".svg" else sheet.getvalue()
 
 
 def _reproducible(svg: bytes) -> bytes:

@@ -35,7 +35,7 @@ def draw_programme_run(
 
     With a decay `rate` (1/s), the bound |u_0| exp(-rate (t - t_0)) is drawn beside |u|.
     """
-    from matplotlib.figure import Figure
+    from momentree.look.shown_figure import ShownFigure as Figure
 
     if path is not None:
         check_picture(path)

@@ -53,7 +53,7 @@ def draw_run(
     `joints` and the energy account are drawn; without `joints` the first 8 that move, in the order of the model's tree,
     then those that close loops.
     """
-    from matplotlib.figure import Figure
+    from momentree.look.shown_figure import ShownFigure as Figure
 
     chosen, path = _without_path(run, what, path)
     if path is not None:

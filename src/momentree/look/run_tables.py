@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.assembly.samples import Samples
+from momentree.look.tables import shortened
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -18,6 +19,12 @@ ENDS = {"arrived": "arrived", "event": "ended by an event", "interrupted": "inte
 
 def run_summary(run: Run) -> str:
     """Duration, samples, steps, evaluations, closure error, energy balance, and all warnings."""
+    lines = [f"{shortened(run.mechanism.name)}: run"] + [f"  {name:<13} {text}" for name, text in summary_rows(run)]
+    return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
+
+
+def summary_rows(run: Run) -> list[tuple[str, str]]:
+    """What the summary says, by name, but for warnings."""
     s, account = run.statistics, run.energy
     largest = run.closure_error.max(initial=0.0)
     first, last = (run.t[0], run.t[-1]) if len(run.t) else (run.end.t, run.end.t)
@@ -36,8 +43,7 @@ def run_summary(run: Run) -> str:
     rows += [("rolling", f"{name} needs {most}") for name, most in _friction(run).items()]
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
-    lines = [f"{run.mechanism.name}: run"] + [f"  {name:<13} {text}" for name, text in rows if text]
-    return "\n".join(lines + [f"WARNING: {message}" for message in run.warnings])
+    return [(name, text) for name, text in rows if text]
 
 
 def run_data(run: Run) -> dict[str, Any]:

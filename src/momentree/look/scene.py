@@ -1,7 +1,8 @@
 """Scene: what is drawn of a system, whatever draws it: pieces fixed to bodies, springs between points, and poses.
 
-A body is drawn by its shape or, where it has none, by rods from its joints to their middle. Joints are drawn by type:
-a pin along the axis of a hinge, a sleeve along that of a slider, a ball. All viewers, pictures and movies take a Scene.
+A body is drawn by its shapes or, where it has none, by rods from its joints to their middle. Joints are drawn by type:
+a pin along the axis of a hinge, a sleeve along that of a slider, a ball. Gears, wheels and contacts are drawn as
+element_meshes.py says. All viewers, pictures and movies take a Scene.
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ from numpy.typing import NDArray
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
+from momentree.errors import MomentreeError
 from momentree.look import meshes
+from momentree.look.element_meshes import element_meshes
 from momentree.look.meshes import Mesh
-from momentree.model.values import Values
+from momentree.model.colors import Color, color_of
+from momentree.model.frames import GROUND
+from momentree.model.higher_pairs import Distance
+from momentree.model.shapes import Shape
+from momentree.model.values import Mistake, Values
 from momentree.spatial import Transform, X, Y, Z
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
@@ -25,27 +32,27 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 Array = NDArray[np.float64]
-Color = tuple[int, int, int]
 # Okabe and Ito's colors, which color-blind readers can tell apart
 PALETTE: tuple[Color, ...] = (
     (0, 114, 178), (230, 159, 0), (0, 158, 115), (204, 121, 167), (86, 180, 233), (213, 94, 0), (240, 228, 66),
 )  # fmt: skip
-GROUND_COLOR, JOINT_COLOR = (130, 130, 130), (60, 60, 60)
+GROUND_COLOR, JOINT_COLOR, PLANE_COLOR = (130, 130, 130), (60, 60, 60), (205, 208, 210)
 _AXES = (X, Y, Z)
 THICKNESS = 0.012  # of the size of the mechanism: the radius of a rod between joints
 PIN = 2.0  # of that: the radius of a pin, and 3 times its length
 
 
 class Piece(NamedTuple):
-    """Triangles that move with a body.
+    """Triangles that move with a body, which may have several pieces.
 
-    | field | meaning                                                        |
-    |-------|----------------------------------------------------------------|
-    | name  | of the body, or of the joint                                   |
-    | kind  | "body", "joint" or "ground"                                    |
-    | body  | its number; 0 is the ground                                    |
-    | mesh  | in the frame of the body that the user knows                   |
-    | color | red, green, blue, 0 to 255                                     |
+    | field | meaning                                                                                    |
+    |-------|--------------------------------------------------------------------------------------------|
+    | name  | of the body, the joint or the contact                                                      |
+    | kind  | "body" (its shapes, gears and wheels), "joint", "ground" (its shapes), "contact" (planes,  |
+    |       | balls and points that touch)                                                               |
+    | body  | its number; 0 is the ground                                                                |
+    | mesh  | in the frame of the body that the user knows                                               |
+    | color | red, green, blue, 0 to 255                                                                 |
     """
 
     name: str
@@ -56,7 +63,7 @@ class Piece(NamedTuple):
 
 
 class Strand(NamedTuple):
-    """Something that stretches between two frames: a spring, a rod without mass."""
+    """Something between two frames: kind "spring", which stretches, or "rod", without mass."""
 
     name: str
     kind: str
@@ -96,14 +103,22 @@ class Scene:
 def scene_of(system: System) -> Scene:
     """The scene of a system."""
     mechanism = system._numeric
-    size = float(mechanism.size) or 1.0
-    pieces = [*_body_pieces(system, mechanism, size), *_joint_pieces(mechanism, size)]
-    strands = tuple(
-        Strand(f"spring {i}", "spring", (_own(mechanism, spring.first), _own(mechanism, spring.second)))
-        for i, spring in enumerate(mechanism.springs, 1)
-    )
-    names = ("ground", *(body.name for body in mechanism.bodies))
-    return Scene(system.name, names, tuple(pieces), strands, size)
+    values = Values({**dict(system._model.parameters), **dict(mechanism.parameters)})
+    shapes = _shape_pieces(system, mechanism, values)
+    extent = max((float(np.ptp(piece.mesh.vertices, axis=0).max()) for piece in shapes if piece.body), default=0.0)
+    size = float(mechanism.size) or extent or 1.0
+    pieces = [*shapes, *_rods(mechanism, {piece.body for piece in shapes}, size)]
+    pieces += [*_element_pieces(system, mechanism, values, max(size, extent)), *_joint_pieces(mechanism, size)]
+    names = (GROUND, *(body.name for body in mechanism.bodies))
+    return Scene(system.name, names, tuple(pieces), tuple(_strands(mechanism)), max(size, extent))
+
+
+def _strands(mechanism: Mechanism) -> Iterator[Strand]:
+    for i, spring in enumerate(mechanism.springs, 1):
+        yield Strand(f"spring {i}", "spring", (_own(mechanism, spring.first), _own(mechanism, spring.second)))
+    for loop in mechanism.loops:
+        if isinstance(loop.joint_type, Distance):
+            yield Strand(loop.name, "rod", (_own(mechanism, loop.first), _own(mechanism, loop.second)))
 
 
 def poses_of(mechanism: Mechanism, q: Array, t: Array) -> Poses:
@@ -126,16 +141,59 @@ def _arrays(frame: Transform, count: int) -> tuple[Array, Array]:
 # --- bodies ---
 
 
-def _body_pieces(system: System, mechanism: Mechanism, size: float) -> Iterator[Piece]:
-    """One for each body that is not the second part of a split one."""
-    values = Values(dict(system._model.parameters))
-    shapes = {body.name: body.shape for body in system._model.bodies}
+def _numbers(mechanism: Mechanism) -> dict[str, int]:
+    """The numbers of the ground and of the bodies; of a split one, that of its first part."""
+    return {GROUND: 0, **{body.name: body.number for body in mechanism.bodies if not body.image_of}}
+
+
+def _shape_pieces(system: System, mechanism: Mechanism, values: Values) -> list[Piece]:
+    """The shapes of bodies, and those that are only drawn."""
+    numbers, pieces = _numbers(mechanism), []
+    for body in system._model.bodies:
+        pieces += [_piece(body.name, numbers[body.name], shape, Transform(), values) for shape in body.shapes]
+    for drawn in system._model.shapes:
+        name, placement = drawn.frame.body, drawn.frame.placement(values)
+        pieces.append(_piece(name, numbers[name], drawn.shape, placement, values))
+    return pieces
+
+
+def _piece(name: str, number: int, shape: Shape, placement: Transform, values: Values) -> Piece:
+    try:
+        mesh = meshes.mesh_of(shape, values).fixed(placement)
+    except Mistake as mistake:  # a mesh file that was not there, or not a mesh
+        raise MomentreeError(f"{name!r}, {shape.kind}: {mistake}") from None
+    color = _color(number) if shape.color is None else color_of(shape.color)
+    return Piece(name, "body" if number else "ground", number, mesh, color)
+
+
+def _color(number: int) -> Color:
+    return PALETTE[(number - 1) % len(PALETTE)] if number else GROUND_COLOR
+
+
+def _rods(mechanism: Mechanism, shaped: set[int], size: float) -> Iterator[Piece]:
+    """One for each body without shapes that is not the second part of a split one."""
     for body in mechanism.bodies:
-        if body.image_of:
-            continue
-        shape = shapes.get(body.name)
-        mesh = meshes.mesh_of(shape, values) if shape is not None else _between_joints(mechanism, body, size)
-        yield Piece(body.name, "body", body.number, mesh, PALETTE[(body.number - 1) % len(PALETTE)])
+        if not body.image_of and body.number not in shaped:
+            mesh = _between_joints(mechanism, body, size)
+            yield Piece(body.name, "body", body.number, mesh, _color(body.number))
+
+
+def _element_pieces(system: System, mechanism: Mechanism, values: Values, size: float) -> Iterator[Piece]:
+    """Gears and wheels of bodies, and what touches."""
+    numbers = _numbers(mechanism)
+    q = np.zeros(mechanism.nq)
+    for body in mechanism.bodies:
+        if body.laws is None:
+            q[body.q] = body.joint.type.reference()
+    poses = records(Evaluation(mechanism, q, 0.0))
+    placed = {GROUND: poses[0].X_0, **{b.name: poses[b.number].X_0 @ b.own for b in mechanism.bodies if not b.image_of}}
+    for element in element_meshes(system._model, values, size, placed):
+        number = numbers[element.body]
+        if element.kind in ("gear", "wheel") and number:
+            yield Piece(element.body, "body", number, element.mesh, _color(number))
+        else:
+            color = PLANE_COLOR if element.kind == "plane" else _color(number)
+            yield Piece(element.name, "contact", number, element.mesh, color)
 
 
 def _between_joints(mechanism: Mechanism, body: TreeBody, size: float) -> Mesh:
@@ -195,7 +253,4 @@ def _mark(name: str, frame: Attached, joint_type: object, radius: float) -> Piec
         mesh = meshes.cylinder(radius, 3 * radius, [*axis])
     else:
         mesh = meshes.cylinder(1.3 * radius, 5 * radius, [*axis])
-    R = frame.placement.rotation
-    rotation = np.array([[*(R @ e)] for e in _AXES], dtype=float).T
-    placed = mesh.placed(rotation, [float(x) for x in frame.placement.offset])
-    return Piece(name, "joint", frame.body, placed, JOINT_COLOR if frame.body else GROUND_COLOR)
+    return Piece(name, "joint", frame.body, mesh.fixed(frame.placement), JOINT_COLOR if frame.body else GROUND_COLOR)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 LARGEST_MATRIX = 30  # bodies up to which matrices are printed
 LONGEST_TABLE = 60  # rows after which a table is cut short
+LONGEST_CELL = 500  # letters after which one of its cells is
+Cells = tuple[Sequence[str], Sequence[Sequence[str]]]  # headers and rows
 
 
 def system_summary(structure: Structure, mobility: Mobility | str) -> str:
     """Bodies, joints, loops, constraints, degrees of freedom; or, as text, why the loops do not close."""
     tables = [bodies_table(structure), loops_table(structure), constraints_table(structure)]
-    parts = [_headline(structure), *tables, mobility_text(mobility)]
+    parts = [headline(structure), *tables, mobility_text(mobility)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -111,6 +113,11 @@ def counts(structure: Structure) -> str:
 
 def bodies_table(structure: Structure) -> str:
     """Each body of the tree: its number, mass, parent, joint and coordinates."""
+    return table(*body_cells(structure))
+
+
+def body_cells(structure: Structure) -> Cells:
+    """Headers and rows of that table."""
     rows = [
         (
             str(body.number),
@@ -123,27 +130,38 @@ def bodies_table(structure: Structure) -> str:
         )
         for body in structure.mechanism.bodies
     ]
-    return table(("no.", "body", "mass, kg", "on", "by joint", "type", "coordinates"), rows)
+    return ("no.", "body", "mass, kg", "on", "by joint", "type", "coordinates"), rows
 
 
 def loops_table(structure: Structure) -> str:
     """Each loop: the joint that closes it, with how many constraints, and the joints around it."""
+    headers, rows = loop_cells(structure)
+    return table(headers, rows) if rows else ""
+
+
+def loop_cells(structure: Structure) -> Cells:
+    """Headers and rows of that table."""
     rows = []
     for i, loop in enumerate(_closed_by_joints(structure), 1):
         around = ", ".join(f"{'-' if sign < 0 else ''}{name}" for name, sign in loop.joints)
         rows.append((str(i), loop.closed_by, loop.kind, str(loop.rows), around))
-    return table(("loop", "closed by", "type", "constraints", "around (- against the joint)"), rows) if rows else ""
+    return ("loop", "closed by", "type", "constraints", "around (- against the joint)"), rows
 
 
 def constraints_table(structure: Structure) -> str:
     """Each higher pair and expression constraint: what it connects, and how many positions or velocities it rules."""
+    headers, rows = constraint_cells(structure)
+    return table(headers, rows) if rows else ""
+
+
+def constraint_cells(structure: Structure) -> Cells:
+    """Headers and rows of that table."""
     rows = []
     for each in listed_constraints(structure):
         between, counted = (" on " if each.kind == "Rolling" else ", "), (each.position_rows, each.velocity_rows)
         names = between.join(reversed(each.between) if each.kind == "Rolling" else each.between)
         rows.append((each.name, each.kind, names, *(str(count or "-") for count in counted), ", ".join(each.equations)))
-    headers = ("constraint", "type", "between", "on positions", "on velocities", "equation")
-    return table(headers, rows) if rows else ""
+    return ("constraint", "type", "between", "on positions", "on velocities", "equation"), rows
 
 
 def _closed_by_joints(structure: Structure) -> list[NamedLoop]:
@@ -188,13 +206,18 @@ def mobility_counts(report: Mobility) -> str:
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns of text, left-aligned."""
-    shown = [headers, *rows[:LONGEST_TABLE]]
+    shown = [headers, *([shortened(cell) for cell in row] for row in rows[:LONGEST_TABLE])]
     widths = [max(len(row[i]) for row in shown) for i in range(len(headers))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in shown]
     lines.insert(1, "  ".join("-" * width for width in widths))
     if len(rows) > LONGEST_TABLE:
         lines.append(f"... and {len(rows) - LONGEST_TABLE} more")
     return "\n".join(lines)
+
+
+def shortened(text: str) -> str:
+    """The text, or its beginning where it is very long."""
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
 
 
 def matrix_text(name: str, matrix: NDArray[np.int32]) -> str:
@@ -204,10 +227,11 @@ def matrix_text(name: str, matrix: NDArray[np.int32]) -> str:
     return "\n".join(f"{f'{name} = ' if i == 0 else indent}[ {row} ]" for i, row in enumerate(rows))
 
 
-def _headline(structure: Structure) -> str:
+def headline(structure: Structure) -> str:
+    """Name, numbers of bodies, joints and loops; what was added; switches; whether the ground moves."""
     mechanism = structure.mechanism
     images = len(mechanism.graph.images)
-    lines = [f"{mechanism.name}: {counts(structure)}; nq = {mechanism.nq}, nv = {mechanism.nv}"]
+    lines = [f"{shortened(mechanism.name)}: {counts(structure)}; nq = {mechanism.nq}, nv = {mechanism.nv}"]
     if images:
         lines.append(f"{_count(images, 'body is', 'bodies are')} split, so the tree has {len(mechanism.bodies)}.")
     lines += [f"Body '{name}' floats without a joint: a Free joint was added." for name in mechanism.added]

@@ -1,28 +1,19 @@
-"""Bodies: mass and inertia by numbers, or by a homogeneous shape that can also be drawn."""
+"""Bodies: mass and inertia by numbers or by homogeneous shapes, and what is drawn of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame
-from momentree.model.values import (
-    LARGEST_LENGTH,
-    Mistake,
-    Raw,
-    Values,
-    check_later,
-    not_negative,
-    plain,
-    positive,
-)
-from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
-from momentree.spatial.vector import normals
+from momentree.model.shapes import Shape
+from momentree.model.values import LARGEST_LENGTH, Mistake, Raw, Values, check_later, plain, positive
+from momentree.spatial import RigidInertia, Scalar, Vector
 
 LARGEST_MASS = 1e100  # kg; powers of larger ones overflow
 INERTIA_TOLERANCE = 1e-9  # of the largest moment: published inertias have round-off
@@ -52,125 +43,22 @@ def check_choice(choice: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A homogeneous solid: mass, inertia and drawing in one."""
-
-    kind: ClassVar[str] = ""
-    mass: Raw
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            object.__setattr__(self, name, plain(value))
-
-    def inertia(self, values: Values) -> RigidInertia:
-        """At the body's frame."""
-        raise NotImplementedError
-
-    def _mass(self, values: Values) -> Scalar:
-        return positive(values.scalar(self.mass, "mass"), "mass", "kg")
-
-
-@dataclass(frozen=True)
-class Rod(Shape):
-    """A straight rod from the body's origin along an axis; slender (no inertia about itself) unless it has a radius."""
-
-    kind = "rod"
-    length: Raw
-    radius: Raw = 0
-    along: Raw = "x"
-
-    def inertia(self, values: Values) -> RigidInertia:
-        m, length = self._mass(values), positive(values.scalar(self.length, "length"), "length", "m")
-        r = not_negative(values.scalar(self.radius, "radius"), "radius", "m")
-        return _cylinder(m, length, r, values.axis(self.along, "along"), length / 2)
-
-
-@dataclass(frozen=True)
-class Cylinder(Shape):
-    """A solid cylinder about an axis through its centre."""
-
-    kind = "cylinder"
-    radius: Raw
-    length: Raw
-    axis: Raw = "z"
-    centre: Raw = (0, 0, 0)
-
-    def inertia(self, values: Values) -> RigidInertia:
-        length = positive(values.scalar(self.length, "length"), "length", "m")
-        r = positive(values.scalar(self.radius, "radius"), "radius", "m")
-        solid = _cylinder(self._mass(values), length, r, values.axis(self.axis), 0)
-        return solid.shifted(values.vector(self.centre, "centre"))
-
-
-@dataclass(frozen=True)
-class Box(Shape):
-    """A solid box with edges along the body's axes."""
-
-    kind = "box"
-    size: Raw
-    centre: Raw = (0, 0, 0)
-
-    def inertia(self, values: Values) -> RigidInertia:
-        m = self._mass(values)
-        a, b, c = (positive(edge, "size", "m") for edge in values.scalars(self.size, 3, "size"))
-        J = (m * (b * b + c * c) / 12, m * (a * a + c * c) / 12, m * (a * a + b * b) / 12, 0, 0, 0)
-        return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), J)
-
-
-@dataclass(frozen=True)
-class Sphere(Shape):
-    """A solid ball."""
-
-    kind = "sphere"
-    radius: Raw
-    centre: Raw = (0, 0, 0)
-
-    def inertia(self, values: Values) -> RigidInertia:
-        m, r = self._mass(values), positive(values.scalar(self.radius, "radius"), "radius", "m")
-        J = 2 * m * r * r / 5
-        return RigidInertia.about_centre(m, values.vector(self.centre, "centre"), (J, J, J, 0, 0, 0))
-
-
-SHAPES: dict[str, type[Shape]] = {shape.kind: shape for shape in (Rod, Box, Sphere, Cylinder)}
-
-
-def rod(mass: Any, length: Any, radius: Any = 0, along: Any = "x") -> Rod:
-    """A rod from the body's origin to `length` (m) along an axis; slender unless it has a radius."""
-    return Rod(mass, length, radius, along)
-
-
-def box(mass: Any, size: Any, centre: Any = (0, 0, 0)) -> Box:
-    """A box with edges `size` (m) along the body's axes."""
-    return Box(mass, size, centre)
-
-
-def sphere(mass: Any, radius: Any, centre: Any = (0, 0, 0)) -> Sphere:
-    """A solid ball."""
-    return Sphere(mass, radius, centre)
-
-
-def cylinder(mass: Any, radius: Any, length: Any, axis: Any = "z", centre: Any = (0, 0, 0)) -> Cylinder:
-    """A solid cylinder about `axis`, its middle at `centre`."""
-    return Cylinder(mass, radius, length, axis, centre)
-
-
-@dataclass(frozen=True)
 class Body:
     """A rigid body; positions and inertia are in its own frame.
 
-    | field    | meaning                                                                             |
-    |----------|-------------------------------------------------------------------------------------|
-    | shape    | a ready-made solid, instead of the numbers below                                     |
-    | mass     | kg                                                                                   |
-    | com      | centre of mass (m)                                                                   |
-    | inertia  | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
-    | about    | "com" or "origin": the point that the inertia is about                               |
-    | massless | True for a carrier without inertia, between two joints                               |
-    | inertia_check | for an impossible inertia: "error" or "warn"; None: what build or the model says |
+    | field         | meaning                                                                               |
+    |---------------|---------------------------------------------------------------------------------------|
+    | shapes        | what is drawn of it; those with mass or density give it inertia instead of numbers    |
+    | mass          | kg                                                                                    |
+    | com           | centre of mass (m)                                                                    |
+    | inertia       | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
+    | about         | "com" or "origin": the point that the inertia is about                                |
+    | massless      | True for a carrier without inertia, between two joints                                |
+    | inertia_check | for an impossible inertia: "error" or "warn"; None: what build or the model says      |
     """
 
     name: str
-    shape: Shape | None = None
+    shapes: tuple[Shape, ...] = ()  # one shape alone, or a list, becomes a tuple
     mass: Raw = None
     com: Raw = None
     inertia: Raw = None
@@ -179,8 +67,21 @@ class Body:
     inertia_check: str | None = None
 
     def __post_init__(self) -> None:
+        shapes: Any = self.shapes
+        together = tuple(shapes) if isinstance(shapes, (tuple, list)) else (shapes,) if shapes is not None else ()
+        object.__setattr__(self, "shapes", together)
         for name in ("mass", "com", "inertia"):
             object.__setattr__(self, name, plain(getattr(self, name)))
+
+    @property
+    def shape(self) -> Shape | None:
+        """Its only shape, or the first of several."""
+        return self.shapes[0] if self.shapes else None
+
+    @property
+    def solids(self) -> tuple[Shape, ...]:
+        """The shapes that give it inertia; the others are only drawn."""
+        return tuple(shape for shape in self.shapes if isinstance(shape, Shape) and shape.has_mass)
 
     def at(self, position: Sequence[Any], rotation: Any = None) -> Frame:
         """A frame fixed in this body."""
@@ -196,30 +97,37 @@ class Body:
             raise mistake
         if self.massless:
             return RigidInertia(0, Vector(0, 0, 0), (0,) * 6)
-        M = self.shape.inertia(values) if self.shape is not None else self._from_numbers(values)
+        if not self.solids:
+            M = self._from_numbers(values)
+        else:
+            M, *others = (shape.inertia(values) for shape in self.solids)
+            for other in others:
+                M = M + other
         check_size(M)
         return M
 
     def check_sources(self) -> None:
-        """The inertia must be given once: by a shape, by numbers, or by massless."""
+        """The inertia must be given once: by shapes, by numbers, or by massless."""
         numbers = [name for name in ("mass", "com", "inertia") if getattr(self, name) is not None]
-        if self.shape is not None and self.about != "com":
+        if self.solids and self.about != "com":
             raise Mistake(f"about is {self.about!r}, but a shape determines its inertia. Remove about.", "about")
         if self.inertia_check is not None:
             check_choice(self.inertia_check)
         if self.about not in ("com", "origin"):
             raise Mistake(f"about is {self.about!r}; use 'com' or 'origin'.", "about")
-        if self.massless and (self.shape is not None or numbers):
+        if self.massless and (self.solids or numbers):
             raise Mistake("is massless and has a mass. Remove one of the two.", "massless")
-        if self.shape is not None and numbers:
-            raise Mistake(f"{numbers[0]} is given twice: by the shape and by itself.", numbers[0])
-        if not self.massless and self.shape is None and self.mass is None:
-            message = "has no mass. Give mass=, a shape such as rod, or massless = true for a carrier without inertia."
-            raise Mistake(message, "mass")
+        if self.solids and numbers:
+            message = f"{numbers[0]} is given twice: by the {self.solids[0].kind}, a shape, and by itself."
+            raise Mistake(f"{message} A shape without mass and density is only drawn.", numbers[0])
+        if not self.massless and not self.solids and self.mass is None:
+            given = "a shape with mass or density" if self.shapes else "a shape such as rod"
+            way_out = f"Give mass=, {given}, or massless = true for a carrier without inertia."
+            raise Mistake(f"has no mass. {way_out}", "mass")
 
     def impossible(self, values: Values) -> Impossible | None:
         """Why the inertia is physically impossible; None if it is possible, or depends on free parameters."""
-        if self.massless or self.shape is not None or self.inertia is None:
+        if self.massless or self.solids or self.inertia is None:
             return None
         M, J = self._from_numbers(values), _symmetric(self.inertia, values)
         if self.about == "com":
@@ -296,10 +204,3 @@ def _impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note: str =
             f"inertia violates the triangle inequality{note}: {moments}, which is physically impossible.", False
         )
     return None
-
-
-def _cylinder(m: Scalar, length: Scalar, r: Scalar, n: Vector, centre: Scalar) -> RigidInertia:
-    across = m * (3 * r * r + length * length) / 12
-    n1, n2 = normals(n)
-    upright = RigidInertia(m, Vector(0, 0, 0), (across, across, m * r * r / 2, 0, 0, 0))
-    return Transform(Rotation(n1, n2, n).T, n * centre).inertia_to_parent(upright)

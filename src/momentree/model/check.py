@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import MOST_HINTS, ExpressionError, Problem, suggestion
-from momentree.model.bodies import Body, Shape, check_choice, check_size
+from momentree.model.bodies import Body, check_choice, check_size
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS, EQUATIONS
 from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
@@ -18,6 +18,7 @@ from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import PAIRS
+from momentree.model.shapes import SHAPES, Shape
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.switches import switch_checks
 from momentree.model.values import Mistake, Values
@@ -31,14 +32,15 @@ RESERVED = {"t": "time", "pi": "a constant", "deg": "a constant", **dict.fromkey
 # stands in for a wrong field, where its default cannot, to look for the next mistake; a tiny mass fits every inertia,
 # and these axes are parallel to no other
 STAND_INS = {"mass": 1e-300, "length": 1, "radius": 1, "size": (1, 1, 1), "pitch": 1, "stiffness": 1}
+STAND_INS |= {"scale": 1, "outline": ((0, 0), (1, 0), (0, 1))}
 STAND_INS |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 
 
 def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
-    parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.elements]
-    parts += [check.constraints, check.pairs, check.switches, check.loops, check.start]
+    parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.drawn_shapes]
+    parts += [check.elements, check.constraints, check.pairs, check.switches, check.loops, check.start]
     try:
         for part in parts:
             part()
@@ -144,27 +146,38 @@ class _Check:
             with self.at(where, "body", i, "name"):
                 if body.name == GROUND:
                     raise Mistake("'ground' is the external body; choose another name.")
-            if isinstance(body.shape, Shape):
-                kind = body.shape.kind
-                self.thoroughly(
-                    f"{where}, {kind}", body.shape, lambda s: check_size(s.inertia(self.values)), "body", i, kind
-                )
+            wrong = [shape for shape in body.shapes if not isinstance(shape, Shape)]
+            for k, shape in enumerate(body.shapes):
+                if isinstance(shape, Shape):
+                    of = f"{where}, {shape.kind}" if len(body.shapes) == 1 else f"{where}, shape {k + 1} ({shape.kind})"
+                    self.thoroughly(of, shape, self._shape, "body", i, "shapes", k)
             with self.at(where, "body", i, "massless"):
                 if not isinstance(body.massless, bool):
-                    body = dataclasses.replace(body, massless=body.mass is None and body.shape is None)
+                    body = dataclasses.replace(body, massless=body.mass is None and not body.solids)
                     raise Mistake(f"massless is {self.model.bodies[i].massless!r}; use true or false.")
-            with self.at(where, "body", i):
-                if body.shape is not None and not isinstance(body.shape, Shape):
-                    raise Mistake(f"shape is {body.shape!r}; use mt.rod, mt.box, mt.sphere or mt.cylinder.")
+            with self.at(where, "body", i, "shapes"):
+                if wrong:
+                    raise Mistake(_no_shape(wrong[0]))
                 self.thoroughly(where, body, self._body, "body", i)
 
     def _shape(self, shape: Shape) -> None:
-        check_size(shape.inertia(self.values))
+        shape.check(self.values)
+        if shape.has_mass:
+            check_size(shape.inertia(self.values))
 
     def _body(self, body: Body) -> None:
         body.check_sources()
-        if body.shape is None:  # a shape is checked on its own
+        if not body.solids:  # shapes are checked on their own
             body.rigid_inertia(self.values, self.model.inertia_check)
+
+    def drawn_shapes(self) -> None:
+        for i, drawn in enumerate(self.model.shapes):
+            where = f"shape {i + 1} on {drawn.frame.body!r}"
+            self._frame(where, drawn.frame, "shape", i, "on")
+            with self.at(where, "shape", i):
+                if not isinstance(drawn.shape, Shape):
+                    raise Mistake(_no_shape(drawn.shape))
+                self.thoroughly(where, drawn.shape, lambda s: s.check_drawn(self.values), "shape", i)
 
     def joints(self) -> None:
         self._names("joint", [joint.name for joint in self.model.joints], "joint")
@@ -393,6 +406,10 @@ class _Check:
             near = self._near(name, filter(_is_name, self.known_joints))
             raise Mistake(f"there is no joint {name!r}.{near}", missing=("joint", str(name)))
         return self.known_joints[name] if isinstance(self.known_joints[name].type, JointType) else None
+
+
+def _no_shape(thing: Any) -> str:
+    return f"shape is {thing!r}; use mt.box or another one: {', '.join(f'mt.{kind}' for kind in SHAPES)}."
 
 
 def _is_name(name: Any) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from momentree.errors import ModelError, Problem, renamed
-from momentree.model.bodies import Body, Shape
+from momentree.model.bodies import Body
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.couplings import Belt, Couple, Differential, Gear, Planetary, Rack, ScrewCoupling
 from momentree.model.elements import Constraint, Contact, Joint, Latch, PointForce, Split, Spring, Torque
@@ -17,6 +17,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, Roll, Skate
+from momentree.model.shapes import DrawnShape, Shape
 from momentree.model.start import Start
 from momentree.model.switches import Release, Switch
 from momentree.model.values import Raw, plain
@@ -75,6 +76,7 @@ class Model:
     springs: list[Spring] = field(default_factory=list, init=False)
     contacts: list[Contact] = field(default_factory=list, init=False)
     frames: list[NamedFrame] = field(default_factory=list, init=False)
+    shapes: list[DrawnShape] = field(default_factory=list, init=False)
     constraints: list[Constraint] = field(default_factory=list, init=False)
     couples: list[Couple] = field(default_factory=list, init=False)
     gears: list[Gear] = field(default_factory=list, init=False)
@@ -110,6 +112,7 @@ class Model:
         name: str,
         shape: Shape | None = None,
         *,
+        shapes: Sequence[Shape] = (),
         mass: Any = None,
         com: Any = None,
         inertia: Any = None,
@@ -117,9 +120,21 @@ class Model:
         massless: bool = False,
         inertia_check: str | None = None,
     ) -> Body:
-        """A rigid body, by a shape or by numbers (see `Body`)."""
-        self.bodies.append(Body(name, shape, mass, com, inertia, about, massless, inertia_check))
+        """A rigid body, by shapes or by numbers (see `Body`).
+
+        The inertias of its shapes with a mass or a density add up; the others are only drawn:
+        `m.body("hull", shapes=[mt.box(size=(2, 1, 0.5), density=2700), mt.sphere(radius=0.1).at((0, 0, 1))])`.
+        """
+        several = [*shapes] if isinstance(shapes, (tuple, list)) else [shapes] if shapes is not None else []
+        both: Any = several if shape is None else [shape, *several]
+        self.bodies.append(Body(name, both, mass, com, inertia, about, massless, inertia_check))
         return self.bodies[-1]
+
+    def shape(self, on: Any, shape: Shape, color: Any = None) -> DrawnShape:
+        """Draw a shape without inertia on a body, a frame of it or the ground: `m.shape(m.ground, mt.box(...))`."""
+        colored = shape if color is None or not isinstance(shape, Shape) else replace(shape, color=color)
+        self.shapes.append(DrawnShape(as_frame(on), colored))
+        return self.shapes[-1]
 
     def joint(self, name: str, type: JointType, first: Any, second: Any) -> Joint:
         """Connect a frame of one body with a frame of another; a body stands for its own frame.
@@ -346,6 +361,11 @@ class Model:
         return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}
 
     __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
+
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import model_html
+
+        return model_html(self)
 
     def __repr__(self) -> str:
         return f"Model('{self.name}': {len(self.bodies)} bodies, {len(self.joints)} joints)"

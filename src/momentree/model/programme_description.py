@@ -116,6 +116,8 @@ def described(
         constraints = (constraints,)
     _check_dissipation(mode, dissipation, gain, potential, K)
     rate = scope.expression(position_gain, "position_gain", of=())
+    if not rate.evaluate({Reference(name): value for name, value in numbers.items()}) >= 0:
+        raise MomentreeError(f"programme: position_gain is {position_gain}: errors would grow. Give 0 or more, in 1/s.")
     return ProgrammeDescription(
         name=str(name),
         coordinates=names,
@@ -164,7 +166,8 @@ def _completion(
     if (null_space is None) != (along is None):
         raise MomentreeError("programme: null_space and along belong together: v = a^+ b + sum of vectors times along.")
     if not given and count < n:
-        message = f"programme: {count} constraints leave {n - count} of {n} velocities open"
+        they = "1 constraint leaves" if count == 1 else f"{count} constraints leave"
+        message = f"programme: {they} {n - count} of {n} velocities open"
         raise MomentreeError(f"{message}. Give velocity=, completion=, null_space= and along=, or wanted=.")
     if velocity is not None:
         return {"velocity": _velocity(scope, velocity, count)}
@@ -197,7 +200,7 @@ def _velocity(scope: Scope, velocity: Any, count: int) -> dict[int, Expression]:
     }
     n = len(names)
     if len(found) not in (n, n - count):
-        message = f"programme: velocity gives {len(found)} of {n} components, and there are {count} constraints"
+        message = f"programme: velocity gives {len(found)} of {n} components; number of constraints: {count}"
         raise MomentreeError(f"{message}. Give {n - count}, and the others follow; or all {n}.")
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.files.atomic_write import write_file
+from momentree.files.csv_text import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,7 +78,7 @@ class ProgrammeRun:
         said = {"name": self.name, "stopped": self.stopped}
         return xarray.Dataset({**by_coordinate, **errors}, coords=columns, attrs=said)
 
-    def to_csv(self, path: str | Path) -> None:
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, coordinates, velocities, deviations and constraint errors, one line for each sample."""
         names = [
             *self.coordinates,
@@ -87,8 +87,7 @@ class ProgrammeRun:
         ]
         header = ["t", *names, "size", *(f"constraint {i}" for i in range(1, len(self.constraints) + 1))]
         table = np.column_stack([self.t, self.q, self.qd, self.u, self.size, self.constraint_error])
-        lines = [",".join(header), *(",".join(map(repr, row)) for row in table.tolist())]
-        write_file(Path(path), "\n".join(lines) + "\n")
+        write_file(path, csv_text(header, table.tolist()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a NetCDF file, from which `load_programme_run` gives it back to the last bit."""
@@ -104,6 +103,11 @@ class ProgrammeRun:
         from momentree.look.programme_picture import draw_programme_run
 
         return draw_programme_run(self, path, rate)
+
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import programme_run_html
+
+        return programme_run_html(self)
 
     def __str__(self) -> str:
         largest = np.abs(self.constraint_error).max(initial=0.0)

@@ -14,6 +14,7 @@ import numpy as np
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import printable, reason_of, source, write_file
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
+from momentree.results.run_export import check_run_path
 
 if TYPE_CHECKING:
     from momentree.results.programme_run import ProgrammeRun
@@ -24,6 +25,7 @@ COLUMNS = ("q", "qd", "u", "size", "constraint_error")
 
 def save(run: ProgrammeRun, path: str | os.PathLike[str]) -> None:
     """Write the file whole or not at all."""
+    check_run_path(path)
     about = {"name": run.name, "stopped": run.stopped, "evaluations": run.evaluations}
     names = {"coordinates": run.coordinates, "constraints": run.constraints}
     attributes = {"kind": KIND, "format": FORMAT, "about": json.dumps({**about, **names})}

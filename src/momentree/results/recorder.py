@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.activity import activity, showing
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, warn
@@ -28,6 +29,7 @@ from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
 from momentree.results.global_error import error_of
 from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
+from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
 from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
 from momentree.simulate.simulation import new_simulation
@@ -55,6 +57,7 @@ def record(
     """
     if path is None:
         return _Recording(simulation, None, progress).run()
+    check_run_path(path)
     parts = Parts.begin(destination(path), _manifest(simulation))
     with contextlib.closing(parts):
         return _Recording(simulation, parts, progress).run()
@@ -77,7 +80,7 @@ def resume_run(
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
         warn(RunWarning(f"{message} from t = {parts.reached:g} s."))
-    with contextlib.closing(parts):
+    with contextlib.closing(parts), showing(progress):
         simulation = _made_again(parts, make or new_simulation)
         return _Recording(simulation, parts, progress).run()
 
@@ -167,7 +170,8 @@ class _Recording:
         """The run with an estimate of its error, where the simulation makes one; without it if that is interrupted."""
         if not (self.simulation.settings.get("verify") and len(run.t)) or run.end.reason == "interrupted":
             return run
-        with contextlib.suppress(KeyboardInterrupt):
+        second = activity("estimating the error by a second simulation of", self.mechanism.name)
+        with contextlib.suppress(KeyboardInterrupt), showing(self.progress), second:
             return run.with_measures(error=error_of(self.simulation, run))
         return run
 
@@ -285,11 +289,13 @@ class _Recording:
         """What is called after each block."""
         if callable(self.progress):
             callback = self.progress
-            yield lambda recording: callback(recording._t, recording.closure_error())
+            with showing(callback):
+                yield lambda recording: callback(recording._t, recording.closure_error())
             return
         from momentree.look.progress import bar
 
-        with bar(self.simulation.t_start, self.simulation.t_end, self.progress) as show:
+        name, times = self.mechanism.name, (self.simulation.t_start, self.simulation.t_end)
+        with bar(name, *times, self.progress) as show:
             yield lambda recording: show(recording._t, recording.closure_error)
 
     def closure_error(self) -> float:

@@ -17,7 +17,6 @@ from momentree.assembly.state import State
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.files import dumps, loads
 from momentree.model.higher_pairs import HigherPair
-from momentree.model.model import as_frame
 from momentree.results.constraint_forces import (
     RollingForces,
     constraint_of,
@@ -33,6 +32,8 @@ from momentree.results.constraint_forces import (
     rolling_pairs,
 )
 from momentree.results.energy_account import EnergyAccount
+from momentree.results.frame_motion import FrameMotion
+from momentree.results.run_export import RunExport
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
@@ -78,7 +79,7 @@ class RunPhase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(FrameMotion, RunExport):
     """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
@@ -157,11 +158,6 @@ class Run:
         """The velocities of any joint over time: k, or k x n."""
         name = self._checked_joint(joint)
         return _single(self._of_all_joints(lambda samples: samples.velocities_of(name)))
-
-    def position(self, frame: Any) -> Array:
-        """The origin of a frame in inertial space (m), k x 3; a body stands for its own frame."""
-        attached = self.mechanism.attach(as_frame(frame))
-        return self._each(lambda samples: samples.position(attached))
 
     def state(self, index: int = -1) -> State:
         """The state at one sample, the last by default: the start of another run."""
@@ -339,6 +335,11 @@ class Run:
         from momentree.look.run_tables import run_summary
 
         return run_summary(self)
+
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import run_html
+
+        return run_html(self)
 
     # --- inside ---
 

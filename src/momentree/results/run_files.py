@@ -20,8 +20,10 @@ from momentree.results.checkpoints import current_settings, folder_of, read_part
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
 from momentree.results.run import Run, RunError, RunWarning
+from momentree.results.run_export import check_run_path
 from momentree.results.separate_reader import fresh_copy
 from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
+from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
 
 if TYPE_CHECKING:
     import xarray
@@ -52,9 +54,7 @@ def dataset(run: Run) -> xarray.Dataset:
     """
     import xarray
 
-    moving = [body.joint for body in run.mechanism.bodies if not body.laws]
-    units = [unit for joint in moving for unit in joint.type.units]
-    speeds = [f"{unit}/s" for joint in moving for unit in joint.type.velocity_units]
+    units, speeds = ([row.unit for row in rows(run.mechanism)] for rows in (coordinate_rows, velocity_rows))
     measured = {name: getattr(run.energy, name, None) for name in ("kinetic", "potential", "balance")}
     measured.update({name: getattr(run, name) for name in ("closure_error", "closure_velocity")})
     variables: dict[str, Any] = {
@@ -89,6 +89,7 @@ def write(run: Run, path: Path, part: Path | None = None) -> None:
 
 def save(run: Run, path: Path) -> None:
     """Write the file whole or not at all."""
+    check_run_path(path)
     try:
         write(run, path)
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from momentree.activity import activity
 from momentree.assembly.batch_assembly import States
 from momentree.assembly.batch_closing import BatchOfRows
 from momentree.assembly.closure_check import row_scales
@@ -102,8 +103,14 @@ def simulate_many(
         alone = [compute([lane]) for lane in group]
         return np.concatenate([part for part, _ in alone], axis=2), np.concatenate([t for _, t in alone])
 
-    with ThreadPoolExecutor(max(1, min(cores.available(threads), len(groups)))) as pool:
-        computed = list(pool.map(compute, groups))
+    computed = []
+    with (
+        activity(f"simulating {len(y)} motions of", system.name) as phase,
+        ThreadPoolExecutor(max(1, min(cores.available(threads), len(groups)))) as pool,
+    ):
+        for group, result in zip(groups, pool.map(compute, groups), strict=True):
+            computed.append(result)
+            phase.tell(f"{group.stop} done", group.stop / len(y))
     return batch.motions(computed, parameter_rows)
 
 

@@ -1,4 +1,4 @@
-"""Small symmetric matrices of scalars of any kind: products and the solution of equations, without pivoting."""
+"""Small symmetric matrices of scalars of any kind: sums, products and the solution of equations, without pivoting."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _inverse(L: Matrix, reciprocals: Sequence[Scalar]) -> list[list[Scalar]]:
     W: list[list[Scalar]] = [[1 if i == j else 0 for j in range(n)] for i in range(n)]  # columns of L^-1
     for j in range(n):
         for i in range(j + 1, n):
-            W[i][j] = -_sum(L[i][k] * W[k][j] for k in range(j, i))
+            W[i][j] = -total(L[i][k] * W[k][j] for k in range(j, i))
     scaled = [[W[k][j] * reciprocals[k] for j in range(k + 1)] for k in range(n)]
     result: list[list[Scalar]] = [[0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
-            result[i][j] = result[j][i] = _sum(W[k][i] * scaled[k][j] for k in range(i, n))
+            result[i][j] = result[j][i] = total(W[k][i] * scaled[k][j] for k in range(i, n))
     return result
 
 
@@ -40,10 +40,10 @@ def _factors(A: Matrix) -> tuple[list[list[Scalar]], list[Scalar]]:
         # the row of L D first, then of L: each product of the two is formed once
         LD: list[Scalar] = []
         for j in range(i):
-            LD.append(A[i][j] - _sum(LD[k] * L[j][k] for k in range(j)))
+            LD.append(A[i][j] - total(LD[k] * L[j][k] for k in range(j)))
         for j in range(i):
             L[i][j] = LD[j] * reciprocals[j]
-        reciprocals.append(1 / (A[i][i] - _sum(LD[k] * L[i][k] for k in range(i))))
+        reciprocals.append(1 / (A[i][i] - total(LD[k] * L[i][k] for k in range(i))))
     return L, reciprocals
 
 
@@ -106,7 +106,7 @@ def _combined(coefficients: Sequence[Scalar], matrices: Sequence[Matrix]) -> lis
     for i in range(n):
         for j in range(i + 1):
             terms = zip(coefficients, matrices, strict=True)
-            result[i][j] = result[j][i] = _sum(c * matrix[i][j] for c, matrix in terms)
+            result[i][j] = result[j][i] = total(c * matrix[i][j] for c, matrix in terms)
     return result
 
 
@@ -116,7 +116,7 @@ def _symmetric_product(A: Matrix, B: Matrix) -> list[list[Scalar]]:
     result: list[list[Scalar]] = [[0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
-            result[i][j] = result[j][i] = _sum(A[i][k] * B[k][j] for k in range(n))
+            result[i][j] = result[j][i] = total(A[i][k] * B[k][j] for k in range(n))
     return result
 
 
@@ -124,20 +124,26 @@ def _solved(L: Matrix, reciprocals: Sequence[Scalar], b: Sequence[Scalar]) -> li
     """x with L D L' x = b."""
     n, y = len(L), list(b)
     for i in range(n):
-        y[i] = y[i] - _sum(L[i][k] * y[k] for k in range(i))
+        y[i] = y[i] - total(L[i][k] * y[k] for k in range(i))
     x = [entry * reciprocal for entry, reciprocal in zip(y, reciprocals, strict=True)]
     for i in range(n - 1, -1, -1):
-        x[i] = x[i] - _sum(L[k][i] * x[k] for k in range(i + 1, n))
+        x[i] = x[i] - total(L[k][i] * x[k] for k in range(i + 1, n))
     return x
 
 
 def product(A: Matrix, x: Sequence[Scalar]) -> list[Scalar]:
     """A x."""
-    return [_sum(a * b for a, b in zip(row, x, strict=True)) for row in A]
+    return [total(a * b for a, b in zip(row, x, strict=True)) for row in A]
 
 
-def _sum(terms: Iterable[Scalar]) -> Scalar:
-    total: Scalar = 0
+def dot(x: Iterable[Scalar], y: Iterable[Scalar]) -> Scalar:
+    """x' y."""
+    return total(a * b for a, b in zip(x, y, strict=True))
+
+
+def total(terms: Iterable[Scalar]) -> Scalar:
+    """The sum of scalars; of none, the number 0."""
+    result: Scalar = 0
     for term in terms:
-        total = total + term
-    return total
+        result = result + term
+    return result

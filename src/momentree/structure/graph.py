@@ -74,6 +74,11 @@ class Graph:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Graph never changes: make another one instead of setting '{name}'")
 
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import graph_html
+
+        return graph_html(self)
+
     def __repr__(self) -> str:
         floating = f", floating={len(self.floating)}" if self.floating else ""
         return f"Graph(n={self.n}, m={self.m}, loops={self.number_of_loops}{floating})"

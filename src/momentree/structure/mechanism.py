@@ -453,12 +453,13 @@ class Mechanism:
         )
 
     def attach(self, frame: Frame) -> Attached:
-        """A user's frame, in the frame used here for its body."""
-        if frame.body not in self.numbers:
-            message = f"there is no body '{frame.body}'.{suggestion(frame.body, self.numbers)}"
+        """A user's frame, in the frame used here for its body; it may stand on a frame that the model names."""
+        number, placement, named = self.numbers.get(frame.body), frame.placement(self.values), dict(self.frames)
+        if number is None:
+            if frame.body in named:
+                return Attached(named[frame.body].body, named[frame.body].placement @ placement)
+            message = f"there is no body '{frame.body}'.{suggestion(frame.body, [*self.numbers, *named])}"
             raise ModelError([Problem("frame", message)])
-        number = self.numbers[frame.body]
-        placement = frame.placement(self.values)
         return Attached(number, self.bodies[number - 1].own @ placement if number else placement)
 
 

@@ -53,7 +53,7 @@ class ProgrammeMechanism:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Their names."""
-        return tuple(map(str, self.whole.coordinates))
+        return coordinate_names(self.whole)
 
     def with_gain(self, gain: Any) -> ProgrammeMechanism:
         """The same with the dissipation gain m."""
@@ -126,7 +126,9 @@ def _copied(model: Model) -> Model:
     return new
 
 
-def _with_parameters(model: Model, parameters: Mapping[str, Any]) -> Model:
+def _with_parameters(model: Model, parameters: Any) -> Model:
+    if not isinstance(parameters, Mapping):
+        raise MomentreeError(f"programme: parameters is {parameters!r}. Give numbers by name: {{'w': 2}}.")
     extended, names = _copied(model), {name for name, _ in model.parameters}
     for name, value in parameters.items():
         if name in names:
@@ -145,21 +147,40 @@ def _equations(model: Model, mechanism: Mechanism | None, constraints: Any, velo
     """The constraints of the programme: names, and what is to be zero."""
     if isinstance(constraints, (str, Expression)) or callable(constraints):
         constraints = (constraints,)
-    rows = [(str(plain(each)), each) for each in constraints]
+    if not isinstance(constraints, Sequence):
+        raise MomentreeError(f"programme: constraints is {constraints!r}. Give a list of equations, ['A = 0.1*t'].")
+    rows = [(_name_of(str(plain(each))), each) for each in constraints]
     if velocity:
         if not isinstance(velocity, Mapping):
             raise MomentreeError("programme: velocity of a mechanism is given by the names of joints: {'A': 1.5}.")
-        known = {str(r): r for joint in model.joints for r in joint.velocities}
-        known |= {str(r).rstrip("'"): r for r in known.values()}
+        known = {_plain(r): r for joint in model.joints for r in joint.velocities}
+        known |= {_plain(r).rstrip("'"): r for r in known.values()}
         for key, law in velocity.items():
             if str(key) not in known:
                 hint = suggestion(str(key), [name for name in known if not name.endswith("'")])
                 raise MomentreeError(f"programme: velocity: there is no joint '{key}' with one velocity.{hint}")
-            rows.append((text := f"{known[str(key)]} = {plain(law)}", text))
+            text = f"{known[str(key)]} = {plain(law)}"
+            rows.append((_name_of(text), text))
     for i, (text, _) in enumerate(rows):
         if text in [other for other, _ in rows[:i]]:
             raise MomentreeError(f"programme: the constraint '{text}' is given twice. Leave one out.")
     return rows
+
+
+def _name_of(text: str) -> str:
+    """The name of a constraint: its equation, without what names may not have."""
+    words = " ".join(text.replace("`", "").split())
+    return words if "=" in words else f"{words} = 0"
+
+
+def _plain(reference: Reference) -> str:
+    """A coordinate or velocity as users name it outside of expressions."""
+    return str(reference).replace("`", "")
+
+
+def coordinate_names(mechanism: Mechanism) -> tuple[str, ...]:
+    """The names of q, without the backquotes that expressions need."""
+    return tuple(map(_plain, mechanism.coordinates))
 
 
 def _refuse_changing(model: Model) -> None:
@@ -215,14 +236,17 @@ class _Reader:
         """One expression for each velocity of the tree; 0 where none is given."""
         mechanism, names = self.mechanism, dict[str, list[int]]()
         for i, reference in enumerate(mechanism.velocities):
-            names[str(reference)] = names[str(reference).rstrip("'")] = [i]
+            names[_plain(reference)] = names[_plain(reference).rstrip("'")] = [i]
         for body in mechanism.bodies:
             names[body.joint.name] = list(range(mechanism.nv)[body.v])
         if not isinstance(given, Mapping):
-            entries = list(given)
-            if len(entries) != mechanism.nv:
-                every = ", ".join(map(str, mechanism.velocities))
-                raise MomentreeError(f"programme: {what} has {len(entries)} entries. Give one for each of {every}.")
+            entries = given.tolist() if hasattr(given, "tolist") else given
+            count = len(entries) if isinstance(entries, (list, tuple)) else 0
+            if count != mechanism.nv:
+                every = ", ".join(map(_plain, mechanism.velocities))
+                raise MomentreeError(
+                    f"programme: {what} has {count} entries. Give one for each of {every}, or by name."
+                )
             return tuple(self.law(x, what) for x in entries)
         found = [ZERO] * mechanism.nv
         for key, raw in given.items():
@@ -246,7 +270,7 @@ class _Reader:
         if not any(isinstance(row, (list, tuple)) for row in rows):
             rows = [[x if i == j else 0 for j in range(n)] for i, x in enumerate(rows)]
         if len(rows) != n or any(len(row) != n for row in rows):
-            names = ", ".join(map(str, self.mechanism.coordinates))
+            names = ", ".join(coordinate_names(self.mechanism))
             raise MomentreeError(f"programme: {what} is not a matrix of {n} rows and columns, for {names}.")
         return tuple(tuple(self.law(x, what) for x in row) for row in rows)
 

@@ -63,6 +63,7 @@ def symbols(request):
     return Symbols(request.param)
 
 
+@pytest.mark.repeats(1)
 def test_the_accelerations_are_those_of_lagranges_equations(symbols):
     f = symbols.fields()
     u = programme.deviation(f, symbols.qd)

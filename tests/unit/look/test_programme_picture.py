@@ -75,6 +75,7 @@ def test_only_the_first_of_many_coordinates_are_drawn():
     assert len(axes.lines) == 8
 
 
+@pytest.mark.long
 def test_the_same_run_gives_the_same_bytes(tmp_path):
     for name in ("a.svg", "b.svg"):
         RUN.plot(tmp_path / name)
@@ -83,6 +84,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", [r"$\undefinedmacro$ </svg>&amp;]]>", "日本語 🙂"], ids=ascii)
+@pytest.mark.repeats(1)
 def test_any_name_can_be_drawn(name, tmp_path):
     dataclasses.replace(RUN, name=name, constraints=(name,)).plot(tmp_path / "run.svg")
     xml.dom.minidom.parse(str(tmp_path / "run.svg"))

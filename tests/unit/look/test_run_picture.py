@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree import activity
 from momentree.errors import MomentreeError
-from momentree.look import progress
 from momentree.look.graph_picture import draw_graph
 from momentree.look.run_picture import thinned
 from momentree.results.recorder import record
@@ -81,8 +81,9 @@ class Terminal(io.StringIO):
 
 
 def shown(monkeypatch, stream, patience, wanted=None):
-    monkeypatch.setattr(progress, "PATIENCE", patience)
-    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setattr(activity, "PATIENCE", patience)
+    monkeypatch.setattr(activity, "OFTEN", 0.01)
+    monkeypatch.setattr(activity, "_columns", lambda stream: 120)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
     record(falling(pause=0.02), progress=wanted)

@@ -49,8 +49,8 @@ def test_expressions_may_be_numbers_texts_and_functions():
         ({"constraints": ["x' +"]}, r"constraint 1: unexpected end"),
         ({"velocity": {"z": 1}}, "there is no coordinate 'z'"),
         ({"velocity": {"x": "phi'", "phi": 1}}, "velocity of x depends on phi', a velocity"),
-        ({"velocity": {"phi": 1}}, "gives 1 of 3 components, and there are 1 constraints. Give 2"),
-        ({"velocity": None}, "1 constraints leave 2 of 3 velocities open"),
+        ({"velocity": {"phi": 1}}, "gives 1 of 3 components; number of constraints: 1. Give 2"),
+        ({"velocity": None}, "1 constraint leaves 2 of 3 velocities open"),
         ({"wanted": (0, 0, 0)}, "velocity and wanted both complete"),
         ({"velocity": None, "completion": []}, "completion has 0 vectors.*takes 1"),
         ({"velocity": None, "null_space": [(1, 0, 0)]}, "null_space and along belong together"),
@@ -64,6 +64,7 @@ def test_expressions_may_be_numbers_texts_and_functions():
         ({"periods": {"phi": -1}}, "period of phi is -1"),
         ({"periods": {"psi": 1}}, "there is no coordinate 'psi'"),
         ({"position_gain": "x"}, "position_gain names 'x'"),
+        ({"position_gain": "k", "parameters": {"k": -2}}, "position_gain is k: errors would grow"),
     ],
 )
 def test_mistakes_are_named_with_the_way_out(change, message):

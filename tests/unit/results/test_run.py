@@ -311,9 +311,11 @@ def test_the_documented_examples_run(tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for code in codes:
         exec(compile(code.replace("examples/", f"{root}/examples/"), "results.md", "exec"), names)  # our own text
-    assert len(codes) == 2
+    assert len(codes) == 3
+    page = (root / "docs" / "results.md").read_text(encoding="utf-8")
+    assert f"```\n{names['system'].coordinates}\n```" in page
     assert names["again"].q.tobytes() == names["run"].q.tobytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.nc", "run.svg", "run.csv"}
 
 
 # --- reactions ---

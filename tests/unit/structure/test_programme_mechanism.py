@@ -124,6 +124,8 @@ def chain(n: int) -> mt.Model:
         (crank(), {"wanted": {"A": "omega"}}, "unknown name 'omega' in wanted of A"),
         (crank(), {"constraints": ["A = t", "A = t"]}, "'A = t' is given twice"),
         (crank(), {"constraints": ["AA = t"]}, "unknown name 'AA'"),
+        (crank(), {"constraints": ["A", " A "]}, "'A = 0' is given twice"),
+        (crank(), {"constraints": 7}, "constraints is 7. Give a list of equations"),
         (crank(), {"gain": 1, "dissipation": 1}, "gain and dissipation both say what d is"),
         (crank(), {"dissipation": [[1, 2], [3, 4]]}, "not a matrix of 1 rows and columns, for A"),
         (crank(), {"position_gain": "A"}, "position_gain is 'A'. Give a number"),
@@ -135,3 +137,16 @@ def chain(n: int) -> mt.Model:
 def test_what_cannot_be_is_refused_with_a_way_out(model, said, words):
     with pytest.raises(mt.MomentreeError, match=words):
         mt.programme(model, said.pop("constraints", ()), **said)
+
+
+def test_names_with_spaces():
+    m = with_joint(mt.Prismatic("x"), "first slide")
+    p = mt.programme(m, velocity={"first slide": 2}, wanted={"first slide": 3})
+    assert p.constraints == ("first slide' = 2",)
+    assert p.velocity([0]) == pytest.approx(2)
+    assert mt.programme(m, ["`first slide` = t\n"], position_gain=1).constraints == ("first slide = t",)
+    run = p.simulate({"first slide": 1.0}, t_end=1)
+    assert run["first slide"][-1] == pytest.approx(3)
+    assert mt.programme(m, wanted={"first slide": 3}).control([0.5], actuators="first slide").units == {
+        "first slide": "N"
+    }

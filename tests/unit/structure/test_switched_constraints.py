@@ -15,7 +15,7 @@ from momentree.structure.switched_constraints import inactive_at_start, switched
 def stout_four_bar():
     """Its bodies have inertia about every axis."""
     m = four_bar()
-    m.bodies = [dataclasses.replace(body, shape=dataclasses.replace(body.shape, radius=0.05)) for body in m.bodies]
+    m.bodies = [dataclasses.replace(body, shapes=dataclasses.replace(body.shape, radius=0.05)) for body in m.bodies]
     return m
 
 

@@ -74,6 +74,7 @@ def test_a_charge_in_a_magnetic_field_is_lagrangian():
     assert numbers(helmholtz(monopole, *SPACE)) == {"(3.4)"}
 
 
+@pytest.mark.long
 def test_geodesics_are_lagrangian():
     m = sp.Matrix([[1 + x**2, x * y], [x * y, 2 + sp.cos(x)]])
     v = sp.Matrix([xd, yd])

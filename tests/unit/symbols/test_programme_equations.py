@@ -70,6 +70,7 @@ long_space = pytest.param(rheonomic_space, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize("make", [cart, rheonomic_plane, rheonomic_space, rayleigh_plane, rayleigh_space])
+@pytest.mark.repeats(2)
 def test_the_equations_follow_from_the_lagrangian_and_the_rayleigh_function(make):
     """f_i = d/dt dL/dq'_i - dL/dq_i + dD/dq'_i, differentiated by SymPy; and q'' solves f = 0."""
     made = make()
@@ -97,6 +98,7 @@ def test_the_equations_follow_from_the_lagrangian_and_the_rayleigh_function(make
 
 
 @pytest.mark.parametrize("make", [cart, rheonomic_plane, circle, long_space])
+@pytest.mark.repeats(1)
 def test_what_is_shown_is_what_is_compiled(make):
     """Blocks are simplified: at random states they have the values of machine code."""
     made = make()
@@ -168,6 +170,7 @@ def test_dissipation_without_a_potential_has_no_lagrangian_in_mode_dq():
     assert cart("DU", dissipation=["d1", "d2", "d3"]).helmholtz().proved
 
 
+@pytest.mark.long
 def test_4_10_may_hold_for_the_given_parameters_alone():
     d = [["d1", 0, "-d1*cos(phi)"], [0, "d2", "-d2*sin(phi)"], ["-d1*cos(phi)", "-d2*sin(phi)", "d3"]]
     made = cart(dissipation=d)
@@ -226,6 +229,7 @@ def test_undamped_equations_are_those_of_6_4():
     assert any(line in lines for line in ("  φ″ = v (x′ sin(φ) - y′ cos(φ))", "  φ″ = v x′ sin(φ) - v y′ cos(φ)"))
 
 
+@pytest.mark.long
 def test_common_factors_of_quotients_are_cancelled():
     lines = str(circle().equations()).splitlines()
     assert "  x′ = x (r² - x² - y²)/(x² + y²) - y" in lines

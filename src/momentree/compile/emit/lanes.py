@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from momentree.compile.emit.llvm_functions import SPELLINGS, Lines, definitions
+from momentree.compile.emit.number_tables import NumberTable
 from momentree.compile.trace.tape import Node, edges_of
 
 ROWS_ARGUMENTS = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
@@ -27,6 +28,8 @@ class LanesCode(Protocol):
 class Writer:
     """Writes the operations of a tape as lines; `leaf` names an input, a parameter or a value from elsewhere.
 
+    Numbers are read from a table.
+
     | field     | meaning                                                        |
     |-----------|----------------------------------------------------------------|
     | names     | the names of values, by their nodes                            |
@@ -34,9 +37,10 @@ class Writer:
     """
 
     def __init__(
-        self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str], fused: Collection[int] = frozenset()
-    ):
-        self.lines, self.nodes, self._leaf, self._fused = lines, nodes, leaf, fused
+        self, lines: Lines, nodes: Sequence[Node], leaf: Callable[[int], str], numbers: NumberTable,
+        fused: Collection[int] = frozenset(),
+    ):  # fmt: skip
+        self.lines, self.nodes, self._leaf, self._numbers, self._fused = lines, nodes, leaf, numbers, fused
         self.names: dict[int, str] = {}
         self.functions: set[tuple[str, int]] = set()
         self._pairs: dict[int, tuple[str, str]] = {}  # sin and cos, by the edge of their argument
@@ -46,7 +50,7 @@ class Writer:
         index = abs(edge)
         if self.nodes[index][0] == "number":
             number = float(self.nodes[index][1])
-            return self.lines.number(number if edge >= 0 else -number)
+            return self._numbers.load(self.lines, number if edge >= 0 else -number)
         if index not in self.names:
             self.names[index] = self._leaf(index)
         return self.names[index] if edge >= 0 else self.lines.negative(self.names[index])
@@ -120,6 +124,7 @@ class _Function:
         self.width, self.outputs, self.name, self.unit = width, outputs, name, unit
         self.once, self.body = Lines(1, "once"), Lines(width)
         self.block = "body"  # the label of what is being written
+        self.numbers = NumberTable(f"{name}_{width}")
 
     def new_block(self, label: str) -> None:
         """Continue under a new label, since LLVM is slow for long blocks. The branch is always taken."""
@@ -176,7 +181,7 @@ class Rows(_Function):
     def text(self, linkage: str = "") -> str:
         """The function."""
         W, arguments = self.width, "(ptr %arguments, ptr %strides, ptr %out, i64 %row, i64 %end, ptr %scratch)"
-        return f"""define {linkage}void @{self.name}_{W}{ROWS_ARGUMENTS} nounwind {{
+        return f"""{self.numbers.text}define {linkage}void @{self.name}_{W}{ROWS_ARGUMENTS} nounwind {{
 entry:
 {self.once}
   %last = sub i64 %end, {W - 1}
@@ -219,7 +224,7 @@ class Lanes(_Function):
     def text(self, linkage: str = "") -> str:
         """The function."""
         arguments = f"({self._arguments}, ptr noalias %out, ptr noalias %scratch)"
-        return f"""define {linkage}void @{self.name}_{self.width}{arguments} nounwind {{
+        return f"""{self.numbers.text}define {linkage}void @{self.name}_{self.width}{arguments} nounwind {{
 entry:
   %more = icmp ne ptr %out, null
   br label %body

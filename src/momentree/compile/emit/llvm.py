@@ -131,14 +131,14 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
     columns_of = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
     fused = fused_products(nodes, recorded.online, recorded.outputs)
-    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *columns_of[nodes[index][1]]))
+    once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *columns_of[nodes[index][1]]), rows.numbers)
 
     def leaf(index: int) -> str:
         if index in varying:
             return rows.load(rows.body, *columns_of[nodes[index][1]])
         return rows.body.splat(once.value(index))
 
-    body = Writer(rows.body, nodes, leaf, fused)
+    body = Writer(rows.body, nodes, leaf, rows.numbers, fused)
     results: dict[int, list[int]] = {}
     for output, edge in enumerate(recorded.outputs):
         results.setdefault(abs(edge), []).append(output)

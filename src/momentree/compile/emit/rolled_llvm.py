@@ -18,6 +18,7 @@ import numpy
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import ROWS_ARGUMENTS, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import Lines
+from momentree.compile.emit.number_tables import INVARIANT, table_text
 from momentree.compile.trace.rolled import Group, Pass, Program, RolledRecords
 from momentree.compile.trace.tape import Tape, Variable, edges_of
 from momentree.equations.sweeps import Record, Records, Runner
@@ -248,7 +249,7 @@ class _Text:
     def __init__(self, code: Rolled, rows: Rows | Lanes):
         self.code, self.width, self.rows = code, rows.width, rows
         self.lines = self.rows.body
-        self.main = Writer(self.lines, code.nodes, self._leaf)
+        self.main = Writer(self.lines, code.nodes, self._leaf, rows.numbers)
         self.functions: set[tuple[str, int]] = set()
         self.constants: list[str] = []
         for number, p in enumerate(code.passes):
@@ -363,12 +364,13 @@ class _Text:
                 return self.rows.load(lines, k, self._integer(name, tables.integer(group, key), lines))
             if key in group.data:
                 at = lines.let(f"getelementptr double, ptr %{name}.data, i64 {tables.number(group, key)}")
-                return lines.splat(lines.let(f"load double, ptr {at}, align 8"))
+                return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
             base = bases[key.rpartition("^")[0]] if "^" in key else own
             return self._load(lines, self._slot(lines, base, need.key(key)))
 
         nodes = group.tape.nodes
-        writer = Writer(lines, nodes, leaf, fused_products(nodes, group.tape.live(), group.tape.output_edges()))
+        fused = fused_products(nodes, group.tape.live(), group.tape.output_edges())
+        writer = Writer(lines, nodes, leaf, self.rows.numbers, fused)
         for index in group.tape.live():
             if edges_of(nodes[index]):
                 writer.operate(index)
@@ -461,12 +463,12 @@ class _Tables:
     def texts(self) -> list[str]:
         bits = self._numbers.view("<u8").ravel().tolist()
         return [
-            _table(f"{self._name}.integers", "i32", map(str, self._integers.ravel().tolist()), 4),
-            _table(f"{self._name}.numbers", "double", map("0x%016X".__mod__, bits), 8),
+            _table(f"{self._name}.integers", map(str, self._integers.ravel().tolist())),
+            table_text(f"{self._name}.numbers", list(map("0x%016X".__mod__, bits))),
         ]
 
 
-def _table(name: str, kind: str, values: Iterable[str], size: int) -> str:
-    """A constant array."""
-    entries = [f"{kind} {value}" for value in values]
-    return f"@{name} = internal constant [{len(entries)} x {kind}] [{', '.join(entries)}], align {size}"
+def _table(name: str, values: Iterable[str]) -> str:
+    """A constant array of integers."""
+    entries = [f"i32 {value}" for value in values]
+    return f"@{name} = internal constant [{len(entries)} x i32] [{', '.join(entries)}], align 4"

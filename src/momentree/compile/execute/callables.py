@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from momentree.activity import activity
 from momentree.compile.execute import fast_calls, threads
 from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
 from momentree.compile.execute.input_checks import valid_rows
@@ -128,8 +129,9 @@ class Quantity:
         from momentree.compile.execute.choice import kernel_of
 
         if key not in self._kernels:
-            kernel = kernel_of(self._mechanism, self.__name__, self._code, varied)
-            kernel.address(1)
+            with activity(f"compiling {self.__name__} of", self._mechanism.name):
+                kernel = kernel_of(self._mechanism, self.__name__, self._code, varied)
+                kernel.address(1)
             self._kernels[key] = kernel
         return self._kernels[key]
 

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 import numpy
 
-from momentree.compile.execute.machine_code import Target, linked, object_code
+from momentree.activity import activity
+from momentree.compile.execute.machine_code import Target, loaded
 from momentree.errors import MomentreeError
 
 WIDTHS = (1, 2, 4, 8)
@@ -82,7 +83,7 @@ class Kernel:
         with self._lock:
             if width not in self._linked:
                 others = {"rows_1": self.address(1)} if width > 1 else {}
-                self._linked[width] = linked(object_code(self.ir(width), self.target), f"rows_{width}", others)
+                self._linked[width] = loaded(self.ir(width), self.target, f"rows_{width}", others)
             return int(self._linked[width][f"rows_{width}"])
 
     def function(self, width: int | None = None) -> Callable[..., None]:
@@ -171,5 +172,6 @@ def compiled_once(system: object, what: str, make: Callable[[], Any]) -> Any:
     """Machine code that was made for this system before, or is made now."""
     made = vars(system).setdefault("_code_of_phases", {})
     if what not in made:
-        made[what] = make()
+        with activity("compiling the equations of", getattr(system, "name", "")):
+            made[what] = make()
     return made[what]

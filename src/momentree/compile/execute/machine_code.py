@@ -14,7 +14,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from momentree.activity import activity
 from momentree.compile.emit.llvm_functions import LIBM, libm_symbol
+from momentree.compile.emit.number_tables import filled, separated
 from momentree.compile.execute import cache
 
 WORKING_SET = 64 * 1024  # bytes: twice a first-level cache, since most live values are idle; 8 lanes of 842 still paid
@@ -77,7 +79,8 @@ def object_code(text: str, target: Target) -> bytes:
     key = _key(text, target)
     code = cache.get(key)
     if code is None:
-        code = _generated(text, target)
+        with activity("generating machine code"):
+            code = _generated(text, target)
         cache.put(key, code)
     return code
 
@@ -123,6 +126,15 @@ def _unscheduled() -> Iterator[None]:
     finally:
         if has_option:
             binding.set_option("momentree", f"{_SCHEDULING}=true")
+
+
+def loaded(text: str, target: Target, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:
+    """The machine code of a module, linked in memory, with the numbers of its tables."""
+    alike, contents = separated(text)
+    wanted = [symbols] if isinstance(symbols, str) else list(symbols)
+    library = linked(object_code(alike, target), [*wanted, *contents], others)
+    filled(library, contents)
+    return library
 
 
 def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from momentree.activity import activity
 from momentree.compile.emit.rolled_llvm import Rolled
 from momentree.compile.trace.tape import Tape
 from momentree.equations.evaluation import Evaluation
@@ -79,7 +80,8 @@ class Recording(NamedTuple):
     def straight_line(self, formula: Formula) -> Tape:
         """The tape of a formula, one operation after the other for all bodies."""
         tape = Tape()
-        tape.outputs(self._results(tape, formula, Records))
+        with activity("tracing"):
+            tape.outputs(self._results(tape, formula, Records))
         return tape
 
     def rolled(self, formula: Formula, by_columns: bool = False) -> Rolled:
@@ -89,7 +91,8 @@ class Recording(NamedTuple):
         """
         tape = Tape()
         results = lambda run: self._results(tape, formula, run)  # noqa: E731
-        return Rolled.of(tape, self.signature.inputs, results, by_columns)
+        with activity("tracing"):
+            return Rolled.of(tape, self.signature.inputs, results, by_columns)
 
     def _results(self, tape: Tape, formula: Formula, run: Runner) -> Sequence[Scalar]:
         """What the formula gives on inputs of a tape, swept by the runner."""

@@ -60,7 +60,8 @@ class ProjectionCode(StepSizeCode):
         if self.quaternions:
             self._make_unit("%closed")
         self.count("%turns", 0)
-        far = self.let(f"fcmp ogt double {self.number('%moved', 0)}, {bits(self.projection.near)}")
+        near = self.number("@shares.numbers", len(self.projection.sizes))
+        far = self.let(f"fcmp ogt double {self.number('%moved', 0)}, {near}")
         turns = self.integer("%turns", 0)
         few, some = (self.let(f"icmp slt i64 {turns}, {most}") for most in (NEWTON, 2 * NEWTON))
         still = self.let(f"and i1 {self.let(f'xor i1 {self._is_closed()}, true')}, {some}")
@@ -82,7 +83,7 @@ class ProjectionCode(StepSizeCode):
         if not count:
             return
         with self.loop(count) as i:
-            share = self.let(f"load double, ptr {self.let(f'getelementptr double, ptr @shares, i64 {i}')}")
+            share = self.let(f"load double, ptr {self.let(f'getelementptr double, ptr @shares.numbers, i64 {i}')}")
             first = self.let(f"add i64 {self.let(f'mul i64 {i}, {W}')}, {self.projection.nq * W}")
             with self.loop(W) as lane:
                 error = self._at("%moves", self.let(f"add i64 {first}, {lane}"))

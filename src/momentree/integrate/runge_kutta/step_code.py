@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.emit.llvm_functions import Lines
+from momentree.compile.emit.number_tables import table_text
 from momentree.compile.emit.routine import Routine, bits, table
 from momentree.integrate.error_norm import ErrorNorm
 from momentree.integrate.projection import Projection
@@ -90,5 +91,5 @@ def codes_text(
 def tables_text(quaternions: Sequence[int], projection: Projection | None, norm: ErrorNorm | None) -> list[str]:
     """The constants that the routine looks up."""
     groups = [number for group in (norm.groups if norm else ()) for number in group]
-    shares = [bits(1 / size) for size in (projection.sizes if projection else ())]
-    return [table("quaternions", quaternions), table("groups", groups), table("shares", shares, "double")]
+    shares = [bits(x) for x in (*(1 / size for size in projection.sizes), projection.near)] if projection else []
+    return [table("quaternions", quaternions), table("groups", groups), table_text("shares.numbers", shares)]

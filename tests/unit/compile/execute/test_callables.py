@@ -267,7 +267,7 @@ def test_where_llvm_cannot_be_had_the_call_says_so_and_access_does_not(monkeypat
         raise ImportError("no LLVM")
 
     monkeypatch.setattr("momentree.compile.execute.fast_calls.linked", broken)
-    monkeypatch.setattr("momentree.compile.execute.kernel.linked", broken)
+    monkeypatch.setattr("momentree.compile.execute.kernel.loaded", broken)
     m = mt.Model("pendulum")
     m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)))
     system = m.build()

@@ -1,0 +1,1 @@
+"""Programmes: checks, decay rates and their proofs, step sizes, admissible dissipation, control."""

@@ -1,0 +1,63 @@
+"""Tables of the numbers of a model, beside the machine code: models that differ in numbers alone share the code.
+
+A number on a tape, other than 0, 1 and -1, is not written into the instructions but read from a table of its
+function. The text of a module holds the tables with their numbers; the code generator gets it without them
+(`separated`), so that its result, which is cached by the text, is the same for all models with the same operations.
+After linking the numbers are written into the tables (`filled`). A processor reads constants of the instructions from
+memory too, so this costs no operation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from collections.abc import Mapping, Sequence
+
+from momentree.compile.emit.llvm_functions import Lines
+
+PLAIN = (0.0, 1.0, -1.0)  # numbers that tapes know by themselves: models in which others become these differ
+_TABLE = re.compile(r"^(@(\S+\.numbers) = dso_local global \[\d+ x double\]) \[(.+)\], align 8$", re.MULTILINE)
+INVARIANT = "!invariant.load !{}"  # a table does not change while code runs
+
+
+class NumberTable:
+    """The numbers that a function reads, each once."""
+
+    def __init__(self, function: str):
+        self._name = f"{function}.numbers"
+        self._places: dict[str, int] = {}
+
+    def load(self, lines: Lines, value: float) -> str:
+        """A number in every lane: read from the table, or written as it is."""
+        if value in PLAIN:
+            return lines.number(value)
+        place = self._places.setdefault(Lines(1).number(value), len(self._places))
+        at = f"getelementptr (double, ptr @{self._name}, i64 {place})"
+        return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
+
+    @property
+    def text(self) -> str:
+        """The table, if there is anything in it."""
+        return f"{table_text(self._name, list(self._places))}\n\n" if self._places else ""
+
+
+def table_text(name: str, numbers: Sequence[str]) -> str:
+    """A table of numbers, which are written as LLVM does; its name ends in ".numbers"."""
+    entries = ", ".join(f"double {number}" for number in numbers)
+    return f"@{name} = dso_local global [{len(numbers)} x double] [{entries}], align 8"
+
+
+def separated(text: str) -> tuple[str, dict[str, bytes]]:
+    """The text of a module with empty tables, and what belongs in them, by name."""
+    contents = {
+        name: b"".join(struct.pack("=Q", int(entry.removeprefix("double "), 16)) for entry in entries.split(", "))
+        for _, name, entries in _TABLE.findall(text)
+    }
+    return _TABLE.sub(r"\1 zeroinitializer, align 8", text), contents
+
+
+def filled(addresses: Mapping[str, int], contents: Mapping[str, bytes]) -> None:
+    """Write the numbers into the tables of a linked module."""
+    for name, content in contents.items():
+        ctypes.memmove(addresses[name], content, len(content))

@@ -1,0 +1,55 @@
+"""What a system shows of itself: summary, tables of coordinates, drawings, the 3-D page, its page in a notebook."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+from momentree.errors import AssemblyError
+from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from momentree.look.coordinate_table import CoordinateTable
+    from momentree.system import System
+
+
+class SystemViews:
+    """Tables and pages of a system."""
+
+    @property
+    def coordinates(self) -> CoordinateTable:
+        """The layout of q: index, joint, component, unit and meaning of each generalized coordinate of the tree."""
+        from momentree.look.coordinate_table import CoordinateTable
+
+        system = cast("System", self)
+        return CoordinateTable(f"coordinates q of {system.name}", "q", coordinate_rows(system._numeric))
+
+    @property
+    def velocities(self) -> CoordinateTable:
+        """The layout of v: the same of each generalized velocity of the tree."""
+        from momentree.look.coordinate_table import CoordinateTable
+
+        system = cast("System", self)
+        return CoordinateTable(f"velocities v of {system.name}", "v", velocity_rows(system._numeric))
+
+    def draw(self, path: str | PathLike[str] | None = None, state: Any = None, **how: Any) -> Figure:
+        """Draw the mechanism for a paper (.svg, .png, .pdf); `view=`, `names=` (docs/pictures.md)."""
+        from momentree.look.mechanism_drawing import draw_system
+
+        return draw_system(cast("System", self), path, state, **how)
+
+    def __str__(self) -> str:
+        from momentree.look.tables import system_summary
+
+        system = cast("System", self)
+        try:
+            return system_summary(system.structure, system.mobility_report)
+        except AssemblyError as error:
+            return system_summary(system.structure, str(error))
+
+    def _repr_html_(self) -> str:
+        from momentree.look.notebook import system_html
+
+        return system_html(cast("System", self))
