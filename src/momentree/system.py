@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from momentree.simulate.many import Motions
     from momentree.symbols.equations import Equations
 
-
 Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
@@ -235,10 +234,8 @@ class System:
         from momentree.equations.balance import momentum
 
         at = self._at(parameters)
-        total = momentum(
-            Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names), scalars(v, self.nv, "v")
-        )
-        return vector([*total], q, v, at.batch)
+        moved = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
+        return vector([*momentum(moved, scalars(v, self.nv, "v"))], q, v, at.batch)
 
     def _at(self, parameters: Named) -> _At:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
@@ -386,11 +383,8 @@ class System:
         at = self.with_parameters(parameters)
         said = at._model.start
         suits = default_integrator(stiff=said is not None and said.stiff)
-        chosen: dict[str, Any] = {
-            "formulation": formulation,
-            "stabilization": stabilization,
-            "integrator": integrator or suits,
-        }
+        chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization}
+        chosen["integrator"] = integrator or suits
         chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify}
         chosen["t_end"] = at.t_end if t_end is None else t_end
         if chosen["t_end"] is None:
@@ -459,6 +453,12 @@ class System:
         from momentree.symbols.equations import derive, freed
 
         return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
+
+    def look(self, save: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Open its 3-D page, a `Viewer`, in which joints are moved; or save a page of it (options: docs/look.md)."""
+        from momentree.look.viewer import look_at_system
+
+        return look_at_system(self, save, **options)
 
     @cached_property
     def _numeric(self) -> Mechanism:
