@@ -135,7 +135,7 @@ class Stage:
     def draw_floor(self, positions: Array, wxyz: Array) -> None:
         """A grid normal to gravity: through the origin if bodies touch the ground there, else below all bodies."""
         reach, lowest = self._extent(positions, wxyz)
-        section = 10.0 ** np.round(np.log10(max(self.size, 1e-9)))
+        section = 10.0 ** np.floor(np.log10(max(1.5 * self.size, 1e-9)))
         turn = turned_to(self.up)
         at = np.zeros(3) if touches_ground(self.mechanism) else self.up * (lowest - 0.02 * self.size)
         self.server.scene.add_grid(
@@ -153,7 +153,7 @@ class Stage:
         )
 
     def aim_camera(self, positions: Array, wxyz: Array, aside: float = 0.0) -> None:
-        """Look at the middle of the bodies across their thinnest extent; `aside` of a panel on the right of the page."""
+        """Look at the middle of the bodies across their thinnest extent, `aside` of a panel on the right."""
         points = self._vertices(positions, wxyz)
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.3 * self.size)

@@ -52,7 +52,7 @@ class ModelView:
         self.message = gui.add_text("message", "", multiline=True, disabled=True, visible=False)
         self.closed = gui.add_text("closure error", f"{self.state.closure_error:.1e}", disabled=True)
         start = self.state
-        gui.add_button("back to the start").on_click(lambda _: self.moves.ask(lambda: start))
+        gui.add_button("back to the start").on_click(lambda _: self.moves.ask((None, lambda: start)))
         all_sliders = list(joint_sliders(self.mechanism, self.state, self.stage.size))
         with gui.add_folder("joints"):
             for slider in all_sliders[:MOST_SLIDERS]:
@@ -73,7 +73,7 @@ class ModelView:
         def moved(event: Any) -> None:
             if event.client is not None:
                 t = float(handle.value)
-                self.moves.ask(lambda: self.system.assemble(guess=self.state, t=t))
+                self.moves.ask((None, lambda: self.system.assemble(guess=self.state, t=t)))
 
         handle.on_update(moved)
 
@@ -83,7 +83,7 @@ class ModelView:
         def moved(event: Any) -> None:
             if event.client is not None:  # not by ourselves
                 value = float(handle.value)
-                self.moves.ask(lambda: self._with(slider, value))
+                self.moves.ask((slider, lambda: self._with(slider, value)))
 
         return moved
 
@@ -97,15 +97,19 @@ class ModelView:
                 grabbed["point"] = rotated(inverse, np.array(event.start_position) - positions[number])
             elif event.phase == "update" and "point" in grabbed:
                 point, target = grabbed["point"], np.array(event.end_position, dtype=float)
-                self.moves.ask(lambda: self.dragged(number, point, target))
+                self.moves.ask((None, lambda: self.dragged(number, point, target)))
 
         return dragged
 
     def _with(self, slider: JointSlider, value: float) -> State:
         return self.system.assemble(slider.given(self.state, value), guess=self.state, t=self.state.t)
 
-    def _move(self, wanted: Callable[[], State]) -> None:
-        """Take the state that is wanted, or say why not; sliders go where the mechanism is."""
+    def _move(self, wish: tuple[JointSlider | None, Callable[[], State]]) -> None:
+        """Take the state that is wanted, or say why not; sliders go where the mechanism is.
+
+        The slider that the reader holds stands where he put it, unless it cannot.
+        """
+        held, wanted = wish
         try:
             state, message = wanted(), ""
         except MomentreeError as error:
@@ -116,7 +120,8 @@ class ModelView:
             self.message.value, self.message.visible = message[:500], bool(message)
             self.closed.value = f"{state.closure_error:.1e}"
             for slider, handle in self.sliders:
-                handle.value = slider.value(state)
+                if slider is not held or message:
+                    handle.value = slider.value(state)
 
     # --- where things are ---
 

@@ -6,9 +6,9 @@ import contextlib
 import math
 
 import pytest
-from mechanisms import delta_robot, four_bar, hexapod, slider_crank
 
 import momentree as mt
+from mechanisms import delta_robot, four_bar, hexapod, slider_crank
 from momentree.errors import AssemblyError
 from momentree.look.joint_sliders import joint_sliders
 
@@ -26,7 +26,9 @@ def test_every_coordinate_has_a_slider_with_its_unit():
 
 def test_limits_of_a_joint_are_those_of_its_slider():
     m = mt.Model("limited")
-    m.joint("A", mt.Revolute("y", limits=(-0.5, 1.5), stops=(1e3, 1)), m.ground, m.body("arm", mt.rod(mass=1, length=1)))
+    m.joint(
+        "A", mt.Revolute("y", limits=(-0.5, 1.5), stops=(1e3, 1)), m.ground, m.body("arm", mt.rod(mass=1, length=1))
+    )
     system = m.build()
     (slider,) = joint_sliders(system._numeric, system.assemble(), 1.0)
     assert (slider.low, slider.high, slider.cyclic) == (-0.5, 1.5, False)
