@@ -21,6 +21,14 @@ POSE = """name => {
     return root.matrixWorld.clone().invert().multiply(node.matrixWorld).elements.slice();
 }"""
 
+SEEN = """([name, point]) => {
+    const all = window.__viserMutable, node = all.nodeRefFromName[name];
+    const canvas = document.querySelector('canvas').getBoundingClientRect();
+    node.updateWorldMatrix(true, false); all.camera.updateMatrixWorld();
+    const at = all.camera.position.clone().set(...point).applyMatrix4(node.matrixWorld).project(all.camera);
+    return [canvas.left + (at.x + 1) / 2 * canvas.width, canvas.top + (1 - at.y) / 2 * canvas.height];
+}"""
+
 
 class Page:
     """A page, what it complained of, and what it asked others for."""
@@ -72,6 +80,11 @@ class Page:
         write = f"{setter}.call(field, text); field.dispatchEvent({event})"
         self.page.evaluate(f"text => {{ const field = document.querySelector('input'); {write} }}", text)
 
+    def seen(self, node: str, point: tuple[float, float, float]) -> tuple[float, float]:
+        """Where a point of a node is on the screen (px)."""
+        x, y = self.page.evaluate(SEEN, [node, point])
+        return x, y
+
     def until(self, holds: Any, seconds: float = 30.0) -> bool:
         """Wait until something holds."""
         for _ in range(int(seconds / 0.05)):
@@ -95,7 +108,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def page(chromium: Any) -> Iterator[Page]:
-    tab = chromium.new_page(viewport={"width": 480, "height": 320})
+    tab = chromium.new_page(viewport={"width": 900, "height": 560})
     tab.add_init_script(UNDRAWN)
     yield Page(tab)
     tab.close()

@@ -53,6 +53,32 @@ def test_a_slider_moves_the_model_and_its_loop_stays_closed(page, system):
         viewer.close()
 
 
+def test_a_body_is_dragged_with_the_mouse(page, system):
+    viewer = system.look(state=system.assemble({"A": 1.0}), browser=False, wait=False)
+    try:
+        page.open(viewer.url)
+        crank = "/scene/bodies/crank"
+        assert page.until(lambda: abs(page.matrix(crank)[0, 0] - np.cos(1.0)) < 1e-9)
+        page.page.wait_for_timeout(500)
+        x, y = page.seen(crank, (0.7, 0, 0))
+        mouse = page.page.mouse
+        mouse.move(x, y)
+        mouse.down()
+        for i in range(1, 9):
+            mouse.move(x + 5 * i, y - 4 * i)
+            page.page.wait_for_timeout(60)
+        page.page.wait_for_timeout(300)
+        held = page.seen(crank, (0.7, 0, 0))
+        mouse.up()
+        assert viewer.view.moves.wait()
+        moved = viewer.view.state
+        assert abs(moved["A"] - 1.0) > 0.02
+        assert moved.closure_error < 1e-9
+        assert np.hypot(held[0] - x - 40, held[1] - y + 32) < np.hypot(40, 32)  # towards the pointer
+    finally:
+        viewer.close()
+
+
 def test_play_moves_bodies_to_where_the_run_says(page, run):
     viewer = run.look(browser=False, wait=False)
     try:
