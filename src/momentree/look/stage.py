@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
 from momentree.look.contact_marks import contact_pieces
+from momentree.look.meshes import joined
 from momentree.look.motion_frames import rotated
 from momentree.look.scene import Color, Scene
 from momentree.spatial import Z
@@ -24,6 +25,7 @@ from momentree.structure.mechanism import Mechanism
 Array = NDArray[np.float64]
 SPRING_COLOR: Color = (213, 94, 0)
 GHOST_COLOR: Color = (150, 150, 150)
+MANY = 60  # bodies; with more, each is drawn in one piece and one color
 LONGEST_NAME = 40  # characters of a name that are shown
 HOST = "127.0.0.1"
 PANEL = 0.5  # of the radius of the mechanism: how far it stands aside of the panel
@@ -87,22 +89,21 @@ class Stage:
 
     def _draw(self, under: str, ghost: bool = False) -> Drawn:
         add, bodies = self.server.scene, {}
-        look: dict[str, Any] = {"opacity": 0.3} if ghost else {}
+        look: dict[str, Any] = {"side": "double", "opacity": 0.3 if ghost else None}
+        many = len(self.names) > MANY
         for number, name in enumerate(self.names):
             pieces = [piece for piece in self.pieces if piece.body == number]
-            if not pieces:
-                continue
-            bodies[number] = add.add_frame(f"{under}/{name}", show_axes=False)
+            if pieces and many:  # one node for each body: a page takes its time for each node
+                first, whole = pieces[0], joined([piece.mesh for piece in pieces])
+                pieces = [first._replace(mesh=whole)]
+            elif pieces:
+                bodies[number] = add.add_frame(f"{under}/{name}", show_axes=False)
             for i, piece in enumerate(pieces, 1):
-                mesh = add.add_mesh_simple(
-                    f"{under}/{name}/{piece.kind} {i}",
-                    piece.mesh.vertices,
-                    piece.mesh.faces,
-                    color=GHOST_COLOR if ghost else piece.color,
-                    side="double",
-                    flat_shading=len(piece.mesh.faces) <= 12,
-                    **look,
-                )
+                node = f"{under}/{name}" if many else f"{under}/{name}/{piece.kind} {i}"
+                color = GHOST_COLOR if ghost else piece.color
+                flat = len(piece.mesh.faces) <= 12
+                mesh = add.add_mesh_simple(node, *piece.mesh, color=color, flat_shading=flat, **look)
+                bodies.setdefault(number, mesh)
                 if piece.kind == "body" and not ghost:
                     self.meshes.append((number, mesh))
         coil = _coil()
