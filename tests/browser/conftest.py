@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -57,24 +58,25 @@ class Page:
 
     def matrix(self, node: str) -> Any:
         """The 4 x 4 matrix of a node in the scene, as three.js has it."""
-        import numpy as np
-
-        elements = self.page.evaluate(POSE, node)
-        return None if elements is None else np.array(elements).reshape(4, 4).T
+        assert self.until(lambda: self.page.evaluate(POSE, node) is not None), node
+        return np.array(self.page.evaluate(POSE, node)).reshape(4, 4).T
 
     def press(self, selector: str, key: str) -> None:
         """Press a key on an element: an event of the page itself, which does not wait for a frame."""
+        assert self.until(lambda: self.page.evaluate("at => document.querySelector(at) !== null", selector)), selector
         event = "new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})"
         script = f"([selector, key]) => document.querySelector(selector).dispatchEvent({event})"
         self.page.evaluate(script, [selector, key])
 
     def click(self, text: str) -> None:
         """Click the button with this text."""
-        script = "text => [...document.querySelectorAll('button')].find(b => b.innerText.trim() === text).click()"
-        self.page.evaluate(script, text)
+        find = "[...document.querySelectorAll('button')].find(button => button.innerText.trim() === text)"
+        assert self.until(lambda: self.page.evaluate(f"text => {find} !== undefined", text)), text
+        self.page.evaluate(f"text => {find}.click()", text)
 
     def enter(self, text: str) -> None:
         """Write into the first field of the page, as React sees it."""
+        assert self.until(lambda: self.page.evaluate("document.querySelector('input') !== null"))
         setter = "Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set"
         event = "new Event('input', {bubbles: true})"
         write = f"{setter}.call(field, text); field.dispatchEvent({event})"
