@@ -170,7 +170,8 @@ class Player:
         self._add_views(gui, traces)
         self._add_arrows(gui, arrows)
         self.message = gui.add_text("message", "", multiline=True, disabled=True, visible=False)
-        threading.Thread(target=self._run, daemon=True).start()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     def _add_views(self, gui: Any, traces: Sequence[Any] | bool | None) -> None:
         view = self.view
@@ -269,8 +270,9 @@ class Player:
             self.time.value = min(max(t, self.time.min), self.time.max)
 
     def stop(self) -> None:
-        """End the clock."""
+        """End the clock; nothing is sent to the page any more."""
         self.ended.set()
+        self._thread.join(timeout=5.0)
 
 
 def _set_visible(handles: Sequence[Any], visible: bool) -> None:

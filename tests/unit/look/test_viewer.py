@@ -110,6 +110,15 @@ def test_a_run_plays_loops_and_stops_at_its_end(run):
         viewer.close()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_page_may_be_closed_while_it_plays(run):
+    viewer = run.look(browser=False, wait=False)
+    viewer.player.start()
+    time.sleep(0.1)
+    viewer.close()
+    assert not viewer.player._thread.is_alive()
+
+
 def test_arrows_traces_ghost_and_a_followed_body(system, run):
     other = system.simulate(system.assemble({"A": 1.2}), t_end=0.5, every=1 / 30)
     viewer = run.look(ghost=other, arrows=["velocities", "reactions"], follow="rocker", browser=False, wait=False)
