@@ -339,6 +339,24 @@ def _warnings_on_one_line() -> Iterator[None]:
 
 
 @app.command(cls=Command)
+def look(
+    file: Annotated[Path, typer.Argument(metavar="FILE|RUN.nc", help="A model file, or the file of a run.")],
+    save: Annotated[Path | None, typer.Option(help="Write one .html file that plays by itself, open nothing.")] = None,
+    ghost: Annotated[Path | None, typer.Option(help="Another run of the same bodies (.nc), drawn pale.")] = None,
+    port: Annotated[int | None, typer.Option(help="Where the page is served; the next free one from 8080 on.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the web browser.")] = True,
+) -> None:
+    """Show a model or a run in 3-D, in the web browser of this machine; nothing leaves it.
+
+    In a model, sliders and the mouse move joints and bodies, and its loops stay closed. A run is played, paused and
+    scrubbed, with traces, arrows and the ghost of another run. Ctrl-C ends it.
+    """
+    from momentree.look.look_command import look_command
+
+    look_command(file, ghost, save, port, browser, _build)
+
+
+@app.command(cls=Command)
 def demo(
     name: Annotated[str | None, typer.Argument(help="The name of an example; lists all of them if omitted.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for its report.")] = Path("demo-report"),

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from momentree.simulate.many import Motions
     from momentree.symbols.equations import Equations
 
-
 Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 

@@ -127,7 +127,7 @@ def test_a_wheel_has_types_gallery_and_docs(tmp_path):
 
 def test_importing_momentree_loads_no_heavy_library():
     heavy = ["sympy", "scipy", "matplotlib", "typer", "rich", "xarray", "pandas", "h5netcdf", "h5py", "llvmlite"]
-    heavy += ["trimesh"]
+    heavy += ["trimesh", "viser"]
     code = f"import sys, momentree; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -40,6 +40,12 @@ class SystemViews:
 
         return draw_system(cast("System", self), path, state, **how)
 
+    def look(self, save: str | PathLike[str] | None = None, **options: Any) -> Any:
+        """Open its 3-D page, a `Viewer`, in which joints are moved; or save a page of it (options: docs/look.md)."""
+        from momentree.look.viewer import look_at_system
+
+        return look_at_system(cast("System", self), save, **options)
+
     def __str__(self) -> str:
         from momentree.look.tables import system_summary
 

@@ -331,6 +331,12 @@ class Run(FrameMotion, RunExport):
 
         save_movie(self, path, fps, speed, **how)
 
+    def look(self, save: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Open its 3-D page, a `Viewer`; or save a page that plays it by double-click (options: docs/look.md)."""
+        from momentree.look.viewer import look_at_run
+
+        return look_at_run(self, save, **options)
+
     def __str__(self) -> str:
         from momentree.look.run_tables import run_summary
 

@@ -1,0 +1,282 @@
+"""The stage: a scene drawn into a page of viser, with floor, axes and springs, and moved to poses.
+
+Everything hangs below "/scene", whose frame follows a body where one is followed. Names of the user become names of
+nodes only through `node_name`, and never Markdown or HTML.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.errors import MomentreeError
+from momentree.look.contact_marks import contact_pieces
+from momentree.look.meshes import joined
+from momentree.look.motion_frames import rotated
+from momentree.look.scene import Color, Scene
+from momentree.spatial import Z
+from momentree.structure.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+SPRING_COLOR: Color = (213, 94, 0)
+GHOST_COLOR: Color = (150, 150, 150)
+MANY = 60  # bodies; with more, each is drawn in one piece and one color
+LONGEST_NAME = 40  # characters of a name that are shown
+HOST = "127.0.0.1"
+PANEL = 0.5  # of the radius of the mechanism: how far it stands aside of the panel
+COILS, POINTS_OF_A_COIL = 8, 12
+
+
+class Drawn(NamedTuple):
+    """What is moved: the frame of each body by its number, and each spring with its two ends."""
+
+    bodies: dict[int, Any]
+    springs: list[Any]
+
+
+def open_server(port: int | None = None, label: str = "Momentree") -> Any:
+    """A server of viser that only this machine can reach, at a free port from `port` on; it prints nothing."""
+    try:
+        import viser
+    except ImportError:
+        raise MomentreeError("look: the 3-D page needs viser. Install it with: pip install viser") from None
+    if port is not None and not 1 <= port <= 65535:
+        raise MomentreeError(f"look: there is no port {port}. Choose one from 1024 to 65535.")
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            server = viser.ViserServer(host=HOST, port=port or 8080, label=shown(label), verbose=False)
+        except (OSError, RuntimeError, PermissionError) as error:
+            raise MomentreeError(f"look: port {port or 8080} cannot be opened: {error}. Choose another.") from None
+    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(0, 114, 178))
+    return server
+
+
+def close_server(server: Any) -> None:
+    """End a server, without a word."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+class Stage:
+    """A scene on a server, and what moves on it."""
+
+    def __init__(self, server: Any, scene: Scene, mechanism: Mechanism, positions: Array, wxyz: Array):
+        self.server, self.scene, self.mechanism = server, scene, mechanism
+        self.up = upward(mechanism)
+        server.scene.set_up_direction(tuple(self.up))
+        server.scene.configure_default_lights(enabled=True, cast_shadow=False)
+        self.root = server.scene.add_frame("/scene", show_axes=False)
+        self.pieces = (*scene.pieces, *contact_pieces(mechanism, scene))
+        self.names = node_names(scene.bodies)
+        self.meshes: list[tuple[int, Any]] = []
+        points = self._vertices(positions, wxyz)
+        self.size = max(scene.size, float(np.linalg.norm(np.ptp(points, axis=0))) / 2)
+        self.main = self._draw("/scene/bodies")
+        self.axes = server.scene.add_frame(
+            "/scene/axes", axes_length=0.2 * self.size, axes_radius=0.005 * self.size, origin_radius=0
+        )
+        self.show(positions, wxyz)
+        self.ghost: Drawn | None = None
+
+    def draw_ghost(self) -> None:
+        """The same bodies once more, pale and transparent, for another run."""
+        self.ghost = self._draw("/scene/ghost", ghost=True)
+
+    def _draw(self, under: str, ghost: bool = False) -> Drawn:
+        add, bodies = self.server.scene, {}
+        look: dict[str, Any] = {"side": "double", "opacity": 0.3 if ghost else None}
+        many = len(self.names) > MANY
+        for number, name in enumerate(self.names):
+            pieces = [piece for piece in self.pieces if piece.body == number]
+            if pieces and many:  # one node for each body: a page takes its time for each node
+                first, whole = pieces[0], joined([piece.mesh for piece in pieces])
+                pieces = [first._replace(mesh=whole)]
+            elif pieces:
+                bodies[number] = add.add_frame(f"{under}/{name}", show_axes=False)
+            for i, piece in enumerate(pieces, 1):
+                node = f"{under}/{name}" if many else f"{under}/{name}/{piece.kind} {i}"
+                color = GHOST_COLOR if ghost else piece.color
+                flat = len(piece.mesh.faces) <= 12
+                mesh = add.add_mesh_simple(node, *piece.mesh, color=color, flat_shading=flat, **look)
+                bodies.setdefault(number, mesh)
+                if piece.kind == "body" and not ghost:
+                    self.meshes.append((number, mesh))
+        coil = _coil()
+        springs = [
+            add.add_line_segments(
+                f"{under}/spring {i}",
+                coil,
+                GHOST_COLOR if ghost else SPRING_COLOR,
+                thickness=2.0,
+                thickness_units="screen",
+            )
+            for i, _ in enumerate(self.scene.strands, 1)
+        ]
+        return Drawn(bodies, springs)
+
+    def show(self, positions: Array, wxyz: Array, ghost: bool = False) -> None:
+        """Move bodies to positions (n, 3) and unit quaternions (n, 4), and springs with them."""
+        drawn = self.ghost if ghost else self.main
+        if drawn is None:
+            return
+        for number, handle in drawn.bodies.items():
+            handle.position, handle.wxyz = positions[number], wxyz[number]
+        for strand, handle in zip(self.scene.strands, drawn.springs, strict=True):
+            ends = [
+                positions[end.body] + rotated(wxyz[end.body], np.array([*end.placement.offset], dtype=float))
+                for end in strand.ends
+            ]
+            _stretch(handle, ends[0], ends[1], 0.03 * self.size)
+
+    def draw_floor(self, positions: Array, wxyz: Array) -> None:
+        """A grid normal to gravity: through the origin if bodies touch the ground there, else below all bodies."""
+        reach, lowest = self._extent(positions, wxyz)
+        section = 10.0 ** np.floor(np.log10(max(1.5 * self.size, 1e-9)))
+        turn = turned_to(self.up)
+        at = np.zeros(3) if touches_ground(self.mechanism) else self.up * (lowest - 0.02 * self.size)
+        self.server.scene.add_grid(
+            "/scene/floor",
+            infinite_grid=True,
+            plane="xy",
+            cell_size=section / 2,
+            section_size=section,
+            cell_color=(220, 220, 220),
+            section_color=(170, 170, 170),
+            fade_distance=float(15 * reach),
+            shadow_opacity=0.0,
+            wxyz=turn,
+            position=at,
+        )
+
+    def aim_camera(self, positions: Array, wxyz: Array, aside: float = 0.0) -> None:
+        """Look at the middle of the bodies across their thinnest extent, `aside` of a panel on the right."""
+        points = self._vertices(positions, wxyz)
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2
+        radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.3 * self.size)
+        sight = self._sight(points)
+        middle = middle + aside * radius * np.cross(self.up, sight)
+        camera = self.server.initial_camera
+        camera.up = tuple(self.up)
+        camera.look_at = tuple(middle)
+        camera.position = tuple(middle + (2.2 + aside) * radius * sight)
+        camera.near, camera.far = radius * 1e-3, radius * 1e3
+
+    def _sight(self, points: Array) -> Array:
+        """The direction from the mechanism to the eye: along its thinnest horizontal extent, somewhat aside, above."""
+        side = np.cross(self.up, [0.0, 1.0, 0.0] if abs(self.up[1]) < 0.9 else [1.0, 0.0, 0.0])
+        side /= np.linalg.norm(side)
+        front = np.cross(side, self.up)
+        spans = [float(np.ptp(points @ axis)) for axis in (side, front)]
+        thin, wide = (side, -front) if spans[0] <= spans[1] else (front, side)
+        if thin @ np.array([1.0, -1.0, 1.0]) < 0:
+            thin, wide = -thin, -wide
+        sight = thin + 0.35 * wide + 0.35 * self.up
+        return np.asarray(sight / np.linalg.norm(sight))
+
+    def _vertices(self, positions: Array, wxyz: Array) -> Array:
+        """All vertices of all bodies in inertial space."""
+        placed = [
+            positions[piece.body] + rotated(wxyz[piece.body], piece.mesh.vertices)
+            for piece in self.pieces
+            if np.isfinite(piece.mesh.vertices).all()
+        ]
+        return np.concatenate(placed) if placed else np.zeros((1, 3))
+
+    def _extent(self, positions: Array, wxyz: Array) -> tuple[float, float]:
+        """How far from the middle anything is, and the lowest height; positions (k, n, 3) or (n, 3)."""
+        many = positions.ndim == 3
+        moments = range(0, len(positions), max(1, len(positions) // 40)) if many else [0]
+        lowest, reach = np.inf, self.size
+        for i in moments:
+            points = self._vertices(positions[i], wxyz[i]) if many else self._vertices(positions, wxyz)
+            lowest = min(lowest, float((points @ self.up).min()))
+            reach = max(reach, float(np.linalg.norm(points - points.mean(axis=0), axis=1).max()))
+        return reach, lowest
+
+
+# --- names ---
+
+
+def shown(name: str) -> str:
+    """A name of the user as it is shown: printable characters, not too many."""
+    clean = "".join(c if c.isprintable() else " " for c in str(name))
+    clean = clean.encode("utf-8", "replace").decode("utf-8").strip() or "?"
+    return clean if len(clean) <= LONGEST_NAME else f"{clean[: LONGEST_NAME - 1]}…"
+
+
+def node_name(name: str) -> str:
+    """The same as the name of a node: without the slash that parts nodes."""
+    return shown(str(name).replace("/", "∕"))
+
+
+def node_names(names: Iterable[str]) -> list[str]:
+    """Names of nodes, all different."""
+    return distinct([node_name(name) for name in names])
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, those that come again with a number: "leg", "leg (2)"."""
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        number, unique = 1, name
+        while unique in seen:
+            number += 1
+            unique = f"{name} ({number})"
+        seen.add(unique)
+        found.append(unique)
+    return found
+
+
+# --- geometry ---
+
+
+def upward(mechanism: Mechanism) -> Array:
+    """Against gravity; z where there is none."""
+    g = np.array([*mechanism.gravity], dtype=float)
+    length = float(np.linalg.norm(g))
+    return -g / length if length > 0 else np.array([0.0, 0.0, 1.0])
+
+
+def touches_ground(mechanism: Mechanism) -> bool:
+    """Whether the plane of a contact is the floor: through the origin, normal to gravity."""
+    up = upward(mechanism)
+    for contact in mechanism.contacts:
+        placement = contact.against.placement
+        normal = np.array([*(placement.rotation @ Z)], dtype=float)
+        offset = np.array([*placement.offset], dtype=float)
+        if contact.against.body == 0 and contact.ball is None and normal @ up > 1 - 1e-9 and abs(offset @ up) < 1e-12:
+            return True
+    return False
+
+
+def turned_to(axis: Array) -> Array:
+    """The unit quaternion of the shortest turn from z to an axis."""
+    w = 1 + float(axis[2])
+    if w < 1e-9:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    q = np.array([w, -axis[1], axis[0], 0.0])
+    return np.asarray(q / np.linalg.norm(q))
+
+
+def _coil() -> Array:
+    """A coil about z from 0 to 1 with a radius of 1 and straight ends, as segments (N, 2, 3)."""
+    turns = np.linspace(0, 2 * np.pi * COILS, COILS * POINTS_OF_A_COIL + 1)
+    heights = np.linspace(0.15, 0.85, len(turns))
+    helix = np.stack([np.cos(turns), np.sin(turns), heights], axis=-1)
+    path = np.concatenate([[[0, 0, 0], [0, 0, 0.15]], helix, [[0, 0, 0.85], [0, 0, 1]]])
+    return np.stack([path[:-1], path[1:]], axis=1)
+
+
+def _stretch(handle: Any, begin: Array, end: Array, radius: float) -> None:
+    """Put a coil between two points."""
+    along = end - begin
+    length = float(np.linalg.norm(along))
+    handle.position = begin
+    handle.wxyz = turned_to(along / length) if length > 0 else (1.0, 0.0, 0.0, 0.0)
+    handle.scale = (radius, radius, max(length, 1e-9))

@@ -1,0 +1,66 @@
+"""A page in one file: the scene and its motion, played by double-click, with no server and no request to anywhere.
+
+Poses are written with the precision of 32-bit floats, which compress well: 6e-8 of their size.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from momentree.errors import MomentreeError
+from momentree.files.atomic_write import destination, printable, write_file
+from momentree.look.motion_frames import RATE
+from momentree.look.stage import shown
+from momentree.look.viewer_run import RunView
+
+Array = NDArray[np.float64]
+MOST_POSES = 150_000  # bodies times frames in a file, unless a rate is given: some 5 MB
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Refuse what no page can be written to, before anything is computed."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise MomentreeError(f"{printable(path)}: not a page. End the name in .html.")
+    destination(path)
+
+
+def suitable_rate(duration: float, bodies: int) -> float:
+    """Frames for each second of a run that keep its file small."""
+    return RATE if duration <= 0 else min(RATE, max(MOST_POSES / max(bodies, 1) / duration, 1.0))
+
+
+def write_scene(server: Any, path: str | os.PathLike[str], name: str) -> None:
+    """Write a scene that stands still."""
+    server.flush()
+    write_file(path, page_of(server.get_scene_serializer(), name))
+
+
+def write_motion(view: RunView, path: str | os.PathLike[str]) -> None:
+    """Write a run that plays."""
+    frames = view.frames
+    for each in (frames, view.other):
+        if each is not None:
+            each.positions, each.quaternions = _short(each.positions), _short(each.quaternions)
+    view.show(0)
+    serializer = view.server.get_scene_serializer()
+    for i in range(1, len(frames.t)):
+        serializer.insert_sleep(float(frames.t[i] - frames.t[i - 1]))
+        view.show(i)
+    serializer.insert_sleep(float(np.median(np.diff(frames.t))) if len(frames.t) > 1 else 0.0)
+    write_file(path, page_of(serializer, view.run.system.name))
+
+
+def page_of(serializer: Any, name: str) -> str:
+    """The page of a recorded scene, under the name of the model."""
+    page = str(serializer.as_html())
+    return page.replace("<title>Viser</title>", f"<title>{html.escape(shown(name))}</title>", 1)
+
+
+def _short(numbers: Array) -> Array:
+    return numbers.astype(np.float32).astype(float)

@@ -1,0 +1,58 @@
+"""Sliders of joints: names, ranges, and states that stand where a slider is put."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import pytest
+
+import momentree as mt
+from mechanisms import delta_robot, four_bar, hexapod, slider_crank
+from momentree.errors import AssemblyError
+from momentree.look.joint_sliders import joint_sliders
+
+
+def test_every_coordinate_has_a_slider_with_its_unit():
+    system = slider_crank().build()
+    state = system.assemble()
+    sliders = list(joint_sliders(system._numeric, state, 1.0))
+    assert {slider.joint for slider in sliders} == {*system._numeric.by_joint}
+    for slider in sliders:
+        assert slider.label.endswith(f"({slider.unit})")
+        assert slider.low <= slider.value(state) <= slider.high
+        assert slider.step < (slider.high - slider.low) / 100
+
+
+def test_limits_of_a_joint_are_those_of_its_slider():
+    m = mt.Model("limited")
+    m.joint(
+        "A", mt.Revolute("y", limits=(-0.5, 1.5), stops=(1e3, 1)), m.ground, m.body("arm", mt.rod(mass=1, length=1))
+    )
+    system = m.build()
+    (slider,) = joint_sliders(system._numeric, system.assemble(), 1.0)
+    assert (slider.low, slider.high, slider.cyclic) == (-0.5, 1.5, False)
+
+
+@pytest.mark.parametrize("make", [four_bar, slider_crank, hexapod, delta_robot])
+def test_a_state_stands_where_its_slider_is_put(make):
+    system = make().build()
+    state = system.start()
+    for slider in list(joint_sliders(system._numeric, state, 1.0))[:5]:
+        for step in (-0.01, 0.01):  # it may stand at the end of its reach
+            wanted = slider.value(state) + step
+            with contextlib.suppress(AssemblyError):
+                found = system.assemble(slider.given(state, wanted), guess=state)
+                break
+        else:
+            pytest.fail(slider.label)
+        assert slider.value(found) == pytest.approx(wanted, abs=1e-9)
+        assert found.closure_error < 1e-9
+
+
+def test_an_angle_after_many_turns_stays_in_its_turn():
+    system = four_bar().build()
+    state = system.assemble({"A": 0.3 + 6 * math.pi})
+    slider = next(slider for slider in joint_sliders(system._numeric, state, 1.0) if slider.joint == "A")
+    assert slider.value(state) == pytest.approx(0.3)
+    assert slider.given(state, 0.4)["A"] == pytest.approx(0.4 + 6 * math.pi)
