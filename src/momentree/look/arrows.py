@@ -13,7 +13,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of, point_force, spring_force
 from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.look.motion_frames import MotionFrames
-from momentree.look.scene import Color
+from momentree.model.colors import Color
 from momentree.spatial import Transform, Vector
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 

@@ -68,8 +68,11 @@ class Frames:
         self.collection.set_verts(list(self.view.flat(shown)))
         self.collection.set_color(colors)
         unit = 2 * THICKNESS * self.scene.size
-        ends = [[self.view.flat(self.poses.points(end)[k]) for end in strand.ends] for strand in self.scene.strands]
-        self.strands.set_segments([zigzag(a, b, unit) for a, b in ends])
+        lines = []
+        for strand in self.scene.strands:
+            a, b = (self.view.flat(self.poses.points(end)[k]) for end in strand.ends)
+            lines.append(zigzag(a, b, unit) if strand.kind == "spring" else np.stack([a, b]))
+        self.strands.set_segments(lines)
         self.rim_lines.set_segments([self.view.flat(self._moved(k, rim.body, rim.points)) for rim in self.rims])
         half = self.extent / 2
         self.axes.set(

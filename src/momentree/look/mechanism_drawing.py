@@ -138,7 +138,8 @@ def _saved(figure: Figure, path: Path | None) -> Figure:
 
 def _figure(moments: Sequence[Moment], captions: Sequence[str], names: bool, overlaid: bool) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+
+    from momentree.look.shown_figure import ShownFigure
 
     rough = [_sheet(moment, UNIT * moment.scene.size, names=False).points for moment in moments]
     if overlaid:
@@ -154,7 +155,7 @@ def _figure(moments: Sequence[Moment], captions: Sequence[str], names: bool, ove
     inches = float(min(np.divide((WIDTH, HEIGHT) if columns == 1 else (2.2, 2.6), size)))
     size = np.maximum(size + np.array(MARGINS if named else (0.2, 0.2)) / inches, np.array([LEAST, 1.0]) / inches)
     width, height = columns * size[0] * inches, rows * (size[1] * inches + 0.25) + 0.35
-    figure = Figure(figsize=(width, height), dpi=100, facecolor="white")
+    figure = ShownFigure(figsize=(width, height), dpi=100, facecolor="white")
     FigureCanvasAgg(figure)
     for i, (low, high) in enumerate(boxes):
         place = [(i % columns) / columns, 1 - ((i // columns) + 1) * (size[1] * inches + 0.25) / height]

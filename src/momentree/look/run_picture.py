@@ -53,7 +53,7 @@ def draw_run(
     `joints` and the energy account are drawn; without `joints` the first 8 that move, in the order of the model's tree,
     then those that close loops.
     """
-    from momentree.look.shown_figure import ShownFigure as Figure
+    from momentree.look.shown_figure import ShownFigure
 
     chosen, path = _without_path(run, what, path)
     if path is not None:
@@ -67,7 +67,7 @@ def draw_run(
     over_time = [panel for panel in panels if isinstance(panel, Panel)]
     portraits = [panel for panel in panels if isinstance(panel, Portrait)]
     if not chosen:
-        figure = Figure(figsize=(11, 1.2 + 1.5 * max(len(shown), 2)), layout="constrained")
+        figure: Figure = ShownFigure(figsize=(11, 1.2 + 1.5 * max(len(shown), 2)), layout="constrained")
         halves: Any = figure.subfigures(1, 2)
         _draw_panels(run, halves[0], over_time)
         _draw_panels(run, halves[1], [*energy_panels(run)])
@@ -107,13 +107,13 @@ def _moving(run: Run) -> list[str]:
 
 def _chosen(run: Run, over_time: Sequence[Panel], portraits: Sequence[Portrait]) -> Figure:
     """Curves over time below each other, portraits at their right."""
-    from matplotlib.figure import Figure
+    from momentree.look.shown_figure import ShownFigure
 
     columns = min(MOST_COLUMNS, len(portraits)) if not over_time else int(bool(portraits))
     rows = -(-len(portraits) // columns) if columns else 0
     height = max(0.8 + 1.7 * sum(panel.height for panel in over_time), 0.6 + 3.6 * rows, 2.6)
     widths = [7.0] * bool(over_time) + [4.2 * columns] * bool(columns)
-    figure = Figure(figsize=(sum(widths), height), layout="constrained")
+    figure = ShownFigure(figsize=(sum(widths), height), layout="constrained")
     parts: list[Any] = [*figure.subfigures(1, len(widths), squeeze=False, width_ratios=widths)[0]]
     if over_time:
         _draw_panels(run, parts[0], over_time)

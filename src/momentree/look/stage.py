@@ -18,7 +18,8 @@ from momentree.errors import MomentreeError
 from momentree.look.contact_marks import contact_pieces
 from momentree.look.meshes import joined
 from momentree.look.motion_frames import rotated
-from momentree.look.scene import Color, Scene
+from momentree.look.scene import Scene
+from momentree.model.colors import Color
 from momentree.spatial import Z
 from momentree.structure.mechanism import Mechanism
 
@@ -106,16 +107,16 @@ class Stage:
                 bodies.setdefault(number, mesh)
                 if piece.kind == "body" and not ghost:
                     self.meshes.append((number, mesh))
-        coil = _coil()
+        shapes = {"spring": _coil(), "rod": _bar()}
         springs = [
             add.add_line_segments(
-                f"{under}/spring {i}",
-                coil,
+                f"{under}/strand {i}",
+                shapes[strand.kind],
                 GHOST_COLOR if ghost else SPRING_COLOR,
                 thickness=2.0,
                 thickness_units="screen",
             )
-            for i, _ in enumerate(self.scene.strands, 1)
+            for i, strand in enumerate(self.scene.strands, 1)
         ]
         return Drawn(bodies, springs)
 
@@ -273,8 +274,13 @@ def _coil() -> Array:
     return np.stack([path[:-1], path[1:]], axis=1)
 
 
+def _bar() -> Array:
+    """A straight line along z from 0 to 1, as one segment (1, 2, 3)."""
+    return np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]])
+
+
 def _stretch(handle: Any, begin: Array, end: Array, radius: float) -> None:
-    """Put a coil between two points."""
+    """Put a coil or a bar between two points."""
     along = end - begin
     length = float(np.linalg.norm(along))
     handle.position = begin
