@@ -59,8 +59,11 @@ def open_server(port: int | None = None, label: str = "Momentree") -> Any:
 
 def close_server(server: Any) -> None:
     """End a server, without a word."""
+    thread = getattr(getattr(server, "_websock_server", None), "_server_thread", None)  # it says that it has stopped
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
+        if thread is not None:
+            thread.join(timeout=5)
 
 
 class Stage:

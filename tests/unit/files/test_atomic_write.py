@@ -44,7 +44,7 @@ WRITERS = {
     "model.toml": lambda path: four_bar().save(path),
     "run.nc": lambda path: run().save(path),
     "recorded.nc": lambda path: record(falling(), path),
-    "run.svg": lambda path: run().plot(path, []),
+    "run.svg": lambda path: run().plot(path, joints=[]),
     "graph.png": lambda path: draw_graph(system().structure, path),
     "code.c": lambda path: system().export_c(path, "mass_matrix"),
     "equations.tex": lambda path: equations().latex(path),
