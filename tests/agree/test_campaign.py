@@ -35,6 +35,7 @@ def test_random_mechanisms_agree_with_the_oracle(first: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "methods"), [(5, EVERY_METHOD[2:3]), (6, EVERY_METHOD[::3])])  # a loop, and a tree
+@pytest.mark.repeats(1)
 def test_short_motions_agree_with_the_oracle(seed: int, methods: tuple[tuple[str, str], ...]) -> None:
     judged([examine(seed, methods=methods)])
 

@@ -54,7 +54,7 @@ def scale_of(start):
     return max(1.0, np.abs(start.v).max() ** 2)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", range(200))
 def test_accelerations_of_every_form_are_those_of_dense_equations(seed):
     every_form(constrained(seed), seed)

@@ -120,6 +120,7 @@ def started(seed):
         (3, 3, 6),  # two at one body
     ],
 )
+@pytest.mark.repeats(7)
 def test_a_constraint_with_any_number_of_ends(ends, seed):
     random, system, q, p = started(seed)
     Solved(system, q, p, [(ends, random_rows(random, ends, 2), random.standard_normal(2))]).agree()

@@ -167,6 +167,7 @@ def test_free_parameters_may_be_ratios_and_lengths(formulation):
 
 
 @pytest.mark.parametrize(("integrator", "flat"), [("verlet", 1e-3), ("verlet4", 1e-8)])
+@pytest.mark.repeats(1)
 def test_structure_preserving_steps_keep_the_energy_flat_and_constraints_closed(integrator, flat):
     m = with_constraints(named_tip(chain(4)), "B = A + 0.5*sin(2*A)", "tip.z = 0.3*tip.x^2 - 1.5")
     m.distance(m.ground.at((1.5, 0, 0.5)), m.bodies[2].at((1, 0, 0)), 2.0)

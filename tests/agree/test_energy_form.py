@@ -147,7 +147,7 @@ def with_a_prescribed_joint() -> mt.Model:
     return m
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("model", [planar, asymmetric_top, on_a_moving_base, with_a_prescribed_joint])
 def test_lagranges_equations_are_recovered_identically(model):
     m = model()
@@ -164,6 +164,7 @@ def test_lagranges_equations_are_recovered_identically(model):
 
 
 @pytest.mark.parametrize("model", [planar, asymmetric_top, on_a_moving_base])
+@pytest.mark.repeats(1)
 def test_active_forces_of_gravity_are_the_slope_of_its_potential(model):
     m = model()
     system = m.build(free=[name for name, _ in m.parameters])

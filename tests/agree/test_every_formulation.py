@@ -37,6 +37,7 @@ def expected(system, start):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_tree_moves_the_same_and_its_energy_balances(system, start, expected, formulation):
     run = system.simulate(start, 1.0, formulation=formulation, rtol=1e-11, every=0.1)
     np.testing.assert_allclose(run.q, expected.q, rtol=0, atol=1e-8)

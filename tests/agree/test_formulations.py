@@ -282,6 +282,7 @@ def test_a_spring_that_is_wound_beyond_half_a_turn_is_refused_in_maximal_coordin
 
 
 @pytest.mark.parametrize("stabilization", FORMULATIONS["absolute"].stabilizations)
+@pytest.mark.repeats(2)
 def test_closures_of_absolute_coordinates(stabilization):
     system = four_bar().build()
     start = system.assemble({"A": 1.0}, velocities={"A": 2.0})

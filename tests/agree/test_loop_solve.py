@@ -64,7 +64,7 @@ def test_the_redundant_rail_transmits_no_force():
     assert np.abs(run.reactions(closing)).max() < 1e-9
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(("slider", "edge"), [(1e-4, 0.002), (1e-6, 0.002), (1e-4, 0.2), (1.0, 1e-4), (1e3, 0.1)])
 def test_accelerations_do_not_depend_on_where_the_loop_is_cut(slider, edge):
     found = [hard.crank_acceleration(hard.slider_crank(1.0, 1.0, slider, edge), cut, {"B": -0.9}) for cut in "BCD"]
@@ -88,6 +88,7 @@ def test_accelerations_with_a_slender_spinning_rod_do_not_depend_on_the_cut(radi
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.repeats(2)
 def test_a_mechanism_moves_alike_at_every_size(size):
     usual, found = (hard.crank_acceleration(hard.slider_crank(s), "D", {"B": -0.9}) for s in (1.0, size))
     assert found == pytest.approx(usual, rel=1e-11)

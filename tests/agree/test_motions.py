@@ -105,6 +105,7 @@ OTHER = {"mass": 1.7, "length": 0.5, "stiffness": 55.0, "drive": 3.1}
 
 
 @by_both
+@pytest.mark.repeats(1)
 def test_free_parameters_at_other_values_are_the_model_with_those_values(formulation):
     settings = {"formulation": formulation, "integrator": "dop853", "rtol": 1e-12, "every": 0.5}
     q, v = [0.1, 0.4, -0.3], [0.2, -1.0, 0.5]
@@ -224,6 +225,7 @@ def test_motions_are_invariant_under_translation_and_rotation_of_the_model(seed,
 
 
 @by_both
+@pytest.mark.repeats(1)
 def test_a_ground_in_uniform_motion_changes_no_motion(formulation):
     # Galilei: uniform motion cannot be distinguished from rest
     (m, start), (moving, _) = conservative(2), conservative(2)
@@ -233,6 +235,7 @@ def test_a_ground_in_uniform_motion_changes_no_motion(formulation):
 
 
 @by_both
+@pytest.mark.repeats(1)
 def test_on_a_falling_ground_there_is_no_gravity(formulation):
     # Einstein's lift
     (m, start), (falling, _) = conservative(2, gravity=(0, 0, 0)), conservative(2, gravity=(1.0, -2.0, -9.0))

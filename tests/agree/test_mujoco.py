@@ -53,18 +53,21 @@ def test_the_trees_have_every_joint_met_from_either_side_on_the_ground_and_on_bo
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_mass_matrix(direction, seed):
     at, peer = both(direction, seed)
     assert agree(at.system.mass_matrix(at.q), peer.mass_matrix(at.q))
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_bias(direction, seed):
     at, peer = both(direction, seed)
     assert agree(at.system.bias(at.q, at.v), peer.bias(at.q, at.v))
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_forward_dynamics(direction, seed):
     at, peer = both(direction, seed, "Screw")
     state = at.q, at.v, at.tau
@@ -98,6 +101,7 @@ def test_position_and_jacobian_of_a_frame_on_every_body(direction, seed):
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_bias_and_energy_with_springs_dampers_pushes_and_threads(direction, seed):
     plain, _ = both(direction, seed)
     at = loaded(np.random.default_rng(seed), plain, alike=True)
@@ -107,6 +111,7 @@ def test_bias_and_energy_with_springs_dampers_pushes_and_threads(direction, seed
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_forward_dynamics_with_springs_dampers_pushes_and_threads(direction, seed):
     plain, _ = both(direction, seed, "Screw")
     at = loaded(np.random.default_rng(seed), plain, alike=True)

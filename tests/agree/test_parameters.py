@@ -143,6 +143,7 @@ def test_mobility_depends_on_parameters():
         pytest.param("absolute", "dop853", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.repeats(1)
 def test_runs(formulation, integrator):
     free, other, fixed = pair("linkage")
     settings = {"t_end": 0.5, "every": 0.1, "formulation": formulation, "integrator": integrator}

@@ -58,6 +58,7 @@ def test_the_trees_have_every_joint_met_from_either_side_on_the_ground_and_on_bo
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_inverse_dynamics(direction, seed):
     at, peer = both(direction, seed)
     state = at.q, at.v, at.vdot
@@ -65,6 +66,7 @@ def test_inverse_dynamics(direction, seed):
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_forward_dynamics(direction, seed):
     at, peer = both(direction, seed)
     state = at.q, at.v, at.tau
@@ -143,6 +145,7 @@ def analytic_forces(mechanism, peer, q, v):
 
 
 @every_tree
+@pytest.mark.repeats(2)
 def test_springs_dampers_pushes_and_threads_add_to_tau(direction, seed):
     plain, peer = both(direction, seed)
     at = loaded(np.random.default_rng(seed), plain)

@@ -56,6 +56,7 @@ MOVING = ("deviation", "accelerations", "coefficients", "inertial_forces")
 
 
 @pytest.mark.parametrize("kind", ["planar", "slides"])
+@pytest.mark.repeats(1)
 def test_a_mechanism_has_the_fields_of_the_same_system_in_expressions(kind):
     on_mechanism, by_expressions = sleigh_on(kind), sleigh_by_expressions()
     q, qd, t = np.random.default_rng(1).uniform(-2, 2, (3, 5, 3))
@@ -218,6 +219,7 @@ GUESSES = {five_bar_programme: FIVE_BAR_START, pendulum_programme: {"a": 0.5, "b
 
 
 @pytest.mark.parametrize("which", [four_bar_programme, five_bar_programme, pendulum_programme, driven_arm])
+@pytest.mark.repeats(2)
 def test_the_energy_of_deviations_decays_by_the_decay_matrix(which):
     """V' = -u' S u, although reactions of loops act: they do no work on deviations that the mechanism can have."""
     p, guess = which(), GUESSES.get(which)

@@ -172,6 +172,7 @@ LINKAGES = {
 
 
 @pytest.mark.parametrize("name", LINKAGES)
+@pytest.mark.repeats(2)
 def test_forward_dynamics_with_loops_solves_the_equations_of_the_first_kind(name):
     build, given = LINKAGES[name]
     system = build().build()

@@ -35,6 +35,7 @@ def test_exact_motions_keep_couplings_and_energy(drive):
     assert np.ptp(q) > 0.1
 
 
+@pytest.mark.repeats(2)
 def test_ours_and_mujoco_move_alike(couplings, drive):
     pytest.importorskip("mujoco")
     ours, theirs = (work(0.5) for work in (couplings.momentree_drive(drive), stiff(couplings, drive)))

@@ -54,6 +54,7 @@ def test_a_slider_moves_the_model_and_its_loop_stays_closed(page, system):
         viewer.close()
 
 
+@pytest.mark.long
 def test_a_body_is_dragged_with_the_mouse(page, system):
     viewer = system.look(state=system.assemble({"A": 1.0}), browser=False, wait=False)
     try:
@@ -111,6 +112,7 @@ def test_a_saved_page_plays_by_itself(page, run, tmp_path):
     assert len(page.requests) == len([url for url in page.requests if url.startswith(("file:", "blob:", "data:"))])
 
 
+@pytest.mark.long
 def test_hostile_names_do_no_harm(page, tmp_path):
     m = mt.Model(HOSTILE, gravity=(0, 0, -9.81))
     first = m.body(HOSTILE, mt.rod(mass=1.0, length=1.0))

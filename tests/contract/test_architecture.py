@@ -64,6 +64,7 @@ def imports(path: Path) -> set[tuple[str, bool]]:
 
 
 @every_module
+@pytest.mark.repeats(3)
 def test_imports_point_only_backwards(path):
     here = room(path)
     if here in FIRST:
@@ -88,6 +89,7 @@ def test_every_bridge_is_used():
 
 
 @every_module
+@pytest.mark.repeats(1)
 def test_files_and_functions_fit_on_a_screen(path):
     text = path.read_text(encoding="utf-8")
     lines = len(text.splitlines())
@@ -156,6 +158,7 @@ def test_the_names_of_the_interface_are_there():
 
 
 @pytest.mark.parametrize("module", [m.name for m in pkgutil.walk_packages([str(PACKAGE)], "momentree.")])
+@pytest.mark.repeats(10)
 def test_docstring_examples_run(module):
     if module.endswith("__main__"):
         return

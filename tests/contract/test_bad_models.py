@@ -81,6 +81,7 @@ def problems_of(path):
 
 
 @pytest.mark.parametrize("model", each_model(BAD_MODELS))
+@pytest.mark.repeats(1)
 def test_every_mistake_is_told_once_on_its_line(model, tmp_path):
     path = tmp_path / "model.toml"
     path.write_text(model.text, encoding="utf-8")
@@ -190,7 +191,7 @@ def test_the_check_command_fails_with_a_message(model, tmp_path, monkeypatch, ca
     assert_refused(stopped.value.code, told.out, told.err, path, model.problems)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("model", each_model(model for model in BAD_MODELS if model.name in IN_A_PROCESS))
 def test_the_check_command_fails_with_a_message_in_a_process_of_its_own(model, tmp_path):
     path = tmp_path / "model.toml"

@@ -15,6 +15,7 @@ ABUSE = Path(__file__).parent / "abuse.py"
 @pytest.mark.parametrize(
     ("entry", "calls"), [("on", 10_000), ("off", 5_000), pytest.param("on", 100_000, marks=pytest.mark.long)]
 )
+@pytest.mark.repeats(1)
 def test_calls_at_random_give_what_the_sweeps_give_or_a_clear_error(entry, calls):
     environment = {**os.environ, "MOMENTREE_ENTRY": entry}
     command = [sys.executable, str(ABUSE), str(calls), "7"]

@@ -161,6 +161,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("what", [*list(PAGES)[:-1], pytest.param("programme run", marks=pytest.mark.long)])
+@pytest.mark.repeats(2)
 def test_pages_have_no_tag_or_attribute_from_a_name(written, what):
     page = Page(PAGES[what](written)._repr_html_())
     text = "".join(page.texts)

@@ -15,7 +15,7 @@ import momentree as mt
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
 def test_the_example_runs(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -69,6 +69,7 @@ def test_the_study_of_the_walker_finds_that_it_walks_and_falls(monkeypatch):
     assert "walks" in (folder / "study.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_walker_walks_with_every_setting_at_its_default():
     folder = next(folder for folder in EXAMPLES if folder.name.endswith("walking_mechanism"))
     run = mt.load(folder / "model.toml").build().simulate()

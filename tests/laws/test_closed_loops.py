@@ -95,6 +95,7 @@ def test_in_a_chain_of_loops_constraints_are_coupled_with_their_neighbours_only(
 
 
 @pytest.mark.parametrize("cut", ["B", "D"])
+@pytest.mark.repeats(1)
 def test_the_wrench_transmitted_by_a_joint_does_not_depend_on_where_the_loop_is_cut(cut):
     def reactions(joint):
         m = four_bar()

@@ -65,7 +65,7 @@ def drift(name, formulation="hamiltonian", **settings):
     return np.abs(total - total[0]).max() / kinetic.max()
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("name", MODELS)
 def test_ideal_constraints_do_no_work(name, formulation):
@@ -85,6 +85,7 @@ def test_without_the_change_of_slopes_the_energy_drifts(monkeypatch, name):
 
 
 @pytest.mark.parametrize("name", ["disc", "curve"])
+@pytest.mark.repeats(1)
 def test_without_the_change_of_rows_of_higher_pairs_the_energy_drifts(monkeypatch, name):
     monkeypatch.setattr(constraint_rows, "pair_row_derivatives", lambda loop: (Force.zero(),) * len(loop.rows))
     with pytest.warns(mt.RunWarning, match="energy is out of balance"):

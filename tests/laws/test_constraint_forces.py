@@ -135,6 +135,7 @@ CASES = [(names, seed) for seed, names in enumerate(SETS)]
 
 
 @pytest.mark.parametrize(("names", "seed"), CASES)
+@pytest.mark.repeats(4)
 def test_wrenches_of_joints_pairs_and_frames_change_the_momentum_of_each_body(names, seed):
     check_momenta(*constrained(names, seed), names)
 
@@ -179,6 +180,7 @@ def check_momenta(model, m, q, v, names):
 
 
 @pytest.mark.parametrize(("names", "seed"), CASES)
+@pytest.mark.repeats(4)
 def test_so_they_do_on_a_moving_ground_with_prescribed_joints(names, seed):
     check_momenta(*constrained(names, seed, model=on_a_moving_ground()), names)
 

@@ -59,6 +59,7 @@ class Polynomials:
 
 
 @pytest.mark.parametrize(("n", "seed"), [(1, 0), (2, 1), (2, 2), (3, 3)])
+@pytest.mark.repeats(2)
 def test_V_changes_by_the_decay_matrix_exactly(n, seed):
     """Rational arithmetic: q'' from E-L(1/2 u' m u) + d u = 0, then V' by the chain rule. No rounding."""
     w = Polynomials(n, seed)
@@ -71,6 +72,7 @@ def test_V_changes_by_the_decay_matrix_exactly(n, seed):
 
 
 @pytest.mark.parametrize(("n", "seed"), [(2, 0), (3, 2)])
+@pytest.mark.repeats(1)
 def test_compiled_motions_lose_V_by_the_decay_matrix(n, seed):
     """V' by differences along q' and q'' of machine code, for waves as masses and velocities."""
     p, rng, h = random_programme(n, seed, gain=2), np.random.default_rng(seed), 1e-5

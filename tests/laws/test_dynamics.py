@@ -42,7 +42,7 @@ def test_the_mass_matrix_is_the_hessian_of_kinetic_energy(seed):
             assert mixed == pytest.approx(M[i, j], abs=1e-12 * np.abs(M).max())
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_power_of_generalized_forces_is_the_derivative_of_energy(seed):
     m, system, q, v, random = moving(seed, gravity=(1.0, -2.0, -9.81))
@@ -74,7 +74,7 @@ def test_damping_dissipates_energy(seed):
     assert power == pytest.approx(-joints - 2.0 * ((length[0] - length[1]) / (2 * h)) ** 2, rel=1e-6)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_floating_tree_conserves_its_momentum(seed):
     random = np.random.default_rng(seed)

@@ -88,6 +88,7 @@ def test_a_four_bar_linkage_stays_closed_and_keeps_its_energy(velocity, integrat
 @pytest.mark.parametrize("count", LENGTHS)
 @pytest.mark.parametrize(("integrator", "h", "off"), [("verlet", 0.01, 1e-5), ("verlet4", 0.02, 1e-9)])
 @pytest.mark.parametrize("joint", [mt.Spherical(), mt.Free()], ids=lambda joint: joint.kind)
+@pytest.mark.repeats(2)
 def test_a_body_without_torque_conserves_its_angular_momentum(joint, integrator, h, off, count):
     m = mt.Model("asymmetric body", gravity=(0, 0, 0))
     body = m.body("body", mass=1.3, inertia=(1.0, 1.6, 2.1))

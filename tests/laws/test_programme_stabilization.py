@@ -175,6 +175,7 @@ LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3, 4, 6, 10, 
 
 
 @pytest.mark.parametrize("seed", [0, 1, 18, *LONG])
+@pytest.mark.repeats(1)
 def test_mechanisms_of_every_kind(seed):
     case = constrained(seed)
     u = np.random.default_rng(seed).standard_normal(case.mechanism.nv)
@@ -204,6 +205,7 @@ def test_where_constraints_hold_it_is_the_motion_without_stabilization():
 
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("name", ["loop", "rheonomic", "holonomic and nonholonomic", "quaternions, redundant"])
+@pytest.mark.repeats(3)
 def test_machine_code_does_what_floats_do(name, code):
     mechanism, q, u = state(name)
     expected = lagrange.right_hand_side(Evaluation(mechanism, q.tolist(), T), u.tolist(), programme_gain=K)

@@ -58,7 +58,7 @@ def weights(mechanism, q):
     return np.concatenate([mass * g, np.cross(np.sum([[*moment] for moment in first], axis=0), g)])
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", LINKAGES)
 def test_reactions_of_the_ground_and_weight_are_the_derivative_of_momentum(name):
     # reactions that are undetermined one by one are determined in their sum
@@ -102,7 +102,7 @@ def test_at_rest_the_ground_bears_the_weight():
         assert run.reactions(name)[0, :3] @ across == pytest.approx(9.81 / 2 * across[2], abs=1e-10)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", "ABCD")
 def test_a_joint_acts_on_its_two_bodies_with_opposite_wrenches(name):
     def found(turned):

@@ -43,7 +43,7 @@ def centre(run):
     return run.position(mt.Model("x").body("rod").at((0.5, 0, 0)))
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("settings", METHODS, ids=str)
 def test_a_pendulum_that_releases_flies_on_the_parabola_of_its_centre_of_mass(settings):
     system = pendulum(at=0.4).build()
@@ -180,7 +180,7 @@ def swinging_rods():
     return m
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("settings", METHODS, ids=str)
 def test_flywheels_that_are_coupled_turn_on_with_their_common_momentum(settings):
     system = swinging_rods().build()
@@ -287,6 +287,7 @@ def test_a_weld_goes_on_and_off_again_and_again(formulation):
 
 
 @pytest.mark.parametrize("when", [{"at": 0.0}, {"at": -1.0}, {"when": "hinge + 1"}, {"when": "hinge - 0.2"}])
+@pytest.mark.repeats(2)
 def test_a_condition_that_is_positive_at_the_start_acts_at_once(when):
     system = pendulum(**when).build()
     run = system.simulate(system.assemble({"hinge": 0.2}, velocities={"hinge": 1.0}), 0.5, every=0.1)
@@ -318,6 +319,7 @@ def test_an_angle_that_passes_pi_is_no_crossing():
 
 @pytest.mark.repeats(1)
 @every_formulation
+@pytest.mark.long
 def test_a_switch_whose_condition_jumps_at_an_impact_acts_at_the_same_instant(formulation):
     m = swinging_rods()
     m.joint("C", mt.Revolute("z"), m.ground, m.body("c", mt.rod(mass=1.0, length=1.0, radius=0.01)))
@@ -410,6 +412,7 @@ def test_a_run_that_is_interrupted_knows_what_is_switched_and_goes_on(tmp_path, 
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3, 4])
+@pytest.mark.repeats(2)
 def test_a_checkpoint_knows_what_is_switched(blocks):
     system = oscillators().build()
     start = system.assemble({"A": 0.3})
@@ -468,7 +471,7 @@ def flywheels(expression, **conditions):
     return m
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("settings", [*METHODS[:3], METHODS[4]], ids=str)
 @pytest.mark.parametrize(
     ("expression", "ratio", "on"),
@@ -532,6 +535,7 @@ def test_a_constraint_that_names_a_released_joint_is_refused():
 
 
 @every_formulation
+@pytest.mark.repeats(1)
 def test_a_ball_that_falls_on_a_plane_and_sticks_rolls_on_with_five_sevenths_of_its_speed(formulation):
     r, drop = 0.1, 0.45
     m = mt.Model("ball")
@@ -573,6 +577,7 @@ def test_rolling_that_starts_later_is_checked_for_friction_too():
 
 
 @every_formulation
+@pytest.mark.repeats(1)
 def test_a_string_that_becomes_taut_takes_the_radial_velocity(formulation):
     m = mt.Model("string", gravity=(0, 0, 0))
     puck = m.body("puck", mt.sphere(mass=0.5, radius=0.05))

@@ -64,6 +64,7 @@ def test_the_energy_account_has_every_kind_of_work_term():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.repeats(3)
 def test_dissipative_elements_never_do_positive_work(seed):
     system, q, _, _, t = loaded(seed)
     passive = ("damper", "stop", "spring damping", "contact", "friction")
@@ -75,6 +76,7 @@ def test_dissipative_elements_never_do_positive_work(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.repeats(1)
 def test_powers_in_machine_code_are_those_on_floats(seed):
     system, q, v, _, t = loaded(seed)
     tape = Tape()

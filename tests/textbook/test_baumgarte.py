@@ -91,6 +91,7 @@ def across(q, v):
 
 
 @pytest.mark.parametrize(("stabilization", "gain"), SLEIGH)
+@pytest.mark.repeats(3)
 def test_the_sleigh_by_eulers_method(ice, stabilization, gain):
     system, start = ice
     fixed = {"formulation": "lagrange", "integrator": "euler", "step": STEP}

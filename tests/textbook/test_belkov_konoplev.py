@@ -72,6 +72,7 @@ def test_mass_matrix_and_second_form_in_numbers(system):
 
 
 @pytest.mark.parametrize("by", ["aggregative", "energy"])
+@pytest.mark.repeats(1)
 def test_the_letters_of_the_paper(system, by):
     equations = system.equations(by, velocities={"th5": "w5", "th6": "w6"})
     alpha, beta, w5, w6 = sp.symbols("alpha beta w5 w6", real=True)

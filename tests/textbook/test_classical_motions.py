@@ -259,6 +259,7 @@ def free_body(joint):
 
 @every_method
 @pytest.mark.parametrize("joint", [mt.Spherical(), mt.Free()], ids=["held at its centre", "flying"])
+@pytest.mark.repeats(3)
 def test_the_free_body(formulation, integrator, joint):
     system = free_body(joint)
     flying = system.nv == 6

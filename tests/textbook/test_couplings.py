@@ -69,6 +69,7 @@ def test_a_gear_pair_under_two_torques(by):
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", ["teeth", "internal"])
+@pytest.mark.repeats(2)
 def test_a_gear_pair_turns_as_its_torques_say(by, formulation):
     # a constant and an oscillating torque: q1 = a t^2/2 + b (t - sin(t)), and the offset stays
     described, k = GEARS[by]
@@ -231,6 +232,7 @@ def test_a_planetary_set_with_two_freedoms(by):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_planetary_set_over_time(formulation):
     system = planetary(TORQUES)
     start = system.assemble({"sun": 0.1}, velocities={"sun": 3.0, "carrier": -1.0})

@@ -119,6 +119,7 @@ def test_a_bead_on_a_parabola(by, formulation):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_bead_on_a_helix_accelerates_uniformly(formulation):
     # z'' = -g h^2 / (R^2 + h^2), 2 pi h the rise of a turn
     R, h = 0.4, 0.15
@@ -135,6 +136,7 @@ def test_a_bead_on_a_helix_accelerates_uniformly(formulation):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_bead_in_a_bowl(formulation):
     # z = (x^2 + y^2) / (2 a): the wall's force along its normal is (g + v^2/a) / (1 + r^2/a^2) per unit mass
     a = 0.6
@@ -208,6 +210,7 @@ def test_a_bead_on_a_circle_that_grows(by, formulation):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_cam_lifts_its_follower(formulation):
     # an eccentric circle: s = e sin(q) + sqrt(R^2 - e^2 cos(q)^2), one freedom with the inertia I + m s'(q)^2
     e, R, inertia, mass = 0.03, 0.08, 0.002, 0.5

@@ -152,6 +152,7 @@ def rayleigh(d, n):
 
 
 @both
+@pytest.mark.repeats(1)
 def test_the_coefficients_4_8(n):
     """p_ij = -dv^j/dq^i - d_ij; printed are dv_j^i/dq^i (a second derivative), and dv^i/dq^j in (6.6)."""
     v, d, _ = potential_field(n)
@@ -177,6 +178,7 @@ def test_the_lagrangian_of_section_4_needs_psi(n):
 
 
 @both
+@pytest.mark.repeats(1)
 def test_4_10_decides_whether_d_is_admissible(n):
     v, d = sp.Matrix(FIELDS[n][0]), sp.Matrix(DISSIPATION[n])
     f = section_4(n, -v.jacobian(X[:n]).T - d, v)
@@ -217,7 +219,7 @@ def section_5(n, v, corrected, d=None):
 @pytest.mark.parametrize(
     ("n", "constant"), [(2, False), (2, True), (3, False), pytest.param(3, True, marks=pytest.mark.long)]
 )
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 def test_the_coefficients_5_3(n, constant):
     """Printed + dm_kj/dq^i q'^j; right is + 1/2 dm_kj/dq^i (q'^j + v^j). With v = const (5.7) holds: no help."""
     v = sp.Matrix([2, -1, 3][:n] if constant else FIELDS[n][0])

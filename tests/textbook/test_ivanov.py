@@ -404,6 +404,7 @@ def test_how_the_momenta_of_the_tree_change():
 
 
 @every_way
+@pytest.mark.repeats(1)
 def test_the_tree_after_half_a_second(formulation):
     system, _ = tree()
     start = State(system.mechanism, here(system, Q), here(system, U, turned(Q)))

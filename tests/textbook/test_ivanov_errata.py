@@ -120,6 +120,7 @@ def transport(bodies, eta):
 
 
 @everywhere
+@pytest.mark.repeats(1)
 def test_with_mu_star_energy_is_kept_and_with_mu_it_is_not(name):
     system, start = started(name)
     before = energy(system, *start)
@@ -216,6 +217,7 @@ def test_p_star_may_be_changed_by_any_impulses_along_the_rows(name):
     assert np.abs(closed(system.mechanism, q, bodies.momenta(eta))[1]).max() < 1e-12
 
 
+@pytest.mark.long
 def test_starting_again_from_p_on_the_way_changes_nothing():
     system, start = started("four-bar")
     end = motion(system, start, corrected)

@@ -113,6 +113,7 @@ def rank(bodies):
 
 
 @everywhere
+@pytest.mark.repeats(3)
 def test_the_halves_come_apart_by_phi_eta_and_b(name):
     # (7)
     _, bodies = struck(name)

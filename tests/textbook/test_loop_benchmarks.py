@@ -69,6 +69,7 @@ def test_stored_positions_are_those_of_jacobis_amplitude(case):
 
 
 @every_method
+@pytest.mark.repeats(1)
 def test_two_four_bars_after_a_second(formulation):
     # through the line of all rods once, after 0.71 s
     _, ends = fallen(2, 1.0, rtol=1e-12, formulation=formulation)
@@ -150,6 +151,7 @@ def test_the_squeezer_is_closed_where_it_is_published_to_start():
 
 
 @every_method
+@pytest.mark.repeats(1)
 def test_the_squeezer_after_three_hundredths_of_a_second(formulation):
     run = squeezed(formulation)
     for name, (angle, velocity) in CLOSER.items():
@@ -174,6 +176,7 @@ def test_the_squeezer_is_where_others_found_it():
 
 
 @every_method
+@pytest.mark.repeats(1)
 def test_the_work_of_the_squeezers_motor_is_its_gain_of_energy(formulation):
     # its torque is constant: work is torque times angle
     run = squeezed(formulation)

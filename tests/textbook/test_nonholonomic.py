@@ -65,7 +65,7 @@ def test_the_closed_form_of_the_sleigh_satisfies_its_equations():
     np.testing.assert_allclose([closed_form(at)[2] for at in SLEIGH], [row[2] for row in SLEIGH.values()], rtol=1e-14)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("by", list(SIDEWAYS))
 def test_the_sleigh_is_where_chaplygin_says(by, formulation):
@@ -81,6 +81,7 @@ def test_the_sleigh_is_where_chaplygin_says(by, formulation):
 
 
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau"])
+@pytest.mark.repeats(1)
 def test_the_sleigh_by_every_integrator_with_a_tolerance(integrator):
     system = sleigh()
     start = system.assemble(velocities={"hull": (1, 0, 2)})
@@ -114,6 +115,7 @@ def test_the_force_on_the_blade_turns_the_sleigh():
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_knife_edge_on_an_incline_moves_along_a_cycloid(formulation):
     # it turns uniformly and comes back up: x = b sin^2(w t), y = b (w t - sin(2 w t)/2), b = g sin(alpha) / (2 w^2)
     slope, w = 0.4, 1.5
@@ -133,6 +135,7 @@ def test_a_knife_edge_on_an_incline_moves_along_a_cycloid(formulation):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_suslovs_body_never_turns_about_one_of_its_axes(formulation):
     # w3 = 0, I12 = I23 = 0: w1 = a / cosh(n t), w2 = b tanh(n t), I22 b^2 = I11 a^2, n = I13 b / I11 (Suslov 1902)
     I11, I22, I13, a = 0.3, 0.4, 0.1, 1.7
@@ -162,6 +165,7 @@ def particle():
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_particle_with_a_nonholonomic_constraint(formulation):
     # z' = y x': y' is constant, x' sqrt(1 + y^2) = c, hence x = c asinh(y) / y' and z = c sqrt(1 + y^2) / y'
     m, _ = particle()

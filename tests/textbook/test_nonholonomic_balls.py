@@ -42,7 +42,7 @@ def rolling(x, v, turning, spin):
     return (*x, RADIUS, 0, 0, 0, 1), (*v, 0, -at_rest[1] / RADIUS, at_rest[0] / RADIUS, spin)
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("tilt", [0.0, 0.2])
 def test_a_ball_on_a_turntable_moves_in_a_circle(formulation, tilt):
@@ -139,6 +139,7 @@ def test_what_rolls_down_an_incline(what, formulation):
 
 
 @pytest.mark.parametrize("what", SHAPES)
+@pytest.mark.repeats(1)
 def test_the_force_on_what_rolls_down_an_incline(what):
     # the normal force m g cos(slope), and the friction m g sin(slope) / (1 + m r^2 / I), which points uphill
     slope = 0.5
@@ -179,6 +180,7 @@ BIG = 0.7
 
 
 @pytest.mark.parametrize("axis", [None, "y"])
+@pytest.mark.repeats(1)
 def test_a_wheel_rolls_on_a_fixed_wheel(axis):
     # on an arm of length R + r the wheel turns (R + r) / r times as fast as the arm: a pendulum with one freedom
     m = mt.Model("wheel on wheel", gravity=(0, 0, -G))
@@ -207,6 +209,7 @@ def test_a_wheel_rolls_on_a_fixed_wheel(axis):
 
 
 @pytest.mark.parametrize("what", ["ball", "cylinder"])
+@pytest.mark.repeats(1)
 def test_a_ball_or_a_wheel_swings_in_a_hollow(what):
     # a pendulum: (1 + I / (m r^2)) (R - r) angle'' = -g sin(angle), and it turns R / r - 1 times as fast, backwards
     shape, axis, k = SHAPES[what]
@@ -261,7 +264,7 @@ def ball_on_ball(n0, dn0, spin, t):
     return solve_ivp(equations, (0, t[-1]), [*n0, *dn0], "DOP853", t, rtol=2.3e-14, atol=1e-14).y
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("spin", [60.0, 120.0])
 def test_a_ball_rolls_on_a_ball(formulation, spin):

@@ -136,6 +136,7 @@ def test_a_small_motion_of_the_bicycle_follows_its_eigenvalues():
 
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+@pytest.mark.repeats(1)
 def test_energy_of_the_bicycle_over_a_hundred_seconds(formulation):
     # pushed hard, at a stable speed; the paper's figure 4 is this motion for small pushes
     system = built()

@@ -64,6 +64,7 @@ GENERAL = (1.1, 0.3, 1.2, -4.0)  # theta, theta', a, w at the start
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_a_disc_rolls_as_in_minimal_coordinates(formulation):
     system, body = disc()
     run = system.simulate(started(system, *GENERAL), t_end=10.0, every=0.1, formulation=formulation)

@@ -98,6 +98,7 @@ def test_a_slider_crank_is_singular_for_its_slider_at_both_dead_centres():
     assert all(toggle.drops for toggle in found)
 
 
+@pytest.mark.long
 def test_a_slider_that_is_moved_by_a_law_meets_its_dead_centre():
     # x = 4 where crank and rod, 1 and 3 long, are in line; the law turns back there
     system = crank_and_rod(motion="4 - 0.5*(t - 1)^2").build()

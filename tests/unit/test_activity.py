@@ -158,6 +158,7 @@ def test_a_proof_tells_its_bound_and_its_boxes():
         pytest.param("shown.PATIENCE = 100.0\n" + RUN, {}, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.repeats(1)
 def test_nothing_is_shown_where_it_is_switched_off_or_over_soon(code, environment):
     code = code.replace("start = ", "with showing(False): start = ")  # it is the run that is looked at
     assert on_terminal(code, **environment) == ([], "", 0)

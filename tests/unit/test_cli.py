@@ -83,6 +83,7 @@ def test_structure_as_json_is_one_object(file):
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+@pytest.mark.repeats(1)
 def test_structure_draws_the_graph(file, tmp_path, suffix):
     told = run("structure", file, "--picture", tmp_path / f"graph.{suffix}")
     assert told.returncode == 0

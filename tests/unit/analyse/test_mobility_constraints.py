@@ -114,6 +114,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.repeats(1)
 def test_contradicting_constraints_are_named_and_refused(name):
     coupled, culprits = CONTRADICTIONS[name]
     system = wheels("A", "B", "C", "D", coupled=coupled).build()

@@ -56,6 +56,7 @@ def assembled(name):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.repeats(1)
 def test_the_jacobians_of_samples_are_those_of_configurations(seed):
     random = np.random.default_rng(seed)
     kinds = list(random.permutation(MOVING))

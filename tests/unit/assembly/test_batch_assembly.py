@@ -41,6 +41,7 @@ def rows_of(values, i):
 
 
 @pytest.mark.parametrize("guess", [None, {"D": -0.5, "B": 2.0}, {"B": np.linspace(-2, 2, 25)}])
+@pytest.mark.repeats(1)
 def test_four_bars_of_many_lengths_and_cranks(system, alone, guess):
     random = np.random.default_rng(3)
     parameters = {"a": random.uniform(0.5, 1.1, 25), "b": random.uniform(1.8, 2.2, 25), "m": 2.0}

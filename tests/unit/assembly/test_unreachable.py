@@ -99,7 +99,7 @@ def test_sliders_driven_beyond_reach(system, guess, limit, loop, driven, integra
     assert f"The prescribed motion of joint {driven} asks for more" in run.end.message
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(
     ("formulation", "stabilization"),
     [("hamiltonian", "none"), ("hamiltonian", "baumgarte"), ("hamiltonian", "leak"), ("lagrange", "none")],

@@ -103,6 +103,7 @@ def test_hunt_and_crossley_in_numbers():
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @given(depth=st.floats(-1, 1), approach=st.floats(-100, 100))
 @settings(deadline=None, max_examples=200)
+@pytest.mark.repeats(1)
 def test_no_contact_pulls_and_none_begins_with_a_blow(law, depth, approach):
     touch = touch_of(**law)
     N = normal_force(touch, depth, approach)
@@ -201,6 +202,7 @@ def test_what_has_no_direction_gives_numbers():
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.repeats(4)
 def test_action_is_reaction(shape, law):
     system = two_bodies(**shape, **law)
     for seed in range(5):

@@ -51,6 +51,7 @@ def lively(seed):
 
 
 @on_random_trees
+@pytest.mark.repeats(3)
 def test_momenta_are_the_mass_matrix_times_rates_and_what_prescribed_motions_give(seed):
     system, q, u, _, t = loaded(seed)
     given = np.array(momenta(Evaluation(system.mechanism, q, t), np.zeros(system.nv)))
@@ -59,6 +60,7 @@ def test_momenta_are_the_mass_matrix_times_rates_and_what_prescribed_motions_giv
 
 
 @on_random_trees
+@pytest.mark.repeats(3)
 def test_nothing_prescribed_gives_no_momenta_of_its_own(seed):
     random = np.random.default_rng(seed)
     system = random_tree(random, list(EVERY_JOINT)).build()
@@ -67,6 +69,7 @@ def test_nothing_prescribed_gives_no_momenta_of_its_own(seed):
 
 
 @on_random_trees
+@pytest.mark.repeats(3)
 def test_momenta_are_the_derivatives_of_kinetic_energy_by_the_rates(seed):
     # it is a polynomial of second order in them, so that differences over any length are exact
     system, q, u, _, t = loaded(seed)

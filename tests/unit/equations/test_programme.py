@@ -78,6 +78,7 @@ def test_the_accelerations_are_those_of_lagranges_equations(symbols):
         assert [value(residual, at) for residual in residuals] == pytest.approx([0] * len(qd), abs=1e-12)
 
 
+@pytest.mark.repeats(1)
 def test_the_energy_of_the_deviation_decays_by_the_decay_matrix(symbols):
     f = symbols.fields()
     V = programme.deviation_energy(f, symbols.qd)

@@ -108,6 +108,7 @@ BAD_PATHS = {
 
 @pytest.mark.parametrize("bad", BAD_PATHS, ids=lambda bad: ascii(bad)[1:12])
 @each_writer
+@pytest.mark.repeats(3)
 def test_a_path_where_nothing_can_be_written_is_an_error_that_names_it(tmp_path, name, bad):
     suffix = Path(name).suffix
     (tmp_path / f"folder{suffix}").mkdir()

@@ -121,6 +121,7 @@ def test_samples_between_steps_are_closed_to_round_off(formulation):
 
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+@pytest.mark.repeats(1)
 def test_round_off_of_long_chains_does_not_shorten_steps(formulation):
     # momenta near the ground are a million times those of the last rods: their last digits move these by 1e-9 rad/s
     m, parent = mt.Model("chain"), None

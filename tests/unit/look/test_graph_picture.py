@@ -131,7 +131,7 @@ def written_words(path):
     return ["".join(text.itertext()) for text in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_words_lie_apart_inside_the_figure_and_off_the_lines(case):
     figure = draw_graph(case())
@@ -162,7 +162,7 @@ def test_higher_pairs_and_couplings_are_drawn_between_their_bodies(tmp_path):
     assert {chord.dash for chord in chords} == {PAIR, COUPLING}
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_svg_holds_every_name_and_number(case, tmp_path):
     mechanism = case()

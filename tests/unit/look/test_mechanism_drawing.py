@@ -70,7 +70,7 @@ def test_a_link_with_three_joints_is_a_polygon():
     assert any(contains(polygon, corners) for polygon in polygons)
 
 
-@pytest.mark.repeats(4)
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_of_the_gallery_is_drawn_the_same_again(name, tmp_path):
     system = mt.load(MODELS[name]).build()
@@ -129,6 +129,7 @@ NAMES = ["<script>alert(1)</script>", "\"';--", "$x^2$", r"$\undefinedmacro$", "
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.long
 def test_names_do_no_harm(tmp_path):
     m = mt.Model("<script>$")
     last = m.ground

@@ -51,6 +51,7 @@ def center_of_blue(frame):
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "gif"])
+@pytest.mark.repeats(1)
 def test_a_body_is_seen_where_the_run_has_it(thrown, tmp_path, suffix):
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
     path = tmp_path / f"thrown.{suffix}"

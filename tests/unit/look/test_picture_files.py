@@ -15,6 +15,7 @@ from momentree.look.picture_files import _reproducible
 DRAW = """
 import sys, numpy as np, momentree as mt
 from momentree.look.picture_files import save_picture
+import pytest
 from matplotlib.figure import Figure
 blocks = [bytearray(int(sys.argv[2]) * 1000) for _ in range(50)]     # other addresses
 figure = Figure(layout="constrained")
@@ -25,6 +26,7 @@ save_picture(figure, sys.argv[1], 100)
 """
 
 
+@pytest.mark.long
 def test_another_process_writes_the_same_bytes(tmp_path):
     where = {**os.environ, "PYTHONPATH": str(Path(mt.__file__).parents[1])}
     for i in (1, 2, 3):

@@ -178,6 +178,7 @@ def test_a_type_with_parameters_says_that_it_chooses_them_itself():
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_what_loops_assume_of_every_joint(kind, data):
     joint, q, _ = data.draw(states(kind))
     # rows fixed in F, but for the last one where two axes are crossed
@@ -202,6 +203,7 @@ def test_what_loops_assume_of_every_joint(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_the_axes_are_the_velocity_of_the_placement(kind, data):
     joint, q, u = data.draw(states(kind))
     path = along(joint, q, u)
@@ -212,6 +214,7 @@ def test_the_axes_are_the_velocity_of_the_placement(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_reversed_joint_moves_its_first_frame_as_seen_from_its_second(kind, data):
     joint, q, u = data.draw(states(kind))
     back = Reversed(joint)
@@ -223,6 +226,7 @@ def test_a_reversed_joint_moves_its_first_frame_as_seen_from_its_second(kind, da
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_the_rows_are_all_that_the_axes_leave_out(kind, data):
     joint, q, _ = data.draw(states(kind))
     rows = joint.constraint_rows(q)
@@ -254,6 +258,7 @@ def test_rows_are_named_for_what_they_hold():
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_fit_of_a_reached_placement_finds_its_coordinates(kind, data):
     joint, q, _ = data.draw(states(kind))
     same_coordinates(joint, joint.fit(joint.placement(q)), q)
@@ -268,6 +273,7 @@ def test_the_fit_of_a_screw_counts_its_turns(joint, angle):
 @pytest.mark.parametrize("kind", NEAREST)
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(3)
 def test_a_fit_is_the_nearest_placement(kind, data):
     # nearest in |p - p'|^2 + |R - R'|^2; a step along the joint in any direction only leads away
     joint, q, u = data.draw(states(kind))
@@ -290,6 +296,7 @@ def test_a_fit_is_the_nearest_placement(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_fit_of_a_nearly_reached_placement_is_near(kind, data):
     joint, q, _ = data.draw(states(kind))
     e = 1e-9
@@ -304,6 +311,7 @@ def test_the_fit_of_a_fixed_joint_has_nothing_to_find():
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_fit_at_any_placement_is_a_configuration(kind, data):
     # where nothing is near, too: finite numbers, unit quaternions
     joint = data.draw(joints(kind))
@@ -330,6 +338,7 @@ def test_at_the_reference_both_frames_coincide(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_the_difference_after_a_step_is_the_step(kind, data):
     joint, q, u = data.draw(states(kind))
     step = tuple(0.85 * rate for rate in u)  # a ball's step stays within half a turn: 0.85 * 2 * sqrt(3) < pi
@@ -342,6 +351,7 @@ def test_the_difference_after_a_step_is_the_step(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_step_by_the_difference_arrives(kind, data):
     joint = data.draw(joints(kind))
     q, later = data.draw(coordinates(joint)), data.draw(coordinates(joint))
@@ -353,6 +363,7 @@ def test_a_step_by_the_difference_arrives(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_steps_at_constant_rates_add_up(kind, data):
     # a step turns a ball about a fixed axis, so two halves of it make the whole; a free body drifts on a fixed axis
     joint, q, u = data.draw(states(kind))
@@ -365,6 +376,7 @@ def test_steps_at_constant_rates_add_up(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_coordinates_change_at_the_coordinate_rates(kind, data):
     joint, q, u = data.draw(states(kind))
     path, h = along(joint, q, u), 1e-5
@@ -390,6 +402,7 @@ def test_a_step_keeps_the_quaternion_of_unit_length(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_a_prescribed_motion_moves_with_its_axes(kind, data):
     joint = data.draw(joints(kind))
     numbers = st.tuples(*[components] * len(joint.velocities))
@@ -409,6 +422,7 @@ def test_a_prescribed_motion_moves_with_its_axes(kind, data):
 @every_joint
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(4)
 def test_the_axes_change_at_their_rate(kind, data):
     joint, q, u = data.draw(states(kind))
     for one in (joint, Reversed(joint)):
@@ -447,6 +461,7 @@ def numbers_of(joint, q):
 @every_joint
 @settings(deadline=None, max_examples=5)
 @given(data=st.data())
+@pytest.mark.repeats(3)
 def test_symbols_give_the_same_numbers(kind, data):
     joint, q, _ = data.draw(states(kind))
     symbols = sympy.symbols([f"q{i}" for i in range(len(q))], real=True)
@@ -481,6 +496,7 @@ EXACT = [kind for kind, cls in JOINTS.items() if len(cls.coordinates) == len(cls
 
 @pytest.mark.parametrize("kind", EXACT)
 @pytest.mark.parametrize("axis", ["x", "y", "z"])
+@pytest.mark.repeats(5)
 def test_the_axes_are_the_exact_derivatives_of_the_placement(kind, axis):
     # column i is (R' dp/dq_i; the vector of R' dR/dq_i)
     names = ["x", "y", "z", "x"]

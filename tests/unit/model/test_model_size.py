@@ -40,6 +40,7 @@ def work(f):
 
 
 @pytest.mark.parametrize("text", ["{0} + 1", "0.5*{0} + 0.5*{0}"])
+@pytest.mark.repeats(1)
 def test_chained_parameters_take_time_in_proportion_to_their_number(text):
     few, many = (work(lambda n=n: Values(chained(n, text))) for n in (50, 200))
     assert many < 4.5 * few
@@ -114,7 +115,7 @@ KINDS = {
 }
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_building_takes_time_in_proportion_to_the_number_of_bodies(kind, monkeypatch):
     made = []

@@ -36,6 +36,7 @@ def quietly(system, start, t_end, **how):
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 0.9])
+@pytest.mark.repeats(1)
 def test_a_ball_on_a_slope_needs_two_sevenths_of_its_tangent(angle):
     system = slope(angle)
     run = quietly(system, system.assemble(), 0.5, every=0.1)

@@ -175,6 +175,7 @@ def test_quaternions_do_not_jump():
 
 
 @pytest.mark.parametrize(("direction", "seed"), [("along", 0), ("against", 1), ("either", 5)])
+@pytest.mark.repeats(1)
 def test_pinocchio_has_the_same_velocities_and_accelerations(direction, seed):
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install 'momentree[test]'")
     at = sample(direction, seed)

@@ -46,6 +46,7 @@ WAYS += [{"integrator": name, "step": 0.01} for name in ("euler", "rk4", "verlet
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("every", [None, 0.25])
+@pytest.mark.repeats(3)
 def test_the_estimate_is_the_error_of_the_pendulum(way, every):
     system = pendulum().build()
     run = system.simulate(system.assemble({"phi": -np.pi / 2}), 5.0, every=every, verify=True, **way)

@@ -74,6 +74,7 @@ def test_energy_from_nowhere_is_told_loudly():
 
 
 @pytest.mark.parametrize("model", [four_bar, slider_crank])
+@pytest.mark.repeats(1)
 def test_joints_that_close_loops_are_there(model):
     run, states = turning(model())
     joint = run.mechanism.loops[0].name
@@ -207,6 +208,7 @@ def test_a_file_is_plain_netcdf_with_names_and_units(tmp_path):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -0.0, 5e-324])
+@pytest.mark.repeats(2)
 def test_odd_numbers_survive(tmp_path, value):
     run, _ = turning(four_bar(), count=4)
     run.q[2, 1] = value

@@ -86,6 +86,7 @@ def test_a_run_is_not_saved_under_a_name_that_lies(run, tmp_path, monkeypatch, n
 
 
 @pytest.mark.parametrize("name", ["run.nc", "run.h5", "run", "run.2026-11", "run.nc4"])
+@pytest.mark.repeats(2)
 def test_other_names_are_the_users_choice(run, tmp_path, name):
     run.save(tmp_path / name)
     assert mt.load_run(tmp_path / name).t[-1] == run.t[-1]

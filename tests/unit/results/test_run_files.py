@@ -82,6 +82,7 @@ def test_every_byte_of_a_file_is_guarded(tmp_path, run):
             mt.load_run(path)
 
 
+@pytest.mark.long
 def test_a_block_of_zeros_in_a_file_without_a_checksum_is_an_error_and_no_hang(tmp_path, run):
     path = tmp_path / "old.nc"
     content = bytearray(run.data.to_netcdf(engine="h5netcdf"))

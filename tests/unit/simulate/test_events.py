@@ -120,6 +120,7 @@ def test_two_discs_that_lock_turn_on_with_their_common_momentum(formulation):
 
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+@pytest.mark.repeats(1)
 def test_latches_in_a_free_flight_change_no_momentum(formulation):
     m = mt.Model("array", gravity=(0, 0, 0))
     body = m.body("hub", mt.box(mass=20.0, size=(1, 1, 1)))

@@ -51,6 +51,7 @@ def one_by_one(system, q, v, t_end, t=0.0, **settings):
 
 
 @every_way
+@pytest.mark.repeats(2)
 def test_many_motions_are_those_computed_one_by_one(formulation, integrator):
     # eleven, which fill no whole number of vectors; lanes share their steps, so to the tolerance only
     system, q, v = tree(11)
@@ -64,7 +65,7 @@ def test_many_motions_are_those_computed_one_by_one(formulation, integrator):
     assert (found.failed == math.inf).all()
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @by_both
 @pytest.mark.parametrize("t_end", [0.5, 0.53, 0.50000000001])
 def test_with_steps_of_a_fixed_length_they_are_the_same_to_round_off(formulation, t_end):
@@ -114,6 +115,7 @@ def test_where_nothing_can_move_time_passes():
 
 
 @by_both
+@pytest.mark.repeats(1)
 def test_each_motion_has_parameters_of_its_own(formulation):
     lengths, drives = np.linspace(0.5, 2, 10), np.linspace(-1, 1, 10)
     settings = {"formulation": formulation, "every": 0.5, "rtol": 1e-11}

@@ -58,6 +58,7 @@ def whole(blocks):
 
 
 @every_way
+@pytest.mark.repeats(2)
 def test_without_every_there_is_a_sample_at_each_step(way):
     system, start = flying()
     run = system.simulate(start, 2.0, **way)
@@ -78,6 +79,7 @@ def test_every_gives_its_multiples_after_the_start_and_the_end_exactly(way, t_en
 
 
 @every_way
+@pytest.mark.repeats(2)
 def test_the_first_sample_is_the_start(way):
     system, start = flying()
     for every in (None, 0.1):
@@ -98,6 +100,7 @@ def test_samples_between_steps_are_on_the_way(way):
 
 
 @every_way
+@pytest.mark.repeats(2)
 def test_quaternions_of_all_samples_are_of_unit_length(way):
     system, start = flying()
     for every in (None, 0.01):
@@ -165,6 +168,7 @@ def test_a_step_that_is_given_is_the_longest():
 
 @every_way
 @pytest.mark.parametrize("every", [None, 0.01])
+@pytest.mark.repeats(4)
 def test_what_follows_a_checkpoint_is_the_same_to_the_last_bit(way, every, monkeypatch):
     monkeypatch.setattr(module, "RECORDS", 10)  # steps in a block
     system, start = flying()

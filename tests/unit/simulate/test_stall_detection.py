@@ -31,6 +31,7 @@ def block(law):
 
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 @pytest.mark.parametrize("integrator", ["dop853", "dopri5", "radau"])
+@pytest.mark.repeats(2)
 def test_dry_friction_that_jumps_ends_the_run_and_names_the_law(formulation, integrator):
     system = pendulum("-0.5*sign(A')")
     run = system.simulate(system.assemble({"A": 1.0}), 10.0, formulation=formulation, integrator=integrator)

@@ -53,6 +53,7 @@ def numbers(ranges):
 @pytest.mark.parametrize("name", ALL)
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(9)
 def test_derivatives_are_those_of_differences(name, data):
     function, ranges = ALL[name]
     x, dx = data.draw(numbers(ranges))
@@ -67,6 +68,7 @@ def test_derivatives_are_those_of_differences(name, data):
 @pytest.mark.parametrize("name", ALL)
 @plenty
 @given(data=st.data())
+@pytest.mark.repeats(9)
 def test_dual_numbers_of_variables_of_a_tape_give_what_those_of_floats_give(name, data):
     function, ranges = ALL[name]
     x, dx = data.draw(numbers(ranges))

@@ -49,6 +49,7 @@ def test_every_function_of_the_language_is_proved_here():
 
 
 @names
+@pytest.mark.repeats(6)
 def test_a_float_gives_the_value_that_sympy_finds_with_exact_numbers(name):
     @plenty
     @given(arguments(name))
@@ -62,6 +63,7 @@ def test_a_float_gives_the_value_that_sympy_finds_with_exact_numbers(name):
 
 
 @names
+@pytest.mark.repeats(6)
 def test_a_batch_is_the_loop_over_its_entries(name):
     @plenty
     @given(st.lists(arguments(name), min_size=5, max_size=5))
@@ -74,6 +76,7 @@ def test_a_batch_is_the_loop_over_its_entries(name):
 
 
 @names
+@pytest.mark.repeats(6)
 def test_a_symbol_stays_exact_and_gives_the_same_value(name):
     @plenty
     @given(arguments(name))

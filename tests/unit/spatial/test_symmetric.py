@@ -111,6 +111,7 @@ def test_loops_that_do_not_meet_may_have_any_scale():
 
 
 @shapes
+@pytest.mark.repeats(1)
 def test_a_batch_is_solved_as_its_entries(rows, rank):
     random = np.random.default_rng(2)
     several = [loop_matrix(random, rows, rank, scale=10.0**k) for k in range(-2, 3)]

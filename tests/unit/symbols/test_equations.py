@@ -203,7 +203,7 @@ def differs_from_the_system(system, equations, seed=0, at=0.4):
 # --- equal to numbers, and to each other ---
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_symbols_agree_with_numbers_and_formalisms_with_each_other(model):
     system = model().build()
@@ -369,7 +369,7 @@ def test_rates_that_cannot_be_renamed(velocities, told):
 # --- LaTeX ---
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_latex_is_well_formed_and_free_of_float_noise(model):
     equations = model().build().equations()

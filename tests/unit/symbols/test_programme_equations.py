@@ -70,7 +70,7 @@ long_space = pytest.param(rheonomic_space, marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize("make", [cart, rheonomic_plane, rheonomic_space, rayleigh_plane, rayleigh_space])
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 def test_the_equations_follow_from_the_lagrangian_and_the_rayleigh_function(make):
     """f_i = d/dt dL/dq'_i - dL/dq_i + dD/dq'_i, differentiated by SymPy; and q'' solves f = 0."""
     made = make()

@@ -50,6 +50,7 @@ def at(expression, x, y):
 @pytest.mark.parametrize("text", [*SMOOTH, *CORNERED, *JUMPING])
 @settings(max_examples=15, deadline=None)
 @given(box=st.tuples(ends, ends), seed=st.integers(0, 1000))
+@pytest.mark.repeats(9)
 def test_values_are_held(text, box, seed):
     rng, f = random.Random(seed), parse(text)
     found = f.evaluate(dict(zip((X, Y), variables([interval(*pair) for pair in box]), strict=True)))
@@ -64,6 +65,7 @@ def test_values_are_held(text, box, seed):
 @pytest.mark.parametrize("text", [text for text in [*SMOOTH, *CORNERED] if text != "4^(x*y)"])
 @settings(max_examples=15, deadline=None)
 @given(box=st.tuples(ends, ends), seed=st.integers(0, 1000))
+@pytest.mark.repeats(9)
 def test_slopes_are_held(text, box, seed):
     """Inside of the box; log(4), which the derivative of a power has as a double, is left out."""
     rng, f = random.Random(seed), parse(text)

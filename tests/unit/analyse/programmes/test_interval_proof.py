@@ -115,6 +115,7 @@ def test_masses_must_be_positive_too():
 
 
 @pytest.mark.parametrize("width", [0.03, 0.3, 1.0])
+@pytest.mark.repeats(1)
 def test_the_bound_of_a_box_is_below_every_rate_in_it(width):
     """The least generalized eigenvalue on a grid; the matrices change so much that circles must overlap."""
     the_cart, waves = cart(), random_programme(2, 4, gain=5)

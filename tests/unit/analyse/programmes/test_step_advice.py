@@ -67,6 +67,7 @@ def test_on_the_real_axis_the_ray_ends_at_the_real_limit(name):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.repeats(1)
 def test_eigenvalues_are_those_of_the_linearized_equations(seed):
     """m u' = (p - m') u, from accelerations: q'' - v' = u', differentiated by q' on the programme."""
     p = random_programme(2, seed, gain=3)
@@ -95,6 +96,7 @@ def test_what_euler_leaves_is_h_over_2_times_the_second_derivative_over_the_rate
 
 
 @pytest.mark.parametrize(("name", "step"), [("euler", 0.002), ("rk4", 0.01), ("rk4", 0.03)])
+@pytest.mark.repeats(1)
 def test_what_is_left_is_what_motions_show(the_cart, name, step):
     p = the_cart.with_gain(20)
     found = p.step_advice(ONCE_AROUND, name, step)

@@ -296,6 +296,7 @@ def test_the_header_names_every_entry_and_no_name_ends_its_comment(tmp_path):
         assert f"\n{line}\n" in header
 
 
+@pytest.mark.long
 def test_the_same_system_gives_the_same_text_in_every_process(tmp_path):
     paths = [str(Path(__file__).parent), str(Path(mechanisms.__file__).parent)]
     code = f"import sys; sys.path[:0] = {paths}; from test_c_code import swing; "

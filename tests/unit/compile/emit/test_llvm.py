@@ -148,6 +148,7 @@ def test_forward_dynamics_agrees_with_the_sweep_on_floats(dynamics, width):
     assert_agree(kernel([x[3] for x in given]), expected[3])
 
 
+@pytest.mark.repeats(1)
 def test_forward_dynamics_on_the_oldest_processor(dynamics):
     tape, arrays, given, expected = dynamics
     kernel = compile_tape(tape, arrays, target=OLDEST)
@@ -156,6 +157,7 @@ def test_forward_dynamics_on_the_oldest_processor(dynamics):
 
 
 @pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.repeats(1)
 def test_one_row_serves_all(dynamics, width):
     tape, arrays, (q, u, tau), _ = dynamics
     kernel = compile_tape(tape, arrays, width)

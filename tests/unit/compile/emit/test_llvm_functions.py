@@ -91,6 +91,7 @@ RANGES = {
 
 
 @pytest.mark.parametrize("name", RANGES)
+@pytest.mark.repeats(4)
 def test_functions_are_right_to_two_units_of_the_last_place(name):
     exact, low, high = RANGES[name]
     near_zero = np.exp(np.random.default_rng(4).uniform(-300, -1, 100))

@@ -48,6 +48,7 @@ def dynamics(model: mt.Model, seed: int, code: str | None = None) -> np.ndarray:
 
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.repeats(1)
 def test_random_trees_have_the_same_dynamics_to_the_last_bit(monkeypatch, seed, code):
     model = random_tree(np.random.default_rng(seed), list(np.random.default_rng(seed).permutation(KINDS)[:5]))
     tables, literal = both(monkeypatch, lambda: dynamics(model, seed, code))

@@ -266,6 +266,7 @@ while True:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+@pytest.mark.long
 def test_a_process_that_is_killed_while_it_writes_does_no_damage(folder):
     for wait in (0.0, 0.005, 0.02, 0.05):
         process = python(WRITE_ON, folder)

@@ -62,6 +62,7 @@ def near(found, expected, tolerance=1e-12):
 
 
 @pytest.mark.parametrize("what", ARGUMENTS)
+@pytest.mark.repeats(2)
 def test_single_rows_agree_with_the_sweeps_on_floats(system, states, what):
     for row in zip(*states, strict=True):
         near(getattr(system, what)(*given(what, *row)), plain(system, what, *row))
@@ -69,6 +70,7 @@ def test_single_rows_agree_with_the_sweeps_on_floats(system, states, what):
 
 @pytest.mark.parametrize("what", ARGUMENTS)
 @pytest.mark.parametrize("rows", [1, 5, 40, 2000])
+@pytest.mark.repeats(2)
 def test_a_row_of_a_batch_is_the_single_call_to_the_last_bit(system, states, what, rows):
     many = [np.resize(array, (rows, *array.shape[1:])) for array in states]
     f = getattr(system, what)

@@ -381,6 +381,7 @@ def jacobian_kernel(system, what):
 
 @some
 @given(seeds)
+@pytest.mark.long
 def test_the_jacobian_of_forward_dynamics(seed):
     casadi = pytest.importorskip("casadi")
     random = np.random.default_rng(seed)

@@ -28,6 +28,7 @@ def flat(x):
 
 
 @pytest.mark.parametrize("what", [*QUANTITIES, "constraints"])
+@pytest.mark.repeats(4)
 def test_machine_code_gives_what_the_formulas_give_on_floats(what):
     random = np.random.default_rng(1)
     q, qd, t = random.normal(size=(9, 3)), random.normal(size=(9, 3)), random.normal(size=(9, 1))

@@ -271,6 +271,7 @@ def test_rolled_code_takes_the_steps_of_straight_line_code():
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.repeats(1)
 def test_free_bodies_with_quaternions_move_as_by_an_explicit_method(formulation):
     system = random_tree(np.random.default_rng(3), ["Free", "Spherical"]).build()
     places = [body.q.stop - 4 for body in system.mechanism.bodies]

@@ -190,6 +190,7 @@ def test_a_loop_that_floats_keeps_its_momentum():
 
 
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
+@pytest.mark.repeats(1)
 def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
     system = four_bars_in_a_row(2).build()
     y = state_of(system, system.assemble({"G0": 0.5}, velocities={"G0": 2.0}))
@@ -207,6 +208,7 @@ def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
 
 
 @pytest.mark.parametrize("name", ["four-bar", "balls"])
+@pytest.mark.repeats(1)
 def test_lanes_do_what_each_does_alone(name):
     system, _, y = started(name)
     starts = np.repeat(y[:, None], 4, axis=1)
@@ -258,6 +260,7 @@ def test_a_step_that_is_too_long_says_so_and_is_not_taken():
 
 @pytest.mark.parametrize(("integrator", "off"), [("verlet", 5e-3), ("verlet4", 1e-5)])
 @pytest.mark.parametrize("name", ["four-bar", "driven"])
+@pytest.mark.repeats(2)
 def test_simulate_samples_and_accounts_for_the_energy(name, integrator, off):
     system, start, _ = started(name)
     run = system.simulate(start, 2.0, integrator=integrator, step=0.005, every=0.25)
@@ -270,6 +273,7 @@ def test_simulate_samples_and_accounts_for_the_energy(name, integrator, off):
 
 
 @pytest.mark.parametrize(("integrator", "off"), [("verlet", 2e-3), ("verlet4", 1e-6)])
+@pytest.mark.repeats(1)
 def test_events_are_found_within_steps_by_dense_output(integrator, off):
     system, start, _ = started("four-bar")
     events = {"half way": {"when": "A - 1.3", "stop": True}}

@@ -182,6 +182,7 @@ def test_steps_do_not_depend_on_how_the_last_ones_went():
 
 
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
+@pytest.mark.repeats(1)
 def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     system = driven()
     y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(work_terms_of(system.mechanism))))
@@ -298,6 +299,7 @@ def test_the_last_step_ends_at_stop():
 
 
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
+@pytest.mark.repeats(1)
 def test_dense_output_joins_the_steps(code):
     system = driven()
     y = np.append(state(system, np.random.default_rng(1)), np.zeros(len(work_terms_of(system.mechanism))))
