@@ -9,6 +9,8 @@ import sys
 import xml.dom.minidom
 from pathlib import Path
 
+import pytest
+
 import momentree as mt
 from momentree.look.picture_files import _reproducible
 
