@@ -96,6 +96,7 @@ def loaded_four_bar(cut):
 
 @pytest.mark.repeats(1)
 @by_both
+@pytest.mark.long
 def test_the_motion_does_not_depend_on_where_the_loop_is_cut(formulation):
     begun = four_bar().build().assemble({"A": 1.0}, velocities={"A": 1.5})
     at, runs = Configuration(begun.mechanism, begun.q), []

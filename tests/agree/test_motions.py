@@ -157,6 +157,7 @@ def test_mujoco_takes_the_same_500_steps():
 
 @pytest.mark.repeats(1)
 @by_both
+@pytest.mark.long
 def test_scipy_finds_the_same_motion_with_forward_dynamics(formulation):
     system, start = start_of(1)
     mechanism = system.mechanism

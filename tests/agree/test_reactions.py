@@ -97,6 +97,7 @@ def sliding(cut, turned):
     return {name: run.reactions(name) for name in "ABCD"}
 
 
+@pytest.mark.long
 def test_sign_and_reference_point_of_reactions_do_not_depend_on_the_cut():
     # in the plane everything is determined
     plane = [0, 1, 5]

@@ -46,6 +46,7 @@ def test_bennett_linkage_moves_though_it_should_not():
     assert (true, gruebler, rank) == (1, -2, 2)  # the cut hinge leaves 3 velocities and 5 constraints
 
 
+@pytest.mark.long
 def test_a_four_hinge_loop_without_bennetts_condition_does_not_close():
     beta = math.asin(1.5 * math.sin(0.6))
     m = single_loop_of_hinges([(1.0, 0.6, 0), (1.5, beta + 0.2, 0), (1.0, 0.6, 0), (1.5, beta, 0)])

@@ -123,6 +123,7 @@ def test_weave_and_capsize_speeds_of_the_bicycle():
     assert brentq(capsize, 5.9, 6.1, xtol=1e-9) == pytest.approx(CAPSIZE, abs=1e-7)
 
 
+@pytest.mark.long
 def test_a_small_motion_of_the_bicycle_follows_its_eigenvalues():
     # the nonlinear motion from a small push, against the exponential of the paper's matrix
     from scipy.linalg import expm

@@ -183,6 +183,7 @@ def test_an_exception_leaves_a_clean_line_before_its_traceback():
     assert status == 1
 
 
+@pytest.mark.long
 def test_an_interrupt_leaves_a_clean_line():
     waiting = """
     try:

@@ -121,7 +121,8 @@ def test_demo_lists_and_runs(tmp_path):
     pictures = {
         f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "diagnostics") for suffix in ("svg", "png")
     }
-    assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", *pictures}
+    assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", "look.html", *pictures}
+    assert (report / "look.html").stat().st_size < 5e6
     summary = (report / "summary.txt").read_text()
     assert summary in told.stdout
     for words in ("0 to 52 s, arrived", "20 and 20 in 20 periods: 2 steps a period", "it never flies", "CPU time"):

@@ -129,6 +129,8 @@ def _motion(example: Example, system: System, folder: Path) -> Iterator[str]:
     spent = time.process_time() - began
     yield str(run)
     yield f"  {'CPU time':<13} {spent:.1f} s"
+    run.look(save=folder / "look.html")
+    yield f"  {'3-D page':<13} {printable(folder / 'look.html')}: open it in a browser, it plays by itself"
     if example.report is None:
         run.plot(folder / "run.svg")
         return

@@ -41,7 +41,10 @@ def look_command(
         if viewer is None:
             print(f"page written to {save}", file=sys.stderr)
             return
-        print(f"{viewer.url} shows {file}; Ctrl-C ends it", file=sys.stderr, flush=True)
-        viewer.wait()
     except KeyboardInterrupt:
         return
+    try:
+        print(f"{viewer.url} shows {file}; Ctrl-C ends it", file=sys.stderr, flush=True)
+        viewer.wait()
+    except KeyboardInterrupt:  # before it waits
+        viewer.close()

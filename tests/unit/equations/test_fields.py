@@ -140,6 +140,7 @@ def givers(monkeypatch):
     return seen
 
 
+@pytest.mark.long
 def test_every_field_is_given_by_the_files_that_the_table_names_and_by_no_others(givers):
     for system in (double_pendulum(), four_bar().build(), sprung_four_bar(), geared_pendulum()):
         evaluate_everything(system)

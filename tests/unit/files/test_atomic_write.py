@@ -219,6 +219,7 @@ def told(*words, **options):
     return subprocess.run(command, stderr=subprocess.PIPE, text=True, **options)
 
 
+@pytest.mark.long
 def test_the_command_line_tells_a_bad_path_in_one_line(tmp_path):
     model = tmp_path / "model.toml"
     four_bar().save(model)

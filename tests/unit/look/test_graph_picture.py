@@ -259,6 +259,7 @@ def test_many_bodies_have_numbers_only():
     assert min(text.get_fontsize() for text in figure.texts) < 6
 
 
+@pytest.mark.long
 def test_deep_chain_is_drawn():
     assert len(draw_graph(Graph.from_parents(range(2000))).texts) == 2001
 

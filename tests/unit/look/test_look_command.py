@@ -55,6 +55,7 @@ def test_help_says_what_it_does():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
+@pytest.mark.long
 def test_an_interrupt_ends_it_quietly(folder):
     words = [sys.executable, "-m", "momentree", "look", "run.nc", "--no-browser"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

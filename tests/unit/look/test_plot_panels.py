@@ -69,6 +69,7 @@ def test_a_path_is_drawn_in_its_plane_or_from_above_and_from_the_side(run):
         panels_of(thrown, "phase of free")
 
 
+@pytest.mark.long
 def test_contacts_rolling_and_couplings(run):
     walker = example("walking").simulate(t_end=0.01, every=0.01)
     contact = walker.mechanism.contacts[0].name

@@ -343,6 +343,7 @@ def test_a_folder_in_which_none_can_be_made_is_told():
 # --- two processes ---
 
 
+@pytest.mark.long
 def test_the_second_process_on_a_file_is_refused_with_the_number_of_the_first(tmp_path):
     path = tmp_path / "run.nc"
 

@@ -295,6 +295,7 @@ def test_sparse_is_dense_without_the_zeros(graph):
 
 
 @law
+@pytest.mark.long
 def test_splitting_at_every_cut_arc_gives_a_tree_that_epsilon_closes(graph):
     secondary = graph.split([(max(graph.arcs[arc - 1].tolist()), arc) for arc in graph.cut])
     assert secondary.number_of_loops == 0

@@ -233,6 +233,7 @@ def test_a_mistake_would_be_seen():
     assert differs_from_the_system(system, equations) > 1e-6
 
 
+@pytest.mark.long
 def test_what_moves_the_mass_matrix_in_time_is_in_it():
     equations = prescribed().build().equations("aggregative").expanded
     assert t in equations.b.free_symbols

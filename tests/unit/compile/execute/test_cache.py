@@ -293,6 +293,7 @@ print(len(made), *(float(x).hex() for x in found))
 """
 
 
+@pytest.mark.long
 def test_a_fresh_process_takes_machine_code_from_the_folder(folder):
     first, second = (told(python(FIRST_RESULT, folder)).split() for _ in range(2))
     assert int(first[0]) >= 2

@@ -402,6 +402,7 @@ def test_the_jacobian_of_forward_dynamics(seed):
 
 @some
 @given(seeds)
+@pytest.mark.long
 def test_forward_dynamics_is_the_inverse_of_inverse_dynamics(seed):
     """d vdot / d(q, v) = -M^-1 d tau / d(q, v) at the same motion, and d tau / d vdot = M."""
     random = np.random.default_rng(seed)
