@@ -52,7 +52,7 @@ def one_joint(kind, seed, closing):
     return m.build()
 
 
-@pytest.mark.repeats(2, of="formulation")
+@pytest.mark.repeats(1)
 @by_both
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_held_by_a_closing_joint_moves_as_on_that_joint(kind, formulation):

@@ -105,7 +105,7 @@ def test_rolled_code_agrees_with_the_plain_sweeps_on_a_large_tree_of_everything(
     same(kernel_of(system.mechanism, what, "rolled")([*arrays, np.array([0.7])]), expected, 1e-12)
 
 
-@pytest.mark.repeats(2, of="what")
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("what", QUANTITIES)
 def test_every_width_of_rolled_code_computes_the_same(what, width):
