@@ -1,7 +1,7 @@
 """Frames of a run: where its bodies are at moments chosen for the eye, between samples too.
 
-Between two samples, coordinates follow the cubic that has their values and derivatives at both (Hermite), and bodies
-follow from them by forward kinematics: nothing is bent or stretched, and loops open by no more than the cubic errs.
+Between two samples, coordinates follow a cubic (run_poses.py), and bodies follow from them by forward kinematics:
+nothing is bent or stretched, and loops open by no more than the cubic errs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from momentree.assembly.samples import Samples, in_batches
 from momentree.errors import MomentreeError
+from momentree.look.run_poses import between, finite_samples
 from momentree.look.scene import poses_of
 from momentree.structure.mechanism import Attached, Mechanism
 
@@ -53,12 +54,9 @@ class MotionFrames:
 
 def motion_frames(run: Run, rate: float | None = None, t: Array | None = None) -> MotionFrames:
     """Frames of a run at a rate (1/s of its time), or at given times; before its begin and after its end it rests."""
-    finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t)
-    if not finite.any():
-        raise MomentreeError("look: the run has no sample to show.")
-    times, q, v = run.t[finite], run.q[finite], run.v[finite]
-    moments = frame_times(times, rate) if t is None else t
-    return MotionFrames(run.mechanism, moments, *_between(run.mechanism, times, q, v, moments))
+    samples = finite_samples(run)
+    moments = frame_times(samples[0], rate) if t is None else t
+    return MotionFrames(run.mechanism, moments, *between(run.mechanism, *samples, moments))
 
 
 def frame_times(t: Array, rate: float | None = None) -> Array:
@@ -71,36 +69,6 @@ def frame_times(t: Array, rate: float | None = None) -> Array:
     count = int(np.floor(duration * wanted * (1 + 1e-12) + 1e-9))
     moments = t[0] + np.arange(count + 1) / wanted
     return np.append(moments, t[-1]) if moments[-1] < t[-1] - 1e-9 * duration else moments
-
-
-def _between(mechanism: Mechanism, t: Array, q: Array, v: Array, moments: Array) -> tuple[Array, Array]:
-    """Coordinates and velocities at moments, from the samples on both sides."""
-    at = np.clip(moments, t[0], t[-1])
-    before = np.clip(np.searchsorted(t, at, side="right") - 1, 0, max(len(t) - 2, 0))
-    after = np.minimum(before + 1, len(t) - 1)
-    h = (t[after] - t[before])[:, None]
-    s = np.divide((at - t[before])[:, None], h, out=np.zeros_like(h), where=h > 0)
-    dq0, dq1 = (_derivatives(mechanism, q[k], v[k]) for k in (before, after))
-    bend = s * (1 - s) ** 2 * h * dq0 - s * s * (1 - s) * h * dq1
-    between = (1 + 2 * s) * (1 - s) ** 2 * q[before] + s * s * (3 - 2 * s) * q[after] + bend
-    exact = (s == 0) | (s == 1)
-    between = np.where(exact, np.where(s == 0, q[before], q[after]), between)
-    for body in mechanism.bodies:
-        if body.laws is None and len(body.joint.type.coordinates) > len(body.joint.type.velocities):
-            unit = slice(body.q.stop - 4, body.q.stop)
-            between[:, unit] /= np.linalg.norm(between[:, unit], axis=1, keepdims=True)
-    return between, (1 - s) * v[before] + s * v[after]
-
-
-def _derivatives(mechanism: Mechanism, q: Array, v: Array) -> Array:
-    """Time derivatives of the coordinates, k x nq."""
-    columns = np.zeros_like(q)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            rates = body.joint.type.coordinate_derivatives([*q[:, body.q].T], [*v[:, body.v].T])
-            for i, rate in enumerate(rates, body.q.start):
-                columns[:, i] = rate
-    return columns
 
 
 def quaternions(rotations: Array) -> Array:

@@ -27,27 +27,37 @@ def poses_at(run: Run, times: Array) -> Poses:
 
 
 def coordinates_at(run: Run, times: Array) -> Array:
-    """The coordinates of the tree at some times, k x nq.
+    """The coordinates of the tree at some times, k x nq."""
+    return between(run.mechanism, *finite_samples(run), times)[0]
+
+
+def finite_samples(run: Run) -> tuple[Array, Array, Array]:
+    """t, q and v of the samples that are finite, one at least."""
+    finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1) & np.isfinite(run.t)
+    if not finite.any():
+        raise MomentreeError("the run has no finite sample to show.")
+    return run.t[finite], run.q[finite], run.v[finite]
+
+
+def between(mechanism: Mechanism, t: Array, q: Array, v: Array, times: Array) -> tuple[Array, Array]:
+    """Coordinates and velocities at some times, from the samples on both sides; before and after these it rests.
 
     Between two samples h apart, with s = (time - t) / h,
 
         q(s) = (1 + 2 s) (1 - s)^2 q_0 + s (1 - s)^2 h q_0' + s^2 (3 - 2 s) q_1 - s^2 (1 - s) h q_1' ,
 
-    whose error is of the order h^4. Quaternions are normalized.
+    whose error is of the order h^4; velocities are linear. Samples stay as they are. Quaternions are normalized.
     """
-    finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1)
-    t, q, v = run.t[finite], run.q[finite], run.v[finite]
-    if not len(t):
-        raise MomentreeError("the run has no samples that could be drawn.")
-    if len(t) == 1:
-        return np.repeat(q, len(times), axis=0)
-    slopes = _derivatives(run.mechanism, q, v)
-    i = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-    h = (t[i + 1] - t[i])[:, None]
-    s = np.clip((times - t[i])[:, None] / np.where(h > 0, h, 1.0), 0.0, 1.0)
-    before = (1 + 2 * s) * (1 - s) ** 2 * q[i] + s * (1 - s) ** 2 * h * slopes[i]
-    after = s**2 * (3 - 2 * s) * q[i + 1] - s**2 * (1 - s) * h * slopes[i + 1]
-    return _normalized(run.mechanism, before + after)
+    at = np.clip(times, t[0], t[-1])
+    before = np.clip(np.searchsorted(t, at, side="right") - 1, 0, max(len(t) - 2, 0))
+    after = np.minimum(before + 1, len(t) - 1)
+    h = (t[after] - t[before])[:, None]
+    s = np.divide((at - t[before])[:, None], h, out=np.zeros_like(h), where=h > 0)
+    slopes = _derivatives(mechanism, q, v)
+    bend = s * (1 - s) ** 2 * h * slopes[before] - s * s * (1 - s) * h * slopes[after]
+    cubic = (1 + 2 * s) * (1 - s) ** 2 * q[before] + s * s * (3 - 2 * s) * q[after] + bend
+    exact = np.where(s == 0, q[before], np.where(s == 1, q[after], cubic))
+    return _normalized(mechanism, exact), (1 - s) * v[before] + s * v[after]
 
 
 def _derivatives(mechanism: Mechanism, q: Array, v: Array) -> Array:
