@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
@@ -53,8 +52,7 @@ class System(SystemViews):
     @classmethod
     def of(cls, model: Model, free: Collection[str] = (), code: str | None = None, tolerance: Any = None) -> System:
         """The system of a model, or one error with every problem."""
-        snapshot = copy.copy(model)  # the user may change the model later
-        vars(snapshot).update({name: copy.copy(part) for name, part in vars(model).items()})
+        snapshot = model.copied()  # the user may change the model later
         if code is not None and code not in CODES:
             raise MomentreeError(f"build: there is no code '{code}'.{suggestion(code, CODES)}")
         return cls(freeze(model, free, tolerance), snapshot, code)

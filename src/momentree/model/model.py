@@ -329,6 +329,12 @@ class Model:
                     return self.source((table, names.index(known)))
         return ""
 
+    def copied(self) -> Model:
+        """A copy that does not follow later changes of this model."""
+        new = copy.copy(self)
+        vars(new).update({name: copy.copy(part) for name, part in vars(self).items()})
+        return new
+
     def build(
         self,
         free: Collection[str] = (),

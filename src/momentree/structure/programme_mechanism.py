@@ -6,7 +6,6 @@ same formulas; `own` is the mechanism without them, whose loops and constraints 
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +87,7 @@ def programme_mechanism(
     if mechanism is not None:
         extended.cuts = _closing(mechanism)
     rows = _equations(extended, mechanism, constraints, velocity)
-    followed = _copied(extended)
+    followed = extended.copied()
     for text, equation in rows:
         followed.constrain(equation, name=text)
     whole = freeze(followed, free, tolerance)
@@ -120,16 +119,10 @@ def unloaded(mechanism: Mechanism) -> Mechanism:
 # --- the model ---
 
 
-def _copied(model: Model) -> Model:
-    new = copy.copy(model)
-    vars(new).update({name: copy.copy(part) for name, part in vars(model).items()})
-    return new
-
-
 def _with_parameters(model: Model, parameters: Any) -> Model:
     if not isinstance(parameters, Mapping):
         raise MomentreeError(f"programme: parameters is {parameters!r}. Give numbers by name: {{'w': 2}}.")
-    extended, names = _copied(model), {name for name, _ in model.parameters}
+    extended, names = model.copied(), {name for name, _ in model.parameters}
     for name, value in parameters.items():
         if name in names:
             message = f"programme: '{name}' is a parameter of the model already"

@@ -104,13 +104,10 @@ QUANTITIES: dict[str, Callable[[ProgrammeFields, Column], Any]] = {
     "velocity": lambda f, qd: f.v,
     "deviation": programme.deviation,
     "deviation_energy": lambda f, qd: [programme.deviation_energy(f, qd)],
-    "accelerations": programme.accelerations,
     "field_acceleration": programme.field_acceleration,
     "coefficients": programme.coefficients,
-    "decay_matrix": lambda f, qd: programme.decay_matrix(f),
     "mass_matrix": lambda f, qd: f.m,
     "dissipation": lambda f, qd: f.d,
-    "inertial_forces": lambda f, qd: programme.inertial_forces(f, qd, programme.accelerations(f, qd)),
 }
 WITHOUT_DERIVATIVES = ("velocity", "deviation", "deviation_energy", "mass_matrix", "dissipation")
 
@@ -118,7 +115,8 @@ WITHOUT_DERIVATIVES = ("velocity", "deviation", "deviation_energy", "mass_matrix
 def quantity_kernel(source: ProgrammeSource, what: str) -> Kernel:
     """One of QUANTITIES as a function of q, qd, t and parameters.
 
-    Besides, "constraints": a, row after row, then b. Accelerations and decay are those of the source.
+    Besides, "constraints": a, row after row, then b; "accelerations", "inertial_forces" and "decay_matrix", which are
+    those of the source.
     """
     tape, target = Tape(), Target.host()
     q, qd, t, parameters, arguments = _inputs(tape, source, "q", "qd")

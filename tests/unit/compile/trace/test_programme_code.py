@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from momentree.compile.trace.programme_code import QUANTITIES, ExpressionSource, motion_code, quantity_kernel
+from momentree.equations import programme
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.model.programme_description import described
 
@@ -27,7 +28,15 @@ def flat(x):
     return [y for part in x for y in (flat(part) if isinstance(part, (list, tuple)) else [part])]
 
 
-@pytest.mark.parametrize("what", [*QUANTITIES, "constraints"])
+FORMULAS = {
+    **QUANTITIES,
+    "accelerations": programme.accelerations,
+    "decay_matrix": lambda f, qd: programme.decay_matrix(f),
+    "inertial_forces": lambda f, qd: programme.inertial_forces(f, qd, programme.accelerations(f, qd)),
+}
+
+
+@pytest.mark.parametrize("what", [*FORMULAS, "constraints"])
 @pytest.mark.repeats(4)
 def test_machine_code_gives_what_the_formulas_give_on_floats(what):
     random = np.random.default_rng(1)
@@ -39,7 +48,7 @@ def test_machine_code_gives_what_the_formulas_give_on_floats(what):
         if what == "constraints":
             expected = flat(GIVEN.rows(values))
         else:
-            expected = flat(QUANTITIES[what](GIVEN.fields(values), qd[k].tolist()))
+            expected = flat(FORMULAS[what](GIVEN.fields(values), qd[k].tolist()))
         assert rows[k] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
