@@ -16,6 +16,7 @@ from momentree.spatial.vector import Vector, normals
 Array = NDArray[np.float64]
 Point = Sequence[float] | Array
 SIDES = 24  # of a cylinder
+LENGTHS = ("extents", "radius", "height")
 SLENDER = 0.02  # of its length: the radius of a rod that has none, the thickness of a plate that has none
 
 
@@ -44,23 +45,23 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
 
 def box(size: Sequence[float]) -> Mesh:
     """A box about the origin."""
-    return _made("box", extents=size)
+    return _made("box", max(size), extents=size)
 
 
 def ball(radius: float) -> Mesh:
     """A ball about the origin."""
-    return _made("icosphere", subdivisions=2, radius=radius)
+    return _made("icosphere", radius, subdivisions=2, radius=radius)
 
 
 def cylinder(radius: float, length: float, axis: Point = (0, 0, 1)) -> Mesh:
     """A cylinder about the origin, along an axis."""
-    upright = _made("cylinder", radius=radius, height=length, sections=SIDES)
+    upright = _made("cylinder", max(radius, length), radius=radius, height=length, sections=SIDES)
     return upright.placed(along(axis), (0, 0, 0))
 
 
 def capsule(radius: float, length: float, axis: Point = (0, 0, 1)) -> Mesh:
     """A cylinder with a half ball at each end, about the origin, along an axis."""
-    upright = _made("capsule", radius=radius, height=length, count=[SIDES, SIDES // 2])
+    upright = _made("capsule", max(radius, length), radius=radius, height=length, count=[SIDES, SIDES // 2])
     return upright.placed(along(axis), (0, 0, 0))
 
 
@@ -145,8 +146,10 @@ def along(axis: Point) -> Array:
     return np.array([[*column] for column in (*normals(n), n)], dtype=float).T
 
 
-def _made(kind: str, **sizes: Any) -> Mesh:
+def _made(kind: str, size: float, **lengths: Any) -> Mesh:
+    """A mesh of trimesh, made of size 1: it merges points that are nearer than 1e-8."""
     from trimesh import creation
 
-    made = getattr(creation, kind)(**sizes)
-    return Mesh(np.array(made.vertices, dtype=float), np.array(made.faces, dtype=np.int64))
+    unit = {name: np.asarray(value) / size if name in LENGTHS else value for name, value in lengths.items()}
+    made = getattr(creation, kind)(**unit)
+    return Mesh(np.array(made.vertices, dtype=float) * size, np.array(made.faces, dtype=np.int64))

@@ -94,9 +94,10 @@ class ModelView:
             if event.phase == "start":
                 positions, wxyz = self._poses()
                 inverse = wxyz[number] * [1, -1, -1, -1]
-                grabbed["point"] = rotated(inverse, np.array(event.start_position) - positions[number])
+                held = self.stage.in_space(event.start_position)
+                grabbed["point"] = rotated(inverse, held - positions[number])
             elif event.phase == "update" and "point" in grabbed:
-                point, target = grabbed["point"], np.array(event.end_position, dtype=float)
+                point, target = grabbed["point"], self.stage.in_space(event.end_position)
                 self.moves.ask((None, lambda: self.dragged(number, point, target)))
 
         return dragged
