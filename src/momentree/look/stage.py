@@ -47,7 +47,7 @@ def open_server(port: int | None = None, label: str = "Momentree") -> Any:
         import viser
     except ImportError:
         raise MomentreeError("look: the 3-D page needs viser. Install it with: pip install viser") from None
-    if port is not None and not 1 <= port <= 65535:
+    if port is not None and not (isinstance(port, int) and 1 <= port <= 65535):
         raise MomentreeError(f"look: there is no port {port}. Choose one from 1024 to 65535.")
     with contextlib.redirect_stdout(io.StringIO()):
         try:

@@ -49,7 +49,11 @@ class RunView:
         self.show(0)
 
     def _add_ghost(self, ghost: Run) -> None:
-        theirs = ["ground", *(body.name for body in ghost.mechanism.bodies)]
+        mechanism = getattr(ghost, "mechanism", None)
+        if mechanism is None:
+            message = f"look: the ghost is a {type(ghost).__name__}. Give a run; momentree.load_run reads one."
+            raise MomentreeError(message)
+        theirs = ["ground", *(body.name for body in mechanism.bodies)]
         if theirs != [*self.stage.scene.bodies]:
             raise MomentreeError("look: the ghost is a run of another system. Choose one with the same bodies.")
         self.other = motion_frames(ghost, t=self.frames.t)
@@ -181,7 +185,7 @@ class Player:
         now = next((label for label, name in labels.items() if view.followed == view.number_of(name)), NOBODY)
         follow = gui.add_dropdown("follow", distinct([NOBODY, *labels]), initial_value=now)
         follow.on_update(lambda _: self._do(lambda: view.follow(labels.get(follow.value))))
-        paths: list[Any] = view.add_traces(None if isinstance(traces, bool) or traces is None else traces)
+        paths: list[Any] = view.add_traces(None if isinstance(traces, bool) or not traces else traces)
         shown_now = bool(traces)
         _set_visible(paths, shown_now)
         box = gui.add_checkbox("traces", shown_now)
