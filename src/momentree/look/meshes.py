@@ -16,6 +16,7 @@ from momentree.spatial.vector import Vector, normals
 Array = NDArray[np.float64]
 Point = Sequence[float] | Array
 SIDES = 24  # of a cylinder
+MOST_TRIANGLES = 40_000  # of a mesh that is drawn
 LENGTHS = ("extents", "radius", "height")
 SLENDER = 0.02  # of its length: the radius of a rod that has none, the thickness of a plate that has none
 
@@ -41,6 +42,27 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
     return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
+
+
+def coarser(mesh: Mesh, most: int) -> Mesh:
+    """A mesh with at most so many triangles: vertices in one cell of a grid become one, the mean of them.
+
+    Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes (1993). Only for the eye.
+    """
+    cells = int(np.sqrt(most))
+    found = mesh
+    low, extent = mesh.vertices.min(axis=0), float(np.ptp(mesh.vertices, axis=0).max())
+    while len(found.faces) > most and cells > 1:
+        at = np.floor((mesh.vertices - low) * (cells / extent)).astype(np.int64)
+        _, of, count = np.unique(
+            (at[:, 0] * (cells + 1) + at[:, 1]) * (cells + 1) + at[:, 2], return_inverse=True, return_counts=True
+        )
+        means = np.stack([np.bincount(of, mesh.vertices[:, i]) / count for i in range(3)], axis=1)
+        faces = of[mesh.faces]
+        faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+        _, once = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+        found, cells = Mesh(means, faces[np.sort(once)]), int(0.8 * cells)
+    return found
 
 
 def box(size: Sequence[float]) -> Mesh:
@@ -121,7 +143,7 @@ def _polygon(shape: Polygon, values: Values) -> Mesh:
 
 def _mesh(shape: MeshShape, values: Values) -> Mesh:
     vertices, faces = shape.triangles()
-    return Mesh(vertices * float(shape.scaling(values)), faces)
+    return coarser(Mesh(vertices * float(shape.scaling(values)), faces), MOST_TRIANGLES)
 
 
 def _sphere(shape: Sphere, values: Values) -> Mesh:
