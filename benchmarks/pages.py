@@ -1,6 +1,6 @@
 """The 3-D pages in a real browser: how soon they open, what a frame costs, how exactly bodies are placed.
 
-    python benchmarks/pages.py [--write docs/look.md] [--quick]
+    python benchmarks/pages.py [--write docs/look.md] [--repeats 3] [--quick]
 
 A minute of the walking mechanism and a chain of 300 bodies, each as a live page and as a file, in a Chromium without a
 window. Triangles are not filled: that is the work of a graphics card, which is missing here. Times of scripts and of
@@ -203,13 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="put the table into this page")
     parser.add_argument("--quick", action="store_true", help="once, and short runs")
+    parser.add_argument("--repeats", type=int, default=3, help="the least of so many counts")
     options = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
     chromium = next((found for name in ("chromium", "google-chrome", "chrome") if (found := shutil.which(name))), None)
     if chromium is None:
         sys.exit("there is no Chromium")
-    repeats, seconds, minute = (1, 2.0, 6.0) if options.quick else (3, 4.0, 60.0)
+    repeats, seconds, minute = (1, 2.0, 6.0) if options.quick else (options.repeats, 4.0, 60.0)
     runs = {f"walking mechanism, {minute:g} s": walker(minute), "chain of 300 bodies, 1 s": chain(1.0)}
     rows = {}
     with sync_playwright() as playwright:

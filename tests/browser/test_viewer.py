@@ -114,6 +114,24 @@ def test_a_saved_page_plays_by_itself(page, run, tmp_path):
 
 
 @pytest.mark.long
+def test_the_scene_tree_of_a_saved_page_hides_arrows(page, run, tmp_path):
+    run.look(save=tmp_path / "four-bar.html", traces=True, arrows="velocities")
+    page.open((tmp_path / "four-bar.html").as_uri())
+    shown = "name => window.__viserMutable.nodeRefFromName[name].visible"
+    assert page.page.evaluate(shown, "/scene/arrows")
+    page.page.evaluate("[...document.querySelectorAll('button')].at(-1).click()")  # the last one of the bar
+    middle = "box => [box.left + box.width / 2, box.top + box.height / 2]"
+    for node, icon in (("/scene", 0), ("/scene/arrows", 1)):  # unfold the one, close the eye of the other
+        row = f"document.querySelector('[data-scene-node=\"{node}\"]')"
+        assert page.until(lambda: page.page.evaluate(f"{row} !== null")), node  # noqa: B023
+        at = page.page.evaluate(f"({middle})({row}.querySelectorAll('svg')[{icon}].getBoundingClientRect())")
+        page.page.mouse.click(*at)
+    assert page.until(lambda: not page.page.evaluate(shown, "/scene/arrows"))
+    assert page.page.evaluate(shown, "/scene/traces")
+    assert page.complaints == []
+
+
+@pytest.mark.long
 def test_a_clicked_body_gets_its_gizmo(page, system):
     viewer = system.look(state=system.assemble({"A": 1.0}), browser=False, wait=False)
     try:
