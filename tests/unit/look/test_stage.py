@@ -82,7 +82,7 @@ def pendulum(size=1.0, at=(0, 0, 0)):
 
 
 @pytest.mark.parametrize(
-    ("size", "at"), [(1e-6, (0, 0, 0)), (1e7, (0, 0, 0)), (1.0, (1e6, -2e6, 3e5)), (2.0, (1, 2, 3))]
+    ("size", "at"), [(1e-6, (3e-6, 0, 1e-6)), (1e7, (2e7, 0, 0)), (1.0, (1e6, -2e6, 3e5)), (2.0, (1, 2, 3))]
 )
 def test_vertices_on_the_page_are_where_they_are_in_space(size, at):
     """However large and far the mechanism is, numbers on the page are near 1, and nothing is lost in 32 bits."""
