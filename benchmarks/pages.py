@@ -190,7 +190,7 @@ def page_of(rows: dict[str, Cost], repeats: int) -> str:
             f"{c.opened:.1f} s",
             f"{c.work:.1f} s",
             f"{c.script:.1f} ms",
-            f"{c.error:.0e}",
+            f"{c.error:.0e}" if c.error > 1e-15 else "round-off",
         ]
         for name, c in rows.items()
     ]
