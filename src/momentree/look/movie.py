@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from momentree.results.run import Run
 
 MOST_FRAMES = 20_000
+GIF_COLORS = 128  # of 256: the others are left for what does not change from frame to frame
 FASTEST_GIF = 50  # frames/s: faster ones are slowed down by those who show them
 SMALLEST, LARGEST = 64, 4096  # pixels
 # one thread, no dates and no versions: the same bytes every time
@@ -127,14 +128,18 @@ def _gif(frames: Frames, count: int, fps: float, advance: Any, encoder: Any) -> 
 
     sample = np.concatenate([frames(k) for k in sorted({0, count // 2, count - 1})])
     nothing = Image.Dither.NONE
-    palette = Image.fromarray(sample).quantize(256, dither=nothing)
+    palette = Image.fromarray(sample).quantize(GIF_COLORS, dither=nothing)
     colors = np.array(palette.getpalette() or [], dtype=np.uint8).reshape(-1, 3)
-    colors[colors.sum(axis=1, dtype=int).argmax()] = 255  # the paper is white
+    paper = int(colors[:GIF_COLORS].sum(axis=1, dtype=int).argmax())
+    colors[paper] = 255  # the paper is white
     palette.putpalette(colors.tobytes())
 
     def picture(k: int) -> Any:
         advance()
-        return Image.fromarray(frames(k)).quantize(palette=palette, dither=nothing)
+        pixels = frames(k)
+        found = Image.fromarray(pixels).quantize(palette=palette, dither=nothing)
+        found.paste(paper, mask=Image.fromarray((pixels.min(axis=2) == 255).astype(np.uint8) * 255))
+        return found
 
     ends = np.round(100 * np.arange(count + 1) / fps).astype(int)
     file, later = io.BytesIO(), (picture(k) for k in range(1, count))

@@ -63,8 +63,7 @@ def _shaded(triangles: Triangles, shape: tuple[int, int]) -> NDArray[np.float32]
     seen, depth = _nearest(triangles, shape)
     there = np.flatnonzero(seen >= 0)
     which = seen.ravel()[there]
-    x, y = (np.asarray(cell + 0.5, dtype=np.float64) for cell in (there % shape[1], there // shape[1]))
-    light = _affine(triangles.sheet[which], triangles.light[which], x, y)
+    light = _affine(triangles.sheet[which], triangles.light[which], there % shape[1], there // shape[1])
     pieces = np.full(shape, -1)
     pieces.ravel()[there] = triangles.pieces[which]
     light = np.clip(light, 0, 1) * np.where(_outlines(pieces, depth).ravel()[there], OUTLINE, 1)
@@ -87,7 +86,7 @@ def _nearest(triangles: Triangles, shape: tuple[int, int]) -> tuple[Index, Array
         part, some = slice(begin, end), count[begin:end]
         column = np.repeat(first[part], some) + np.arange(some.sum()) - np.repeat(np.cumsum(some) - some, some)
         owner, line = np.repeat(which[part], some), np.repeat(row[part], some)
-        z = _affine(triangles.sheet[owner], triangles.depth[owner], column + 0.5, line + 0.5)
+        z = _affine(triangles.sheet[owner], triangles.depth[owner], column, line)
         pixel = line * shape[1] + column
         np.maximum.at(near, pixel, z)
         wins = z >= near[pixel]
@@ -118,12 +117,12 @@ def _spans(sheet: Array, shape: tuple[int, int]) -> tuple[Index, Index, Index, I
     return which[kept], row[kept], first[kept], count[kept]
 
 
-def _affine(sheet: Array, values: Array, x: Array, y: Array) -> Array:
-    """Values between those at the corners of triangles, at a point of each."""
+def _affine(sheet: Array, values: Array, column: Index, row: Index) -> Array:
+    """Values between those at the corners of triangles, at the center of a pixel in each."""
     a, u, v = sheet[:, 0], sheet[:, 1] - sheet[:, 0], sheet[:, 2] - sheet[:, 0]
     area = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
     area = np.where(np.abs(area) > 1e-12, area, np.inf)  # seen edge on: as at its first corner
-    dx, dy = x - a[:, 0], y - a[:, 1]
+    dx, dy = column + 0.5 - a[:, 0], row + 0.5 - a[:, 1]
     s, t = (dx * v[:, 1] - dy * v[:, 0]) / area, (dy * u[:, 0] - dx * u[:, 1]) / area
     return np.asarray(values[:, 0] + s * (values[:, 1] - values[:, 0]) + t * (values[:, 2] - values[:, 0]))
 

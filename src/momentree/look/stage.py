@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
-from momentree.look.contact_marks import contact_pieces
 from momentree.look.meshes import joined
 from momentree.look.motion_frames import rotated
 from momentree.look.scene import Scene
@@ -75,7 +74,7 @@ class Stage:
         server.scene.set_up_direction(tuple(self.up))
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         self.root = server.scene.add_frame("/scene", show_axes=False)
-        self.pieces = (*scene.pieces, *contact_pieces(mechanism, scene))
+        self.pieces = scene.pieces
         self.names = node_names(scene.bodies)
         self.meshes: list[tuple[int, Any]] = []
         points = self._vertices(positions, wxyz)
