@@ -185,7 +185,7 @@ class Frames:
         self.axes.add_collection(self.strands)
         how: Any = {"transform": self.axes.transAxes, "fontsize": 11, "color": INK, "zorder": 4, **PLAIN}
         name = self.axes.text(0.015, 0.98, short(self.scene.name, 60), va="top", **how)
-        self.clock = self.axes.text(0.015, 0.02, "", **how)
+        self.clock = self.axes.text(0.985, 0.98, "", va="top", ha="right", **how)
         for text in (name, self.clock):
             text.set_visible(self.captions)
 

@@ -39,10 +39,12 @@ def save_movie(
     speed: float = 1.0,
     size: tuple[int, int] = (960, 720),
     view: Any = "auto",
+    captions: bool = True,
     progress: bool | None = None,
 ) -> None:
     """Write a movie: `fps` frames each second, in which `speed` seconds of the run pass; `size` in pixels.
 
+    With `captions`, the name of the system and the time are written into it.
     A bar shows how far it is, on a terminal only unless `progress` says so.
     """
     suffix = Path(path).suffix.lower()
@@ -56,7 +58,8 @@ def save_movie(
     if suffix == ".gif" and fps > FASTEST_GIF:
         raise MomentreeError(f"movie: a .gif shows at most {FASTEST_GIF} frames per second, not {fps:g}. Lower fps=.")
     poses = poses_at(run, times)
-    frames = Frames(scene_of(run.system), run.mechanism, poses, view_of(view, run.mechanism, poses), (width, height))
+    looked = view_of(view, run.mechanism, poses)
+    frames = Frames(scene_of(run.system), run.mechanism, poses, looked, (width, height), bool(captions))
     with _bar(len(times), progress) as advance:
         write_file(path, write(frames, len(times), float(fps), advance, encoder))
 
