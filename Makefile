@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long coverage campaign lint format bench bench-against lock clean
+.PHONY: help demo test test-long coverage campaign lint format bench bench-against pictures lock clean
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
@@ -55,6 +55,9 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 
 bench-against: $(VENV)/.tools  ## this checkout against another, in turns: make bench-against OTHER=../before
 	$(BIN)/python benchmarks/against_commit.py --other $(OTHER)
+
+pictures: $(VENV)/.tools  ## renew the pictures of README, docs and examples that are not up to date; with CHECK=1 only name them
+	$(BIN)/python benchmarks/make_pictures.py $(if $(CHECK),--check)
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt

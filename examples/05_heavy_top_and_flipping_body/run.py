@@ -9,7 +9,8 @@ from scipy.special import ellipk
 import momentree as mt
 
 m, m2 = mt.Model("heavy top", gravity=(0, 0, -9.81)), mt.Model("flipping box", gravity=(0, 0, 0))
-top = m.body("top", mass=15.0, com=(0, 1, 0), inertia=(0.234375, 0.46875, 0.234375))
+drawn = [mt.rod(length=1.3, along="y"), mt.disc(radius=0.25, thickness=0.02, axis="y", centre=(0, 1, 0))]
+top = m.body("top", mass=15.0, com=(0, 1, 0), inertia=(0.234375, 0.46875, 0.234375), shapes=drawn)
 m.joint("point", mt.Spherical(), m.ground, top)
 m2.joint("flight", mt.Free(), m2.ground, m2.body("box", mt.box(mass=1.2, size=(0.3, 0.2, 0.1))))
 assert m == mt.load(Path(__file__).with_name("model.toml"))

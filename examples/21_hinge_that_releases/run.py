@@ -10,11 +10,13 @@ import momentree as mt
 
 m = mt.Model("fairing", gravity=(0, 0, "-a"))  # in axes of the rocket, which accelerates upwards
 m.parameter("a", 15)
-half = m.body("half", mass=180, com=(-0.4, 0, 2.2), inertia=(330, 350, 60))
+cone = mt.box(size=(0.06, 1.4, 2.1)).at((-0.65, 0, 3.75), mt.turn("y", "-39*deg"))
+shell = [mt.box(size=(0.06, 1.9, 3.0)).at((0, 0, 1.5)), cone]
+half = m.body("half", mass=180, com=(-0.4, 0, 2.2), inertia=(330, 350, 60), shapes=shell)
+m.shape(m.ground, mt.cylinder(radius=1.3, length=2.5, color="silver").at((0, 0, -1.25)))
 m.joint("hinge", mt.Revolute("y"), m.ground.at((1.3, 0, 0)), half)
 m.release("hinge", when="hinge - 60*deg")
 m.start_at(velocities={"hinge": 0.8}, t_end=1.6)
-
 system = m.build()
 run = system.simulate(rtol=1e-11, every=0.01)
 foot, nose, centre = (run.position(half.at(at)) for at in ((0, 0, 0), (-1.3, 0, 4.6), (-0.4, 0, 2.2)))
@@ -24,7 +26,6 @@ for i in np.searchsorted(run.t, np.arange(0, 1.7, 0.2) - 1e-9):
 axes.plot(*centre[:, ::2].T, "k--", lw=0.8, label="centre of mass; x and z in m")
 axes.legend(loc="lower left")
 axes.figure.savefig("run.svg", metadata={"Date": None})
-
 # on the hinge, energy gives the angular velocity at every angle, and so the time of the release
 nodes, weights = np.polynomial.legendre.leggauss(40)
 angles = np.append(pi / 6 * (nodes + 1), pi / 3)

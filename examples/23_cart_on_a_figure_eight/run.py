@@ -9,7 +9,8 @@ import momentree as mt
 from momentree.look.picture_files import save_picture
 
 m = mt.Model("cart with a blade")
-hull = m.body("hull", mass=20, com=(0.1, 0, 0), inertia=(0.6, 1.2, 1.5))
+plate = mt.polygon(outline=((-0.2, -0.2), (0.2, -0.2), (0.4, 0), (0.2, 0.2), (-0.2, 0.2)), thickness=0.05)
+hull = m.body("hull", mass=20, com=(0.1, 0, 0), inertia=(0.6, 1.2, 1.5), shapes=[plate.at((0, 0, 0.1))])
 m.joint("cart", mt.Planar("z"), m.ground, hull)
 m.skate(hull, across="y", name="blade")
 m.frame("nose", hull.at((0.4, 0, 0)))
@@ -21,8 +22,7 @@ places = (1.2, 0.3, 1.0), (-0.9, 0.5, 0.5)  # at rest, off the curve
 for (x, y), place, (plan, axes) in zip((circle, eight), places, figure.subplots(2, 2), strict=True):
     programme = mt.programme(system, [f"nose.x = {x}", f"nose.y = {y}"], gain=10, position_gain=1, name="cart")
     run = programme.simulate(system.assemble({"cart": place}), t_end=22, every=0.05, rtol=1e-11)
-    control = programme.control(run, actuators=drives)
-    certificate = programme.certify(region)
+    control, certificate = programme.control(run, actuators=drives), programme.certify(region)
     print(run, f"  decays at {run.decay_rate():.4f} 1/s; {certificate}", control, sep="\n")
     k, K, side = control["thrust"], control["steering"], *control.multipliers.values()
     forces.append(np.stack([k, K, side], axis=-1))

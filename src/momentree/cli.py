@@ -370,15 +370,9 @@ def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for its report.")] = Path("demo-report"),
 ) -> None:
     """List the gallery, or run one example and write its report."""
-    from momentree.look.gallery import find, gallery, report
+    from momentree.look.gallery import find, listing, report
 
-    if name is None:
-        examples = gallery()
-        width = max(len(example.name) for example in examples)
-        for example in examples:
-            print(f"{example.name:<{width}} {example.summary}")
-        return
-    for line in report(find(name), out):
+    for line in listing() if name is None else report(find(name), out):
         print(line)
 
 

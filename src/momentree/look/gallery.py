@@ -47,6 +47,11 @@ class Example:
         return self.folder / "model.toml"
 
     @property
+    def thumbnail(self) -> Path:
+        """A small picture of it, 480 x 320 pixels."""
+        return self.folder / "thumbnail.png"
+
+    @property
     def report(self) -> Callable[[Run, Path], Iterator[str]] | None:
         """What its report.py does with a run; None where it has none."""
         path = self.folder / "report.py"
@@ -62,6 +67,18 @@ class Example:
 def gallery() -> list[Example]:
     """The examples, in reading order."""
     return [Example(script.parent) for script in sorted(_home().glob("*/run.py"))]
+
+
+def listing() -> Iterator[str]:
+    """Each example with its summary and, where it has one, the path of its thumbnail."""
+    examples = gallery()
+    width = max(len(example.name) for example in examples)
+    here = Path.cwd()
+    for example in examples:
+        yield f"{example.name:<{width}} {example.summary}"
+        picture = example.thumbnail
+        if picture.exists():
+            yield f"{'':<{width}} {printable(picture.relative_to(here) if picture.is_relative_to(here) else picture)}"
 
 
 def find(name: str) -> Example:

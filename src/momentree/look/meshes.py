@@ -15,7 +15,7 @@ from momentree.spatial.vector import Vector, normals
 
 Array = NDArray[np.float64]
 Point = Sequence[float] | Array
-SIDES = 24  # of a cylinder
+SIDES, DISC_SIDES = 24, 64  # of a cylinder, and of one that is wider than long
 MOST_TRIANGLES = 40_000  # of a mesh that is drawn
 LENGTHS = ("extents", "radius", "height")
 SLENDER = 0.02  # of its length: the radius of a rod that has none, the thickness of a plate that has none
@@ -77,7 +77,8 @@ def ball(radius: float) -> Mesh:
 
 def cylinder(radius: float, length: float, axis: Point = (0, 0, 1)) -> Mesh:
     """A cylinder about the origin, along an axis."""
-    upright = _made("cylinder", max(radius, length), radius=radius, height=length, sections=SIDES)
+    sides = DISC_SIDES if length < 2 * radius else SIDES
+    upright = _made("cylinder", max(radius, length), radius=radius, height=length, sections=sides)
     return upright.placed(along(axis), (0, 0, 0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from momentree.errors import MomentreeError
-from momentree.look.gallery import Example, find, gallery, report
+from momentree.look.gallery import Example, find, gallery, listing, report
 
 
 def example(folder, script):
@@ -19,6 +19,17 @@ def test_every_example_is_listed_with_its_summary():
     assert names[0] == "pendulum"
     assert "cart-of-kaspirovich-and-mukharlyamov" in names
     assert all(example.summary for example in gallery())
+
+
+def test_the_list_has_a_thumbnail_for_each_relative_where_it_is_below(monkeypatch, tmp_path):
+    monkeypatch.chdir(gallery()[0].folder.parent)
+    lines = [*listing()]
+    assert len(lines) == 2 * len(gallery())
+    for example, line, path in zip(gallery(), lines[::2], lines[1::2], strict=True):
+        assert line.split() == [example.name, *example.summary.split()]
+        assert path.strip() == f"{example.folder.name}/thumbnail.png"
+    monkeypatch.chdir(tmp_path)
+    assert [*listing()][1].strip() == str(gallery()[0].thumbnail)
 
 
 def test_an_example_without_a_model_is_its_script(tmp_path):
