@@ -67,10 +67,9 @@ def _gaps(arcs: list[tuple[int, int]]) -> list[str]:
     count = bodies[-1] + 1 - len(bodies)
     if count:
         gaps = (body for before, after in pairwise(bodies) for body in range(before + 1, after))
-        missing = named([*islice(gaps, 9)], count)
-        faults.append(
-            f"{missing}: no arc names it. Number the bodies 1 to {len(bodies) - 1} without gaps, or add an arc."
-        )
+        missing, them = named([*islice(gaps, 9)], count), "it" if count == 1 else "them"
+        way_out = f"Number the bodies 1 to {len(bodies) - 1} without gaps, or add an arc"
+        faults.append(f"{missing}: no arc names {them}. {way_out}.")
     return faults
 
 

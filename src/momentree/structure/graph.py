@@ -7,10 +7,11 @@ variables, Bulletin of Perm University 4(59), 18-28, doi 10.17072/1993-0550-2022
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from momentree.structure.graph_matrices import GraphMatrices
 from momentree.structure.rooted_graph import at
 from momentree.structure.spanning_tree import Cycle, Ints, frozen
 from momentree.structure.walks import Walk
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Cycle", "Graph", "PeelingRound", "Walk"]
 
@@ -69,6 +73,17 @@ class Graph(GraphMatrices):
         from momentree.look.notebook import graph_html
 
         return graph_html(self)
+
+    def __str__(self) -> str:
+        from momentree.look.graph_tables import graph_report
+
+        return graph_report(self)
+
+    def draw(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """The picture of the graph, written to a file if a path is given (.svg, .png or .pdf)."""
+        from momentree.look.graph_picture import draw_graph
+
+        return draw_graph(self, path)
 
     def __repr__(self) -> str:
         floating = f", floating={len(self.floating)}" if self.floating else ""
