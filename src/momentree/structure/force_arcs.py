@@ -25,6 +25,10 @@ class ForceArc(NamedTuple):
     first: int
     second: int
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.first, self.second
+
 
 @dataclass(frozen=True)
 class NamedGraph:
@@ -50,11 +54,11 @@ class NamedGraph:
 
 
 def force_arcs(mechanism: Mechanism) -> tuple[ForceArc, ...]:
-    """Springs and contacts between two different bodies. Forces on one body and torques in a joint make no arc."""
+    """Springs and contacts, each between two bodies. Forces on one body and torques in a joint make no arc."""
     springs = enumerate(mechanism.springs, 1)
     arcs = [ForceArc(f"spring {i}", "spring", one.first.body, one.second.body) for i, one in springs]
     arcs += [ForceArc(one.name, "contact", one.frame.body, one.against.body) for one in mechanism.contacts]
-    return tuple(arc for arc in arcs if arc.first != arc.second)
+    return tuple(arcs)
 
 
 def pair_arcs(mechanism: Mechanism) -> tuple[ForceArc, ...]:
@@ -67,7 +71,7 @@ def by_pair(arcs: Iterable[ForceArc]) -> list[list[ForceArc]]:
     """The elements that act between the same two bodies, together."""
     groups: dict[frozenset[int], list[ForceArc]] = {}
     for arc in arcs:
-        groups.setdefault(frozenset((arc.first, arc.second)), []).append(arc)
+        groups.setdefault(frozenset(arc.ends), []).append(arc)
     return [*groups.values()]
 
 
@@ -85,20 +89,22 @@ def graph_with_forces(mechanism: Mechanism) -> tuple[Graph, list[str]]:
 
     Elements between bodies that an arc joins already belong to that arc; those between two other bodies become one arc,
     numbered after the joints, with the direction of the first of them. The tree prefers joints to force arcs, and force
-    arcs to Free joints, which transmit nothing.
+    arcs to Free joints through which nothing acts.
     """
     graph = mechanism.graph
-    joined = {frozenset(arc) for arc in graph.arcs.tolist()}
-    groups = by_pair([*force_arcs(mechanism), *pair_arcs(mechanism)])
-    groups = [group for group in groups if frozenset((group[0].first, group[0].second)) not in joined]
-    arcs = [(group[0].first, group[0].second) for group in groups]
+    joined = [frozenset(arc) for arc in graph.arcs.tolist()]
+    groups = {frozenset(group[0].ends): group for group in by_pair([*force_arcs(mechanism), *pair_arcs(mechanism)])}
+    added = [group for pair, group in groups.items() if pair not in joined]
     driven = {torque.joint for torque in mechanism.torques}
-    weights = [2.0 if _transmits_nothing(body.joint, driven) else 0.0 for body in mechanism.bodies]
-    weights += [0.0] * (graph.m - len(weights)) + [1.0] * len(arcs)
-    return graph.with_arcs(arcs, weights), [united_name(group) for group in groups]
+    weights = [
+        2.0 if _transmits_nothing(body.joint, driven) and pair not in groups else 0.0
+        for body, pair in zip(mechanism.bodies, joined, strict=False)
+    ]
+    weights += [0.0] * (graph.m - len(weights)) + [1.0] * len(added)
+    return graph.with_arcs([group[0].ends for group in added], weights), [united_name(group) for group in added]
 
 
 def _transmits_nothing(joint: Joint, driven: Collection[str]) -> bool:
-    """Whether it is a Free joint without motion, spring, damper, stops or torque."""
-    carried = (joint.type.motion, joint.type.spring, joint.type.damping, joint.type.limits)
-    return joint.type.freedom == 6 and carried == (None,) * 4 and joint.name not in driven
+    """Whether it is a Free joint without prescribed motion, damping or torque."""
+    carries = joint.type.motion is not None or joint.type.damping is not None or joint.name in driven
+    return joint.type.freedom == 6 and not carries
