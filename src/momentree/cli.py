@@ -360,18 +360,21 @@ def look(
 def demo(
     name: Annotated[str | None, typer.Argument(help="The name of an example; lists all of them if omitted.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for its report.")] = Path("demo-report"),
+    every: Annotated[bool, typer.Option("--all", help="Run all examples; a page with links to them.")] = False,
 ) -> None:
-    """List the gallery, or run one example and write its report."""
-    from momentree.look.gallery import find, gallery, report
+    """List the gallery, or run one example and write its report, a page that plays in a browser."""
+    from momentree.look.gallery import find, gallery, report, report_all
 
-    if name is None:
+    if every and name is not None:
+        raise typer.BadParameter("give the name of an example, or --all.")
+    if name is None and not every:
         examples = gallery()
         width = max(len(example.name) for example in examples)
         for example in examples:
             print(f"{example.name:<{width}} {example.summary}")
         return
-    for line in report(find(name), out):
-        print(line)
+    for line in report_all(gallery(), out) if name is None else report(find(name), out):
+        print(line, flush=True)
 
 
 def _build(file: Path, parameters: Parameters | None = None) -> System:
