@@ -159,7 +159,9 @@ def _of_script(example: Example, folder: Path, runs: dict[str, AnyRun]) -> Itera
         raise MomentreeError(f"the example '{example.name}' does not run: {last}") from None
     finally:
         sys.path.remove(str(example.folder))
-    runs.update({name: value for name, value in names.items() if isinstance(value, (Run, ProgrammeRun))})
+    for name, value in names.items():
+        if isinstance(value, (Run, ProgrammeRun)) and not any(value is run for run in runs.values()):
+            runs[name] = value
     yield printed.getvalue().rstrip("\n")
 
 

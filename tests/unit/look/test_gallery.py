@@ -36,6 +36,7 @@ from momentree import ProgrammeRun
 t = np.linspace(0, 1, 50)[:, None]
 first, second = (ProgrammeRun(name, ("x", "y"), (), t[:, 0], *(np.hstack([t, t**k]),) * 3, t[:, 0], t[:, :0])
                  for k, name in enumerate(("line", "curve")))
+again = second
 """
 
 
