@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
-demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report into demo-report/
+demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report, a page that plays in a browser
 	$(BIN)/momentree demo walking-mechanism
 
 test: lint  ## lint, types and every test that is not long (under 6 minutes on 2 cores)

@@ -27,10 +27,13 @@ heavy_rod = slider_with_a_rod("slider with a heavy rod", shape=mt.rod(mass="m", 
 # r: from the hinge A to the centre of mass; J: the moment of inertia about A
 cases = [(with_ball, "model.toml", l, m * l**2), (heavy_rod, "model2.toml", l / 2, m * l**2 / 3)]
 for model, file, r, J in cases:
-    equations = model.build().equations("energy")
+    system = model.build()
+    equations = system.equations("energy")
     equations.show()
+    run = system.simulate(system.assemble({"phi": -1.0}), t_end=6.0, every=0.02)
     print()
     assert model == mt.load(Path(__file__).with_name(file))
     assert [*equations.A] == [M + m, m * r * c, m * r * c, J]
     assert [*equations.b] == [-m * r * velocity**2 * s, 0]
     assert [*equations.Q] == [0, c0 * l**2 * c - m * g * r * s]
+    assert run.energy.error < 1e-8

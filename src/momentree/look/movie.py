@@ -47,10 +47,7 @@ def save_movie(
     With `captions`, the name of the system and the time are written into it.
     A bar shows how far it is, on a terminal only unless `progress` says so.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".mp4", ".gif"):
-        raise MomentreeError(f"{printable(path)}: not a kind of movie. End the name in .mp4 or .gif.")
-    destination(path)
+    suffix = check_movie(path)
     width, height = _checked_size(size, suffix)
     write = _mp4 if suffix == ".mp4" else _gif
     encoder = _encoder() if suffix == ".mp4" else None
@@ -62,6 +59,17 @@ def save_movie(
     frames = Frames(scene_of(run.system), run.mechanism, poses, looked, (width, height), bool(captions))
     with _bar(len(times), progress) as advance:
         write_file(path, write(frames, len(times), float(fps), advance, encoder))
+
+
+def check_movie(path: str | os.PathLike[str]) -> str:
+    """How the name of a movie ends; refuse what none can be written to, before anything is computed."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".mp4", ".gif"):
+        raise MomentreeError(f"{printable(path)}: not a kind of movie. End the name in .mp4 or .gif.")
+    destination(path)
+    if suffix == ".mp4":
+        _encoder()
+    return suffix
 
 
 def frame_times(run: Run, fps: float, speed: float) -> Any:

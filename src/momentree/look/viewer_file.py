@@ -41,8 +41,8 @@ def write_scene(server: Any, path: str | os.PathLike[str], name: str) -> None:
     write_file(path, page_of(server.get_scene_serializer(), name))
 
 
-def write_motion(view: RunView, path: str | os.PathLike[str]) -> None:
-    """Write a run that plays."""
+def motion_page(view: RunView, speed: float = 1.0) -> str:
+    """The page of a run that plays; with a `speed` below 1, in slow motion."""
     frames = view.frames
     for each in (frames, view.other):
         if each is not None:
@@ -51,10 +51,10 @@ def write_motion(view: RunView, path: str | os.PathLike[str]) -> None:
     view.show(0)
     serializer = view.server.get_scene_serializer()
     for i in range(1, len(frames.t)):
-        serializer.insert_sleep(float(frames.t[i] - frames.t[i - 1]))
+        serializer.insert_sleep(float(frames.t[i] - frames.t[i - 1]) / speed)
         view.show(i)
-    serializer.insert_sleep(float(np.median(np.diff(frames.t))) if len(frames.t) > 1 else 0.0)
-    write_file(path, page_of(serializer, view.run.system.name))
+    serializer.insert_sleep(float(np.median(np.diff(frames.t))) / speed if len(frames.t) > 1 else 0.0)
+    return page_of(serializer, view.run.system.name)
 
 
 def page_of(serializer: Any, name: str) -> str:
