@@ -33,8 +33,8 @@ def clearance(run: mt.Run) -> dict[str, Any]:
 
 
 def tumbling(run: mt.Run) -> dict[str, Any]:
-    """Angular velocities about y (deg/s); those of the boosters' own joints are relative to the core."""
-    core, left, right = np.degrees(run.v[:, [4, 10, 16]].T)  # the frame of the left one is turned by 180 deg about z
+    """Angular velocities about y (deg/s); those of the boosters' joints are relative to the core, about -y on the left."""
+    core, left, right = (np.degrees(run.velocity(name)[:, 2]) for name in BODIES)
     return {"core": core, "left": core - left, "right": core + right}
 
 
