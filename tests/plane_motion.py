@@ -1,7 +1,7 @@
 """Rigid bodies that move in a plane, on their own: absolute angles, hinges by multipliers, one dense matrix.
 
-An independent program to compare examples with: it shares nothing with the library. Points are complex numbers, x + i y;
-bodies are described about their centres of mass, and the motion is (position, angle) of each.
+An independent program to compare examples with: it shares nothing with the library. Points are complex, x + i y; bodies
+are described about their centres of mass, and the motion is (position, angle) of each.
 """
 
 from __future__ import annotations

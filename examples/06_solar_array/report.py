@@ -41,7 +41,8 @@ def draw(run: mt.Run) -> Figure:
     for hinge, (color, dashes) in HINGES.items():
         angles.plot(run.t, np.degrees(run[hinge]), dashes, color=color, label=hinge)
     for cable, (color, dashes) in CABLES.items():
-        forces.plot(run.t, tensions(run)[cable], dashes, color=color, linewidth=1, label=[f"{cable}, each strand", None])
+        names = [f"{cable}, each strand", None]
+        forces.plot(run.t, tensions(run)[cable], dashes, color=color, linewidth=1, label=names)
     angles.set(xlabel="t, s", ylabel="angle of the hinge, deg")
     forces.set(xlabel="t, s", ylabel="tension, N")
     for axes in (angles, forces):
@@ -67,6 +68,7 @@ def report(run: mt.Run, folder: Path) -> Iterator[str]:
     for cable, angle in out_of_step(run).items():
         slack = "a strand goes slack" if (tensions(run)[cable] == 0).any() else "never slack"
         yield f"{cable}            out of step by {np.degrees(np.abs(angle).max()):.3f} deg at most; {slack}"
-    yield f"hub                turned by {hub[-1]:.4f} deg, momentum {np.abs(run.system.momentum(run.q, run.v)).max():.1e}"
+    momentum = np.abs(run.system.momentum(run.q, run.v)).max()
+    yield f"hub                turned by {hub[-1]:.4f} deg; momentum at most {momentum:.1e} kg m/s or kg m2/s"
     for suffix in ("svg", "png"):
         save_picture(draw(run), folder / f"run.{suffix}", dpi=110)

@@ -31,7 +31,7 @@ released = 1.0 * (2 / 3 * pi) ** 2 + (7 / 6 * pi) ** 2 - (1.0 + 1.0) * (pi / 6) 
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 for motion in (without, stiff, run):
     step = np.degrees([np.abs(angle).max() for angle in out_of_step(motion).values()])
-    print(f"k = {motion.parameters['k']:g} N/m: out of step by {step.round(3)} deg; hub at {rotation(motion)[-1]:.6f} deg")
+    print(f"k = {motion.parameters['k']:g} N/m: {step.round(3)} deg out of step; hub at {rotation(motion)[-1]:.6f} deg")
     assert abs(system.momentum(motion.q, motion.v)).max() < 1e-11
     assert abs(sum(term[-1] for term in motion.energy.work.values()) + released) < 1e-7  # lost: all of the springs
     assert abs(motion.state().v).max() < 1e-11  # without momentum, a rigid body is at rest

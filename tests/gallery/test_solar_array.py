@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plane_motion import Plane
 
 import momentree as mt
+from plane_motion import Plane
 
 MODEL = Path(__file__).parents[2] / "examples" / "06_solar_array" / "model.toml"
 
