@@ -33,7 +33,7 @@ def clearance(run: mt.Run) -> dict[str, Any]:
 
 
 def tumbling(run: mt.Run) -> dict[str, Any]:
-    """Angular velocities about y (deg/s); joints of boosters are relative to the core, the left one turned by 180 deg."""
+    """Angular velocities about y (deg/s); joints of boosters are relative to the core, the left one turned about z."""
     core, left, right = (np.degrees(run.velocity(name)[:, 2]) for name in BODIES)
     return {"core": core, "left": core - left, "right": core + right}
 
