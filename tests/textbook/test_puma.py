@@ -1,10 +1,10 @@
 """The PUMA 560 of example 25: published gravity torques, mass matrix and Coriolis terms.
 
-Source of the numbers: the Robotics Toolbox of P. I. Corke, whose tests keep them to four digits for the pose `qn` of its
-model of this arm. Its data are those of Armstrong, Khatib and Burdick 1986 and of Corke and Armstrong-Helouvry 1994, with
-these differences from the example: d2 + d3 and d4 are 0.15005 and 0.4318 m, the centre of mass of link 3 is at
-z = 0.0141 m, and that of link 4 on the other side of the wrist. Its frames (standard Denavit-Hartenberg) are turned by pi
-about the first three axes.
+Source of the numbers: the Robotics Toolbox of P. I. Corke, whose tests keep them to four digits for the pose `qn` of
+its model of this arm. Its data are those of Armstrong, Khatib and Burdick 1986 and Corke and Armstrong-Helouvry 1994,
+with these differences from the example: d2 + d3 and d4 are 0.15005 and 0.4318 m, the centre of mass of link 3 is at
+z = 0.0141 m, and that of link 4 on the other side of the wrist. Its frames (standard Denavit-Hartenberg) are turned by
+pi about the first three axes.
 """
 
 from __future__ import annotations
