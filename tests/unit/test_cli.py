@@ -12,6 +12,7 @@ import pytest
 import momentree as mt
 from command_line import command
 from mechanisms import four_bar
+from momentree.look.gallery import Example, report
 
 WALKER = Path(__file__).parents[2] / "examples" / "13_walking_mechanism" / "model.toml"
 
@@ -129,11 +130,24 @@ def test_demo_lists_and_runs(tmp_path):
         assert words in summary
 
 
-def test_a_demo_without_a_start_shows_the_structure(tmp_path):
+def test_a_demo_simulates_what_its_model_says(tmp_path):
     told = run("demo", "pendulum", cwd=tmp_path)
     assert told.returncode == 0
+    assert "0 to 6 s, arrived" in told.stdout
     report = tmp_path / "demo-report" / "pendulum"
-    assert {path.name for path in report.iterdir()} == {"structure.txt", "graph.svg", "graph.png"}
+    assert {path.name for path in report.iterdir()} >= {"structure.txt", "graph.svg", "summary.txt", "look.html"}
+
+
+def test_a_demo_without_a_start_shows_the_structure(tmp_path):
+    still = tmp_path / "01_still"
+    still.mkdir()
+    m = mt.load(WALKER.parents[1] / "01_pendulum" / "model.toml")
+    m.start_at()
+    m.save(still / "model.toml")
+    assert "degrees of freedom" in "\n".join(report(Example(still), tmp_path / "out"))
+    written = {path.name for path in (tmp_path / "out" / "still").iterdir()}
+    assert written >= {"structure.txt", "graph.svg", "graph.png"}
+    assert "look.html" not in written
 
 
 def test_a_demo_that_is_not_there_is_suggested():
