@@ -56,6 +56,7 @@ def draw(run: mt.Run) -> Figure:
 
 def report(run: mt.Run, folder: Path) -> Iterator[str]:
     """Lines that describe the deployment; the picture goes into the folder."""
+    run = run if len(run.t) > 200 else run.system.simulate(every=0.02)  # steps alone are too far apart for a picture
     work, hub, spin = run.energy.work, rotation(run), np.degrees(run.velocity("hub")[:, 3])
     for latch, t in run.end.events:
         i = int(np.searchsorted(run.t, t))  # the sample before the impact; the next is the one after it

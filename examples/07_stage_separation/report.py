@@ -61,6 +61,7 @@ def draw(run: mt.Run) -> Figure:
 
 def report(run: mt.Run, folder: Path) -> Iterator[str]:
     """Lines that describe the separation; the picture goes into the folder."""
+    run = run if len(run.t) > 200 else run.system.simulate(every=0.02)  # steps alone are too far apart for a picture
     gaps, spins = clearance(run), tumbling(run)
     momentum = np.abs(run.system.momentum(run.q, run.v)).max()
     for event, t in run.end.events:
