@@ -12,6 +12,7 @@ for name, value in {"m": 1.2, "l": 0.8, "g": 9.81}.items():
     model.parameter(name, value)
 rod = model.body("rod", mt.rod(mass="m", length="l", along="-z"))
 model.joint("phi", mt.Revolute("y"), model.ground, rod)
+model.start_at({"phi": "60*deg"}, t_end=6)
 
 system = model.build()
 equations = system.equations("energy")

@@ -17,6 +17,7 @@ link3 = model.body("link 3", mass="m3", com=("r3", 0, 0), inertia=("I44", "I55",
 model.joint("o", mt.Prismatic("y"), model.ground, slider)
 model.joint("theta5", mt.Revolute("y"), slider, link2)
 model.joint("theta6", mt.Revolute("z"), link2.at(("p", 0, 0)), link3)
+model.start_at({"theta5": "60*deg", "theta6": "45*deg"}, t_end=10)
 
 system = model.build()
 equations = system.equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"})

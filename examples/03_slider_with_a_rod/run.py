@@ -16,6 +16,7 @@ def slider_with_a_rod(name, **carried):
     model.joint("x", mt.Prismatic("x"), model.ground, slider)
     model.joint("phi", mt.Revolute("z"), slider, rod)
     model.spring(rod.at((0, "-l", 0)), slider.at(("l", 0, 0)), "c0")  # the elastic thread BD, of zero natural length
+    model.start_at({"phi": "-60*deg"}, t_end=10)
     return model
 
 

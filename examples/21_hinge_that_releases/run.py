@@ -1,5 +1,6 @@
 """A half of a fairing opens about its hinge and comes off at 60 degrees: momentum is kept, then it flies freely."""
 
+from dataclasses import replace
 from math import pi
 from pathlib import Path
 
@@ -34,7 +35,9 @@ w = np.sqrt(0.8**2 + 2 * 180 * 15 * (2.2 - height) / (350 + 180 * (0.4**2 + 2.2*
 (name, t), k = run.end.events[0], np.searchsorted(run.t, run.end.events[0][1]) + 1  # the first sample after it
 fall = run.t[k:] - t
 print(system, run, f"{name} at {t:.9f} s with {w[-1]:.9f} rad/s", sep="\n\n")
-assert m == mt.load(Path(__file__).with_name("model.toml"))
+drawn = mt.load(Path(__file__).with_name("model.toml"))  # with shapes, which change nothing
+drawn.bodies, drawn.shapes = [replace(body, shapes=()) for body in drawn.bodies], []
+assert m == drawn
 assert abs(t - weights @ (1 / w[:-1]) * pi / 6) < 1e-9
 assert abs(run.velocity("hinge")[k:] - w[-1]).max() < 1e-8  # nothing turns it any more
 assert abs(centre[k:, 2] - centre[k, 2] + 7.5 * fall**2 + (centre[k, 0] - 1.3) * w[-1] * fall).max() < 1e-7

@@ -22,6 +22,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 def test_the_example_runs(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "report", raising=False)  # that of another example
     monkeypatch.syspath_prepend(str(folder.parents[1] / "benchmarks"))
     from picture_checks import differences
 
@@ -73,6 +74,7 @@ def test_a_file_of_an_example_loads_as_it_was_saved(file, tmp_path):
 def test_the_study_of_the_walker_finds_that_it_walks_and_falls(monkeypatch):
     folder = next(folder for folder in EXAMPLES if folder.name.endswith("walking_mechanism"))
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "report", raising=False)  # that of another example
     import study
 
     slow, fast = study.results((2.6, 0.5), turns=9, settled=3)

@@ -133,15 +133,13 @@ def test_demo_lists_and_runs(tmp_path):
         assert words in summary
 
 
-def test_a_demo_without_a_start_is_the_run_of_its_script(tmp_path):
+def test_a_demo_simulates_what_its_model_says(tmp_path):
     told = run("demo", "pendulum", cwd=tmp_path)
     assert told.returncode == 0
+    assert "0 to 6 s, arrived" in told.stdout
     report = tmp_path / "demo-report" / "pendulum"
-    made = {"structure.txt", "summary.txt", "graph.svg", "graph.png", "report.html"}
-    assert {path.name for path in report.iterdir()} == made
-    page = (report / "report.html").read_text(encoding="utf-8")
-    assert "<iframe" in page
-    assert "equations of motion by the theorem of kinetic energy" in page  # what the script prints
+    assert {path.name for path in report.iterdir()} >= {"structure.txt", "graph.svg", "summary.txt", "report.html"}
+    assert "<iframe" in (report / "report.html").read_text(encoding="utf-8")
     assert run("demo", "pendulum", "--all").returncode == 2
 
 

@@ -50,7 +50,7 @@ from momentree.look.viewer_file import check_page
 if TYPE_CHECKING:
     from momentree.results.run import Run
 
-INSTANTS = 5  # at which the mechanism is drawn
+INSTANTS = (0, 0.19, 0.41, 0.63, 0.86)  # parts of the run at which it is drawn: uneven, for the sake of periodic ones
 MOST_IMPULSES = 6  # of an impact that are named
 PACKAGES = ("numpy", "scipy", "llvmlite", "matplotlib", "viser")
 SMALL = 20, 50_000  # velocities and samples of a run whose singular configurations are looked for
@@ -111,7 +111,8 @@ def motion_section(run: Run, wanted: bool = True) -> Section:
     parts = [player_figure(run)] if wanted else []
     if len(run.t) and len(run.mechanism.bodies) <= MOST_DRAWN:
         caption = "The mechanism at instants of the run."
-        parts.append(report_picture(lambda: run.draw(times=INSTANTS), "instants", caption))
+        instants = [float(run.t[0] + part * (run.t[-1] - run.t[0])) for part in INSTANTS]
+        parts.append(report_picture(lambda: run.draw(times=instants), "instants", caption))
     return Section("Motion", parts or [html_note("The run has no samples: there is no motion to show.")])
 
 
