@@ -152,7 +152,8 @@ def gallery_table() -> str:
     for example in gallery():
         below = f"examples/{example.folder.name}"
         image = f'<img src="{below}/{example.thumbnail.name}" width="150" alt="{example.name}">'
-        cells.append(f"[{image}<br>{example.name.replace('-', ' ')}]({below}/README.md)")
+        heading = (example.folder / "README.md").read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        cells.append(f"[{image}<br>{heading}]({below}/README.md)")
     cells += [""] * (-len(cells) % COLUMNS)
     rows = [cells[i : i + COLUMNS] for i in range(0, len(cells), COLUMNS)]
     lines = [f"| {' | '.join(row)} |" for row in rows]

@@ -77,7 +77,8 @@ SHOTS = {
         state={}, velocity={"point": (0, 150, -4.61538)}, t_end=1.0, at=0.1, view=(-40, 20), trace=("top", (0, 1, 0))
     ),
     "solar-array": Shot(state={"h1": 0.9, "h2": -1.8, "h3": 1.8}, view=(35, 25)),
-    "stage-separation": Shot(t_end=0.6, at=0.6, view=(-60, 12)),
+    "stage-separation": Shot(t_end=4.0, at=3.0, view=(-60, 12)),
+    "manipulator": Shot(t_end=2.5, at=1.2, view=(-50, 20)),
     "four-bar": Shot(
         state={"A": -1.0}, velocity={"A": 5.0}, t_end=1.5, at=0.0, view="xz", trace=("coupler", (1, 0, 0))
     ),
@@ -97,7 +98,7 @@ SHOTS = {
     "chaplygin-sleigh": Shot(at=1.2, t_end=3.0, view=(-60, 35), trace=("hull", (0, 0, 0))),
     "bicycle": Shot(at=0.35, t_end=0.5, view=(-65, 15)),
     "synchronized-array": Shot(at=1.6, t_end=6.0, view=(35, 25)),
-    "hinge-that-releases": Shot(at=1.1, view=(-75, 12)),
+    "hinge-that-releases": Shot(at=1.1, view=(-70, 15)),
     "cart-on-a-figure-eight": Shot(
         state={"cart": (0.95 - 0.4 * np.cos(0.53), 0.84 - 0.4 * np.sin(0.53), 0.53)}, view=(-75, 40), curve=EIGHT
     ),

@@ -17,7 +17,6 @@ m.start_at(velocities={"point": (0, 150, -4.61538)}, t_end=1)
 m2.start_at(velocities={"flight": (0, 0, 0, 0, 5, 0.005)}, t_end=24)  # about the intermediate axis, nearly
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert m2 == mt.load(Path(__file__).with_name("model2.toml"))
-
 system, box = m.build(), m2.build()
 run = system.simulate(rtol=1e-12, every=0.01)
 rotated = np.roll(run["point"][20], 1)  # w, x, y, z at 0.2 s

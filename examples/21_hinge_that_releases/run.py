@@ -11,10 +11,7 @@ import momentree as mt
 
 m = mt.Model("fairing", gravity=(0, 0, "-a"))  # in axes of the rocket, which accelerates upwards
 m.parameter("a", 15)
-cone = mt.box(size=(0.06, 1.4, 2.1)).at((-0.65, 0, 3.75), mt.turn("y", "-39*deg"))
-shell = [mt.box(size=(0.06, 1.9, 3.0)).at((0, 0, 1.5)), cone]
-half = m.body("half", mass=180, com=(-0.4, 0, 2.2), inertia=(330, 350, 60), shapes=shell)
-m.shape(m.ground, mt.cylinder(radius=1.3, length=2.5, color="silver").at((0, 0, -1.25)))
+half = m.body("half", mass=180, com=(-0.4, 0, 2.2), inertia=(330, 350, 60))
 m.joint("hinge", mt.Revolute("y"), m.ground.at((1.3, 0, 0)), half)
 m.release("hinge", when="hinge - 60*deg")
 m.start_at(velocities={"hinge": 0.8}, t_end=1.6)
