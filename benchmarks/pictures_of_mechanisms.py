@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import momentree as mt
+from momentree.look.graph_picture import draw_graph
 
 ROOT = Path(__file__).parents[1]
 FPS = 20  # frames per second of the movie
@@ -39,9 +40,21 @@ def walking(path: Path) -> None:
     run.movie(path, fps=FPS, size=(520, 340), view="-yz", captions=False, progress=False)
 
 
+def lecture(path: Path) -> None:
+    """The tree of Yudintsev's lecture."""
+    mt.Graph("0-1 1-2 1-3 3-4").draw(path)
+
+
+def walk_with_contacts(path: Path) -> None:
+    """The graph of the walking mechanism with its contacts as arcs."""
+    draw_graph(system_of("13_walking_mechanism").structure.named_graph(force_arcs=True), path)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "drawing-squeezer.svg": squeezer,
     "plot-four-bar.svg": four_bar,
     "drawing-walk.svg": walk,
     "pictures/walk.gif": walking,
+    "graph-lecture.svg": lecture,
+    "graph-walk.svg": walk_with_contacts,
 }

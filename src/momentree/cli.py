@@ -399,8 +399,9 @@ def demo(
     if every and name is not None:
         raise typer.BadParameter("give the name of an example, or --all.")
     lines = report(find(name), out) if name is not None else report_all(gallery(), out) if every else listing()
-    for line in lines:
-        print(line, flush=True)
+    with _warnings_on_one_line():
+        for line in lines:
+            print(line, flush=True)
 
 
 def _build(file: Path, parameters: Parameters | None = None) -> System:
