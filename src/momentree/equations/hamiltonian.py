@@ -1,6 +1,6 @@
 """Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the velocities u.
 
-Ivanov 2022, section 3, corrected; letters and (1), (5), (6) are the paper's, the other numbers are those of
+Ivanov 2022, section 3, corrected; letters and (1), (5), (6) are the paper's, numbers with an H are those of
 docs/theory/hamiltonian.md. With v = C v_parent + A u + v^r, (1),
 
     M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)
@@ -45,7 +45,7 @@ from momentree.equations.loops.wrenches import (
 )
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import REST, Force, Scalar
+from momentree.spatial import REST, ZERO, Force, Scalar, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 
@@ -59,7 +59,7 @@ def begin(body: Record) -> Fields:
 
 
 def articulate(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1; M*_k += C' (M* - W D W') C of the parent k, or C' M* C: (7), (8)."""
+    """W = M* A, D = (A' W)^-1; M*_k += C' (M* - W D W') C of the parent k, or C' M* C: (H7), (H8)."""
     M, A = body.M_star, body.A
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X)}
@@ -69,7 +69,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
 
 
 def transmit_phi(body: Record) -> tuple[Fields, Fields]:
-    """phi_k += C' (phi + W D (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (7), (8)."""
+    """phi_k += C' (phi + W D (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (H7), (H8)."""
     phi = body.phi
     if not body.free:
         return {}, {"phi": body.X.force_to_parent(phi + body.M_star @ body.v_r)}
@@ -89,7 +89,7 @@ def articulate_with_phi(body: Record) -> tuple[Fields, Fields]:
 
 
 def find_velocities(body: Record, parent: Record) -> Fields:
-    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_k + v^r: (9)."""
+    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_k + v^r: (H9)."""
     w = body.X.motion(parent.v) + body.v_r
     if not body.free:
         mu = body.M_star @ w + body.phi
@@ -102,7 +102,7 @@ def find_velocities(body: Record, parent: Record) -> Fields:
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:
-    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (9)."""
+    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (H9)."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi, p = body.phi, body.p
     if not body.slots.closes:
@@ -129,7 +129,7 @@ def add_weight(body: Record) -> Fields:
 
 
 def find_momentum_derivatives(body: Record) -> tuple[Fields, Fields]:
-    """p' = A' (F* - Omega mu*) + A'' mu* + Q, F*_k += C' F*: (6), (10)."""
+    """p' = A' (F* - Omega mu*) + A'' mu* + Q, F*_k += C' F*: (6), (H10)."""
     F = body.F - body.v.cross_force(body.mu_star)
     A_mu = body.joint_type.motion_subspace_derivative(body.q, body.u).along(body.mu_star)
     terms = zip(body.A.along(F), A_mu, body.Q, strict=True)
@@ -184,11 +184,32 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
             moving.locally(share_velocities)
         moving.constraints.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
-    moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
+    _change_momenta(moving, mechanism.gravity)
+    return moving
+
+
+def _change_momenta(moving: Records, gravity: Vector) -> None:
+    """The third pass, of bodies that have mu*, applied wrenches and generalized forces Q of their joints."""
+    moving[0].g = moving[0].X_0.rotation.T @ gravity
     moving.outward(carry_gravity)
     moving.locally(add_weight)
     moving.inward(find_momentum_derivatives)
-    return moving
+
+
+def momentum_derivatives(at: Evaluation, u: Coordinates, forces: bool = True) -> tuple[Scalar, ...]:
+    """p' of the tree by its velocities, (6); without `forces`, the part (A'' - A' Omega) mu alone."""
+    mechanism = at.mechanism
+    moving = records(at, u)
+    generalized_momenta(mechanism, moving)
+    if forces:
+        apply_forces(at, moving)
+    for body in moving:
+        if not forces:
+            body.applied = Force.zero()
+        if body.number:
+            body.mu_star = body.Z
+    _change_momenta(moving, mechanism.gravity if forces else ZERO)
+    return generalized(mechanism, moving, "dp")
 
 
 def right_hand_side(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Scalar = 0) -> Derivatives:
