@@ -58,7 +58,7 @@ def begin(body: Record) -> Fields:
 
 
 def articulate(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1; M*_k += C' (M* - W D W') C of the parent k, or C' M* C: (7), (8)."""
+    """W = M* A, D = (A' W)^-1; M*_k += C' (M* - W D W') C of the parent k, or C' M* C: (H7), (H8)."""
     M, A = body.M_star, body.A
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X)}
@@ -68,7 +68,7 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
 
 
 def transmit_phi(body: Record) -> tuple[Fields, Fields]:
-    """phi_k += C' (phi + W D (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (7), (8)."""
+    """phi_k += C' (phi + W D (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (H7), (H8)."""
     phi = body.phi
     if not body.free:
         return {}, {"phi": body.X.force_to_parent(phi + body.M_star @ body.v_r)}
@@ -88,7 +88,7 @@ def articulate_with_phi(body: Record) -> tuple[Fields, Fields]:
 
 
 def find_velocities(body: Record, parent: Record) -> Fields:
-    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_k + v^r: (9)."""
+    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_k + v^r: (H9)."""
     w = body.X.motion(parent.v) + body.v_r
     if not body.free:
         mu = body.M_star @ w + body.phi
@@ -101,7 +101,7 @@ def find_velocities(body: Record, parent: Record) -> Fields:
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:
-    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (9)."""
+    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (H9)."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi, p = body.phi, body.p
     if not body.slots.closes:
@@ -128,7 +128,7 @@ def add_weight(body: Record) -> Fields:
 
 
 def find_momentum_derivatives(body: Record) -> tuple[Fields, Fields]:
-    """p' = A' (F* - Omega mu*) + A'' mu* + Q, F*_k += C' F*: (6), (10)."""
+    """p' = A' (F* - Omega mu*) + A'' mu* + Q, F*_k += C' F*: (6), (H10)."""
     F = body.F - body.v.cross_force(body.mu_star)
     A_mu = body.joint_type.motion_subspace_derivative(body.q, body.u).along(body.mu_star)
     terms = zip(body.A.along(F), A_mu, body.Q, strict=True)
