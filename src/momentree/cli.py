@@ -150,6 +150,29 @@ def structure(file: File, picture: GraphFile = None, as_json: Json = False) -> N
 
 
 @app.command(cls=Command)
+def graph(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A model file, or a file of arcs.")] = None,
+    arcs: Annotated[str | None, typer.Option(help='Arcs from body to body: "0-1 1-2 1-3"; 0 is external.')] = None,
+    path: Annotated[list[str] | None, typer.Option(metavar="I-J", help="Two bodies: path, order; repeatable.")] = None,
+    body: Annotated[list[int] | None, typer.Option(metavar="K", help="What is at a body; repeatable.")] = None,
+    arc: Annotated[list[int] | None, typer.Option(metavar="A", help="What is at an arc; repeatable.")] = None,
+    walk: Annotated[list[str] | None, typer.Option(metavar="WALK", help='3-4-2 or "s3 u4 s4": which kind?')] = None,
+    forces: Annotated[bool, typer.Option("--forces", help="Count springs and contacts of a model as arcs.")] = False,
+    picture: GraphFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show a graph on its own: incidence, order, loops, proper numbering round by round, S0, S, T; or answer questions.
+
+    Exit status 1 if some body has no path to the external body 0.
+    """
+    from momentree.look.graph_command import graph_command
+
+    if (file is None) == (arcs is None):
+        raise typer.BadParameter('give either a file or --arcs "0-1 1-2".')
+    graph_command(file, arcs, (path or [], body or [], arc or [], walk or []), forces, picture, as_json, _build)
+
+
+@app.command(cls=Command)
 def equations(
     file: File,
     by: Form = "energy",

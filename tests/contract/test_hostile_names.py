@@ -19,6 +19,7 @@ import pytest
 
 import momentree as mt
 from momentree.look.graph_picture import draw_graph
+from momentree.look.graph_tables import graph_report
 from momentree.look.run_tables import run_data
 from momentree.look.tables import structure_data, structure_report
 from momentree.results.programme_run import load_programme_run
@@ -207,6 +208,7 @@ TEXTS = {
     "print(state)": lambda w: str(w.state),
     "print(run)": lambda w: str(w.run),
     "structure": lambda w: structure_report(w.system.structure, w.system.mobility_report),
+    "graph": lambda w: graph_report(w.system.structure.named_graph(force_arcs=True)),
     "coordinates": lambda w: str(w.system.coordinates),
     "programme run": lambda w: str(w.programme_run),
     "repr": lambda w: f"{w.model!r} {w.system!r} {w.state!r} {w.run!r}",

@@ -55,6 +55,11 @@ class Document:
 
 def read_document(path: str | os.PathLike[str]) -> Document:
     """The document in a file; whatever is wrong with the file is a ModelError with one problem."""
+    return parse_document(read_text(path), _printable(os.fsdecode(path)))
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text in a file."""
     name = _printable(os.fsdecode(path))
     data = _read_bytes(path, name)
     nul = data.find(b"\0")
@@ -64,12 +69,11 @@ def read_document(path: str | os.PathLike[str]) -> Document:
         line = data.count(b"\n", 0, nul) + 1
         raise _error(name, f"is binary (a NUL at byte {nul}), or UTF-16. A model file is UTF-8 text.", line)
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         wrong = f"0x{data[error.start]:02x} at byte {error.start}"
         raise _error(name, f"is not UTF-8 text ({wrong}). Save it as UTF-8.", line) from None
-    return parse_document(text, name)
 
 
 def parse_document(text: str, name: str = "") -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ Floats = NDArray[np.float64]
 FONT = ["DejaVu Sans", "sans-serif"]  # the first comes with matplotlib: a picture is the same everywhere
 INK, GREY = "#2b3a47", "#6b7680"
 CUT, SPLIT, PAIR, COUPLING = (5.0, 2.5), (1.0, 2.2), (2.5, 1.5), (6.0, 2.0, 1.0, 2.0)  # dashes
+FORCE = (8.0, 4.0)
 SMALL = 8.0  # letters of labels
 
 
@@ -33,8 +35,8 @@ NAMED, NUMBERED = Style(9.0, 9.5, 20.0, 34.0, 16.0), Style(5.5, 7.0, 12.0, 10.0,
 
 
 class Chord(NamedTuple):
-    """A line besides the tree: a cut joint, the bond of a pre-image (first) and its image (second), a higher pair or a
-    coupling; its dashes say which.
+    """A line besides the tree: a cut joint, the bond of a pre-image (first) and its image (second), a higher pair, a
+    coupling or a force; its dashes say which.
     """
 
     first: int
@@ -42,6 +44,7 @@ class Chord(NamedTuple):
     label: str
     colour: str
     dash: tuple[float, ...] = CUT
+    directed: bool = False  # an arrow although it is no cut joint
 
     @property
     def split(self) -> bool:
@@ -102,8 +105,15 @@ def text_width(text: str, size: float) -> float:
     return max(text_to_path.get_text_width_height_descent(line, font, False)[0] for line in text.split("\n"))
 
 
-def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str], chords: list[Chord]) -> Sheet:
-    """The sheet; names are by number of the body, joints by number of the tree arc."""
+def lay_out(
+    graph: Graph,
+    style: Style,
+    names: list[str],
+    joints: dict[int, str],
+    chords: list[Chord],
+    forces: Collection[int] = (),
+) -> Sheet:
+    """The sheet; names are by number of the body, joints by number of the tree arc; forces are dashed tree arcs."""
     labels = ["", *(joints.get(arc, "") for arc in graph.preceding.tolist())]
     half = [style.radius + (text_width(name, style.letters) / 2 + 4 if name else 0) for name in names]
     aside = [text_width(label, SMALL) + 10 if label else 0.0 for label in labels]
@@ -119,6 +129,8 @@ def lay_out(graph: Graph, style: Style, names: list[str], joints: dict[int, str]
     np.maximum.at(widest, graph.parents, np.abs(x[1:] - x[graph.parents]))
     for k, parent in enumerate(graph.k, 1):
         _draw_tree_arc(sheet, k, parent, labels[k], graph.direction[k - 1] > 0, widest[parent])
+        if graph.preceding[k - 1] in forces:
+            sheet.lines[-1] = sheet.lines[-1]._replace(dash=FORCE, colour=GREY, width=1.5)
     shortest_first = sorted(chords, key=lambda chord: abs(x[chord.first] - x[chord.second]))
     for chord in shortest_first:
         _draw_chord(sheet, chord._replace(label=""))
@@ -230,7 +242,7 @@ def _draw_chord(sheet: Sheet, chord: Chord) -> None:
     dash, candidates = chord.dash, []
     # the best curve of each pair of ports; of these, the one with the best position of the label
     for k in cost.min(axis=0).argsort()[: 8 if chord.label else 1]:
-        line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=dash == CUT, width=1.5)
+        line = Line(curves[cost[:, k].argmin(), k], chord.colour, dash, head=dash == CUT or chord.directed, width=1.5)
         price, words = _beside(sheet, line, chord.label) if chord.label else (0.0, None)
         candidates.append((cost[:, k].min() + price, line, words))
     _, line, words = min(candidates, key=lambda choice: choice[0])

@@ -1,4 +1,4 @@
-"""The picture of a mechanism's graph: the spanning tree on the ground, joints as arrows, closures in color."""
+"""The picture of a mechanism's graph: the spanning tree on the ground, joints as arrows, closures in color, forces."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from momentree.look.graph_layout import (
     COUPLING,
     CUT,
     FONT,
+    FORCE,
     GREY,
     INK,
     NAMED,
@@ -31,6 +32,7 @@ from momentree.look.graph_layout import (
     text_width,
 )
 from momentree.look.picture_files import check_picture, save_picture
+from momentree.structure.force_arcs import NamedGraph, by_pair, united_name
 from momentree.structure.graph import Graph
 from momentree.structure.structure import Structure
 
@@ -44,13 +46,14 @@ LOOPS = ("#0072b2", "#d55e00", "#009e73", "#b8578b", "#332288", "#8a8a20", "#882
 PAPER = "#eef2f6"
 
 
-def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None = None) -> Figure:
+def draw_graph(structure: Structure | NamedGraph | Graph, path: str | os.PathLike[str] | None = None) -> Figure:
     """The graph as a figure, saved if a path is given (.svg, .png or .pdf). The same graph gives the same bytes.
 
     Arrows run from i_plus to i_minus, as the joints were defined. Cut joints are dashed, split bodies are joined with
     their images by dots; labels count the constraints that close each loop. Lines of short dashes are higher pairs,
-    rolling for example; dashes and dots join the bodies whose joints or frames a coupling names. Above 150 bodies only
-    numbers are written, above 2000 the picture is refused.
+    rolling for example; dashes and dots join the bodies whose joints or frames a coupling names. Long gray dashes are
+    springs and contacts; they are arrows in a graph that counts them as arcs. Above 150 bodies only numbers are
+    written, above 2000 the picture is refused.
     """
     graph = structure if isinstance(structure, Graph) else structure.graph
     if path is not None:
@@ -60,41 +63,68 @@ def draw_graph(structure: Structure | Graph, path: str | os.PathLike[str] | None
         raise MomentreeError(f"draw_graph: {message}")
     style = NAMED if graph.n <= MOST_NAMED else NUMBERED
     names, joints, chords = _labels(structure, graph)
-    sheet = lay_out(graph, style, names, joints, chords)
+    forces = structure.forces if isinstance(structure, NamedGraph) else ()
+    sheet = lay_out(graph, style, names, joints, chords, forces)
     _draw_ground(sheet)
-    _write_legend(sheet, {chord.dash for chord in chords})
+    drawn = {chord.dash for chord in chords} | {FORCE for arc in forces if arc in joints}
+    _write_legend(sheet, drawn, "force arc" if isinstance(structure, NamedGraph) else "spring or contact")
     figure = _painted(sheet)
     if path is not None:
         save_picture(figure, path, _resolution(figure))
     return figure
 
 
-def _labels(structure: Structure | Graph, graph: Graph) -> tuple[list[str], dict[int, str], list[Chord]]:
+def _labels(structure: Structure | NamedGraph | Graph, graph: Graph) -> tuple[list[str], dict[int, str], list[Chord]]:
     """Names by number of the body, labels by number of the tree arc, and the chords that close the loops."""
     names, joints = [""] * (graph.n + 1), dict.fromkeys(graph.tree, "")
     ends = [(pre_image, image) for image, pre_image in graph.images] + [graph.arcs[a - 1].tolist() for a in graph.cut]
     closing = [""] * len(ends)
-    if graph.n <= MOST_NAMED and isinstance(structure, Graph):
-        joints = {arc: f"arc {arc}" for arc in graph.tree}
-        closing[len(graph.images) :] = [f"arc {arc}" for arc in graph.cut]
-        for image, pre_image in graph.images:
-            names[image] = f"image of {pre_image}"
-    elif graph.n <= MOST_NAMED and isinstance(structure, Structure):
-        names = [short(name) for name in structure.bodies]
-        for image, pre_image in graph.images:
-            names[image] = f"{names[pre_image]} (image)"
-        for body in structure.mechanism.bodies:
-            joints[body.number] = f"{short(body.joint.name)}\n({body.joint.type.kind})"
+    if graph.n <= MOST_NAMED:
+        names, arcs = _names(structure, graph)
+        joints = {arc: arcs[arc - 1] for arc in graph.tree}
+        closing[len(graph.images) :] = [arcs[arc - 1].replace("\n", " ") for arc in graph.cut]
+    if graph.n <= MOST_NAMED and isinstance(structure, Structure):
         for i, (loop, opened) in enumerate(zip(structure.loops, structure.mechanism.loops[: len(ends)], strict=False)):
             joint = f"{short(opened.name)} ({loop.kind}), " if opened.joint else ""
             closing[i] = f"{joint}{loop.rows} constraint{'s' * (loop.rows != 1)}"
+    dashes = [SPLIT] * len(graph.images) + [CUT] * len(graph.cut)
     chords = [
-        Chord(first, second, label, LOOPS[i % len(LOOPS)], SPLIT if i < len(graph.images) else CUT)
-        for i, ((first, second), label) in enumerate(zip(ends, closing, strict=True))
+        Chord(first, second, label, LOOPS[i % len(LOOPS)], dash)
+        for i, ((first, second), label, dash) in enumerate(zip(ends, closing, dashes, strict=True))
     ]
+    if isinstance(structure, NamedGraph):
+        for i, arc in enumerate(graph.cut, len(graph.images)):
+            if arc in structure.forces:
+                chords[i] = chords[i]._replace(colour=GREY, dash=FORCE, directed=True)
     if isinstance(structure, Structure):
         chords += _constraint_chords(structure, len(chords))
+        chords += _force_chords(structure)
     return names, joints, chords
+
+
+def _names(structure: Structure | NamedGraph | Graph, graph: Graph) -> tuple[list[str], list[str]]:
+    """Names of the bodies by number, and labels of the arcs by number less one."""
+    if isinstance(structure, Graph):
+        names, arcs = [""] * (graph.n + 1), [f"u{arc}" for arc in range(1, graph.m + 1)]
+        for image, pre_image in graph.images:
+            names[image] = f"image of {pre_image}"
+        return names, arcs
+    named = structure.named_graph() if isinstance(structure, Structure) else structure
+    names = [short(name) for name in named.bodies]
+    for image, pre_image in graph.images:
+        names[image] = f"{names[pre_image]} (image)"
+    arcs = [short(name) for name in named.arcs]
+    if isinstance(structure, NamedGraph):  # not numbered properly, perhaps
+        arcs = [f"u{arc}: {name}" for arc, name in enumerate(arcs, 1)]
+    both = zip(arcs, named.kinds, strict=True)
+    return names, [name if kind == "force" else f"{name}\n({kind})" for name, kind in both]
+
+
+def _force_chords(structure: Structure) -> Iterator[Chord]:
+    """A line for all springs and contacts between the same two bodies."""
+    for arcs in by_pair(structure.force_arcs):
+        label = short(united_name(arcs)) if structure.graph.n <= MOST_NAMED else ""
+        yield Chord(arcs[0].first, arcs[0].second, label, GREY, FORCE)
 
 
 def _constraint_chords(structure: Structure, before: int) -> Iterator[Chord]:
@@ -133,7 +163,7 @@ def _draw_ground(sheet: Sheet) -> None:
     sheet.words.append(Words((left + right) / 2, -16, "0 ground", max(sheet.style.letters, SMALL)))
 
 
-def _write_legend(sheet: Sheet, drawn: set[tuple[float, ...]]) -> None:
+def _write_legend(sheet: Sheet, drawn: set[tuple[float, ...]], force: str) -> None:
     """What the lines mean, below the middle of the ground; nothing if there are only joints of the tree."""
     if not drawn:
         return
@@ -142,6 +172,7 @@ def _write_legend(sheet: Sheet, drawn: set[tuple[float, ...]]) -> None:
     entries += [("split body and its image", GREY, SPLIT, False)] * (SPLIT in drawn)
     entries += [("higher pair", GREY, PAIR, False)] * (PAIR in drawn)
     entries += [("coupling or expression", GREY, COUPLING, False)] * (COUPLING in drawn)
+    entries += [(force, GREY, FORCE, False)] * (FORCE in drawn)
     widths = [text_width(text, SMALL) + 46 for text, *_ in entries]
     x, y = sheet.words[-1].x - (sum(widths) - 18) / 2, -40.0
     for (text, colour, dash, head), width in zip(entries, widths, strict=True):

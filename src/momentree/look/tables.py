@@ -46,7 +46,7 @@ def structure_report(structure: Structure, mobility: Mobility | str) -> str:
         return "\n\n".join(parts)
     parts.append("\n".join(lines))
     parts.append(matrix_text("S0", structure.S0.reshape(1, -1)))
-    parts.append(_side_by_side(matrix_text("S", structure.S), matrix_text("T", structure.T)))
+    parts.append(side_by_side(matrix_text("S", structure.S), matrix_text("T", structure.T)))
     if structure.graph.cycles:
         parts.append(matrix_text("Phi'", structure.Phi.T))
     if len(structure.epsilon):
@@ -280,7 +280,8 @@ def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def _side_by_side(left: str, right: str) -> str:
+def side_by_side(left: str, right: str) -> str:
+    """Two texts of as many lines, or one below the other if they are wide."""
     rows, others = left.splitlines(), right.splitlines()
     width = max(len(row) for row in rows)
     if width + max(len(row) for row in others) > 110:

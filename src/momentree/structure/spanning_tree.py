@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -99,25 +100,43 @@ class Rooting:
         rows, columns, values = np.concatenate(steps, axis=1)
         return rows, columns, values
 
+    @cached_property
+    def _lists(self) -> tuple[list[int], list[int], list[int], list[int]]:
+        """Parents, preceding arcs, directions and depths as lists, which are quicker to walk along."""
+        parent, preceding, direction, depth = (
+            x.tolist() for x in (self.parent, self.preceding, self.direction, self.depth)
+        )
+        return parent, preceding, direction, depth
+
+    def between(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Bodies, arcs and signs of the path between two bodies: walk from both until they meet.
+
+        That is at their nearest common ancestor. A sign is +1 where the path passes an arc along its direction.
+        """
+        parent, preceding, direction, depth = self._lists
+        up: list[int] = []  # bodies from the first towards 0
+        down: list[int] = []  # bodies from the last towards 0
+        high, low = first, last
+        while low != high:
+            if depth[high] >= depth[low]:
+                up.append(high)
+                high = parent[high]
+            else:
+                down.append(low)
+                low = parent[low]
+        down.reverse()
+        arcs = tuple(preceding[body] for body in up + down)
+        signs = (*(direction[body] for body in up), *(-direction[body] for body in down))
+        return (*up, high, *down), arcs, signs
+
     def cycles(self, arcs: Ints, cut: Iterable[int]) -> tuple[Cycle, ...]:
-        """The cycle of each cut arc: walk from both its ends until they meet, at their nearest common ancestor."""
-        ends, parent, preceding = arcs.tolist(), self.parent.tolist(), self.preceding.tolist()
-        direction, depth = self.direction.tolist(), self.depth.tolist()
+        """The cycle of each cut arc: along it, then back by the path through the tree."""
+        ends = arcs.tolist()
 
         def cycle(c: int) -> Cycle:
-            up: list[int] = []  # bodies on the path from i- towards 0
-            down: list[int] = []  # bodies on the path from i+ towards 0
-            low, high = ends[c - 1]
-            while low != high:
-                if depth[high] >= depth[low]:
-                    up.append(high)
-                    high = parent[high]
-                else:
-                    down.append(low)
-                    low = parent[low]
-            down.reverse()
-            signs = (1, *(direction[body] for body in up), *(-direction[body] for body in down))
-            return Cycle(c, (c, *(preceding[body] for body in up + down)), signs, (*up, high, *down))
+            leaves, enters = ends[c - 1]
+            bodies, tree_arcs, signs = self.between(enters, leaves)
+            return Cycle(c, (c, *tree_arcs), (1, *signs), bodies)
 
         return tuple(cycle(c) for c in cut)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.model.higher_pairs import HigherPair
+from momentree.structure.force_arcs import ForceArc, NamedGraph, force_arcs, graph_with_forces
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import Mechanism
 
@@ -110,6 +111,22 @@ class Structure:
                     NamedLoop(f"joint {loop.name}", loop.joint_type.kind, rows, self._named(cycle.bodies), arcs)
                 )
         return tuple(named)
+
+    @cached_property
+    def force_arcs(self) -> tuple[ForceArc, ...]:
+        """Springs and contacts between two bodies, which are no arcs of the graph."""
+        return force_arcs(self.mechanism)
+
+    def named_graph(self, force_arcs: bool = False) -> NamedGraph:
+        """The graph with names of bodies and arcs; with springs, contacts and higher pairs counted as arcs, if asked.
+
+        All that acts between two bodies is then one arc, as the lecture has it (Yudintsev 2019). Bodies keep their
+        numbers, but the path of a body that has only a Free joint may run along force arcs.
+        """
+        graph, names = graph_with_forces(self.mechanism) if force_arcs else (self.graph, [])
+        cut = [loop.joint.type.kind for loop in self.mechanism.loops if loop.joint is not None]
+        kinds = (*(body.joint.type.kind for body in self.mechanism.bodies), *cut, *["force"] * len(names))
+        return NamedGraph(graph, self.bodies, (*self.joints, *names), kinds)
 
     def _split_loop(self, image: int, pre_image: int) -> tuple[list[int], tuple[tuple[str, int], ...]]:
         """Around a split body: the cycle of an arc from the pre-image to the image, without that arc."""

@@ -12,8 +12,9 @@ from matplotlib.image import imread
 
 import momentree as mt
 from momentree.errors import GraphError, MomentreeError
-from momentree.look.graph_layout import COUPLING, NAMED, NUMBERED, PAIR, Chord, lay_out
-from momentree.look.graph_picture import LONGEST_NAME, _constraint_chords, draw_graph, short
+from momentree.look.graph_layout import COUPLING, FORCE, GREY, NAMED, NUMBERED, PAIR, Chord, lay_out
+from momentree.look.graph_picture import LONGEST_NAME, _constraint_chords, _force_chords, draw_graph, short
+from momentree.structure.force_arcs import NamedGraph
 from momentree.structure.graph import Graph
 
 PIN = mt.Revolute("y")
@@ -102,6 +103,20 @@ def rolling():
     return m.build().structure
 
 
+def sprung():
+    """A crank, a rod on two springs to the ground, a block on a spring to the rod and a contact with the ground."""
+    m = mt.Model("sprung", gravity=(0, 0, 0))
+    crank, rod, block = (m.body(name, mt.box(mass=1.0, size=(1, 0.1, 0.1))) for name in ("crank", "rod", "block"))
+    m.joint("A", PIN, m.ground, crank)
+    m.joint("B", PIN, crank.at((1, 0, 0)), rod)
+    m.joint("F", mt.Free(), m.ground, block)
+    m.spring(m.ground, rod, stiffness=1.0)
+    m.spring(rod.at((1, 0, 0)), m.ground, stiffness=1.0)
+    m.spring(rod, block, stiffness=1.0)
+    m.contact(block, m.ground, stiffness=1.0)
+    return m.build().structure
+
+
 CASES = [
     four_bar,
     walker,
@@ -113,6 +128,7 @@ CASES = [
     binary_tree,
     short_bodies_long_joints,
     rolling,
+    sprung,
 ]
 
 
@@ -160,6 +176,38 @@ def test_higher_pairs_and_couplings_are_drawn_between_their_bodies(tmp_path):
     ends = [(chord.first, chord.second) for chord in chords]
     assert ends == [(0, 2), (0, 3), (0, 4), (0, 5), (0, 1), (3, 4), (4, 5), (2, 4)]
     assert {chord.dash for chord in chords} == {PAIR, COUPLING}
+
+
+def dashes(figure):
+    """How often lines of each color and dash pattern are drawn; the pattern in points."""
+    lines = figure.findobj(matplotlib.lines.Line2D)
+    return [(line.get_color(), tuple(x / line.get_linewidth() for x in line._dash_pattern[1] or ())) for line in lines]
+
+
+def test_springs_and_contacts_are_dashed_lines_between_their_bodies(tmp_path):
+    draw_graph(sprung(), tmp_path / "graph.svg")
+    words = written_words(tmp_path / "graph.svg")
+    assert {"2 springs", "spring 3", "contact 1 of block", "spring or contact"} <= {*words}
+    assert "cut joint" not in words
+    found = dashes(draw_graph(sprung()))
+    assert found.count((GREY, FORCE)) == 4, "three and the one in the legend"
+    assert [(chord.first, chord.second, chord.directed) for chord in _force_chords(sprung())] == [
+        (0, sprung().numbering["rod"], False),
+        (sprung().numbering["rod"], sprung().numbering["block"], False),
+        (sprung().numbering["block"], 0, False),
+    ]
+
+
+def test_counted_force_arcs_are_dashed_arrows_in_the_tree_or_not(tmp_path):
+    counted = sprung().named_graph(force_arcs=True)
+    assert (counted.graph.cut, counted.forces) == ((4, 5), (4, 5)), "the contact acts through the Free joint"
+    draw_graph(counted, tmp_path / "graph.svg")
+    words = written_words(tmp_path / "graph.svg")
+    assert {"u4: 2 springs", "u5: spring 3", "force arc", "u1: A"} <= {*words}
+    assert dashes(draw_graph(counted)).count((GREY, FORCE)) == 3
+    floating = Graph("0-1 0-2 1-2", weights=[0, 2, 1])
+    in_the_tree = NamedGraph(floating, ("ground", "a", "b"), ("A", "B", "spring"), ("Free", "Free", "force"))
+    assert dashes(draw_graph(in_the_tree)).count((GREY, FORCE)) == 2
 
 
 @pytest.mark.repeats(1)
@@ -267,7 +315,7 @@ def test_deep_chain_is_drawn():
 def test_bare_graph_has_numbers():
     graph = Graph([(0, 1), (1, 2), (0, 3), (2, 3), (3, 4), (4, 1)]).split([(3, 4)])
     words = [text.get_text() for text in draw_graph(graph).texts]
-    assert {"1", "2", "3", "4", "5", "image of 3", "arc 1", "0 ground"} <= {*words}
+    assert {"1", "2", "3", "4", "5", "image of 3", "u1", "0 ground"} <= {*words}
     assert [text for text, _ in boxes_of_words(draw_graph(Graph([], n=0)))] == ["0 ground"]
 
 

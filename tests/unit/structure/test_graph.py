@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from momentree.errors import GraphError
 from momentree.structure.graph import Cycle, Graph
+from random_graphs import law
 
 PRINTED = json.loads(Path(__file__).with_name("lecture_graphs.json").read_text(encoding="utf-8"))
 GIVEN_BY_ARCS = [name for name, case in PRINTED.items() if "arcs" in case]
@@ -25,26 +24,6 @@ MATRICES = ["S", "T", "Phi", "S_full", "epsilon"]
 def printed(name):
     case = PRINTED[name]
     return Graph(case["arcs"], n=case["n"], weights=case.get("weights")), case
-
-
-def random_graph(bodies, chords, seed):
-    """A tree in random numbering, order and direction, with several roots, and chords, some of them parallel arcs."""
-    rng = np.random.default_rng(seed)
-    tree = [(int(rng.integers(max(0, body - 4), body)), body) for body in range(1, bodies + 1)]
-    extra = [tuple(rng.choice(bodies + 1, size=2, replace=False)) for _ in range(chords)]
-    number = np.concatenate([[0], 1 + rng.permutation(bodies)])
-    arcs = [tuple(rng.permutation(number[list(pair)]).tolist()) for pair in rng.permutation(tree + extra).tolist()]
-    return Graph(arcs, n=bodies, weights=rng.integers(1, 7, size=len(arcs)))
-
-
-random_graphs = st.builds(
-    random_graph, bodies=st.integers(1, 12), chords=st.integers(0, 6), seed=st.integers(0, 2**32 - 1)
-)
-
-
-def law(test):
-    """Hold the law on 500 random graphs, the same ones every time."""
-    return settings(max_examples=500, deadline=None, derandomize=True, database=None)(given(random_graphs)(test))
 
 
 # ---- the printed matrices
@@ -196,7 +175,7 @@ def test_an_arc_that_must_be_cut_stays_cut_unless_it_is_moved():
 # ---- laws, on random graphs
 
 
-@law
+@law()
 def test_T_is_the_inverse_of_S(graph):
     E = np.eye(graph.n)
     assert (graph.S @ graph.T == E).all()
@@ -206,7 +185,7 @@ def test_T_is_the_inverse_of_S(graph):
     assert (graph.T.T @ graph.S0 == -1).all()
 
 
-@law
+@law()
 def test_every_column_of_S_sums_to_zero_and_every_cycle_closes(graph):
     assert not graph.S_full.sum(axis=0).any()
     assert not (graph.S_full @ graph.Phi).any()
@@ -217,7 +196,7 @@ def test_every_column_of_S_sums_to_zero_and_every_cycle_closes(graph):
     assert (graph.S_full[:, tree] == np.vstack([graph.S0, graph.S])).all()
 
 
-@law
+@law()
 def test_a_cycle_is_a_closed_walk_through_different_bodies(graph):
     for cycle in graph.cycles:
         assert (cycle.arcs[0], cycle.signs[0]) == (cycle.cut, 1)
@@ -228,7 +207,7 @@ def test_a_cycle_is_a_closed_walk_through_different_bodies(graph):
             at = body
 
 
-@law
+@law()
 def test_the_tree_as_seen_from_the_external_body(graph):
     seen = {0}
     for body in graph.outward:
@@ -245,7 +224,7 @@ def test_the_tree_as_seen_from_the_external_body(graph):
     assert list(graph.leaves) == [body for body, children in enumerate(graph.U, 1) if not children]
 
 
-@law
+@law()
 def test_the_tree_is_the_lightest_so_that_the_heaviest_arcs_are_cut(graph):
     lightest = np.full((graph.n + 1, graph.n + 1), np.inf)
     for (i, j), weight in zip(graph.arcs, graph.weights, strict=True):
@@ -258,7 +237,7 @@ def test_the_tree_is_the_lightest_so_that_the_heaviest_arcs_are_cut(graph):
         assert heaviest < (graph.weights[cycle.cut - 1], cycle.cut), "ties keep the given order"
 
 
-@law
+@law()
 def test_renumbering_is_proper_and_permutes_T(graph):
     again = graph.renumbered()
     assert again.is_proper
@@ -274,7 +253,7 @@ def test_renumbering_is_proper_and_permutes_T(graph):
     assert again.cut == tuple(arc_map[np.array(graph.cut, dtype=int) - 1]), "in the old order"
 
 
-@law
+@law()
 def test_peeling_takes_off_the_leaves_round_by_round(graph):
     alive, number = {arc: set(graph.arcs[arc - 1].tolist()) for arc in graph.tree}, graph.n
     body_map, arc_map = graph.peel()
@@ -286,7 +265,7 @@ def test_peeling_takes_off_the_leaves_round_by_round(graph):
             number -= 1
 
 
-@law
+@law()
 def test_sparse_is_dense_without_the_zeros(graph):
     for which in MATRICES:
         assert (graph.sparse(which).toarray() == getattr(graph, which)).all()
@@ -294,7 +273,7 @@ def test_sparse_is_dense_without_the_zeros(graph):
     assert (graph.sparse("S0").toarray() == [graph.S0]).all()
 
 
-@law
+@law()
 @pytest.mark.long
 def test_splitting_at_every_cut_arc_gives_a_tree_that_epsilon_closes(graph):
     secondary = graph.split([(max(graph.arcs[arc - 1].tolist()), arc) for arc in graph.cut])
@@ -305,7 +284,7 @@ def test_splitting_at_every_cut_arc_gives_a_tree_that_epsilon_closes(graph):
     assert not secondary.epsilon.sum(axis=1).any()
 
 
-@law
+@law()
 def test_what_the_user_insists_on_is_cut(graph):
     if graph.cycles:
         arc = graph.cycles[0].arcs[-1]
