@@ -17,7 +17,12 @@ def model(*names):
 
 
 def test_pushers_make_two_stages_adjacent_that_no_joint_joins():
-    structure = mt.load(EXAMPLES / "07_stage_separation" / "model.toml").build().structure
+    m, (lower, upper) = model("lower", "upper")
+    m.joint("lower", mt.Free(), m.ground, lower)
+    m.joint("upper", mt.Free(), m.ground.at((0, 0, 1)), upper)
+    for x in (-0.4, -0.2, 0.2, 0.4):
+        m.contact(upper.at((x, 0, 0)), lower, stiffness=1e3)
+    structure = m.build().structure
     assert not structure.graph.are_adjacent(1, 2)
     assert [(arc.kind, arc.first, arc.second) for arc in structure.force_arcs] == [("contact", 2, 1)] * 4
     counted = structure.named_graph(force_arcs=True)
