@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from momentree.activity import showing
+from momentree.analyse.system_quantities import SystemQuantities
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -39,7 +40,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System(SystemViews):
+class System(SystemViews, SystemQuantities):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
@@ -270,7 +271,10 @@ class System(SystemViews):
         threads: int | None = None,
         parameters: Named = None,
     ) -> Array:
-        """Bias forces: the generalized forces for v' = 0 (Coriolis, centrifugal, gravity, all forces of the model)."""
+        """Bias forces: generalized forces for v' = 0. ALL forces of the model are in it, not the inertial terms alone.
+
+        It is `coriolis_forces` - `generalized_forces`: Coriolis and centrifugal terms, gravity, springs, dampers, laws.
+        """
         return self._quantity("bias")(q, v, t, out=out, threads=threads, parameters=parameters)
 
     @compiled
@@ -338,13 +342,13 @@ class System(SystemViews):
 
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
-            doc, kernels = vars(System)[what].__doc__, vars(self).setdefault("_kernels", {})
+            doc, kernels = getattr(System, what).__doc__, vars(self).setdefault("_kernels", {})
             made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels).fastest())
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without machine code, which belongs to this process."""
-        made = {"_quantities", "_code_of_phases", "_kernels", "_views", *vars(self).get("_quantities", ())}
+        made = {"symbols", "_quantities", "_code_of_phases", "_kernels", "_views", *vars(self).get("_quantities", ())}
         return {name: value for name, value in vars(self).items() if name not in made}
 
     @renamed(closure="stabilization")

@@ -317,6 +317,23 @@ class Pinocchio(Peer):
         q_peer, G, _ = self.over(q)
         return G.T @ self.pin.nonLinearEffects(self.model, self.data, q_peer, G @ v)
 
+    def gravity_forces(self, q: np.ndarray) -> np.ndarray:
+        q_peer, G, _ = self.over(q)
+        return G.T @ self.pin.computeGeneralizedGravity(self.model, self.data, q_peer)
+
+    def coriolis_forces(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        q_peer, G, _ = self.over(q)
+        data = self.weightless.createData()
+        return G.T @ self.pin.nonLinearEffects(self.weightless, data, q_peer, G @ v)
+
+    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        """By columns of forward dynamics at rest, without weight."""
+        q_peer, G, _ = self.over(q)
+        data, rest = self.weightless.createData(), np.zeros(self.sizes[1])
+        unit_forces = np.linalg.inv(G.T).T
+        responses = [self.pin.aba(self.weightless, data, q_peer, rest, force) for force in unit_forces]
+        return np.linalg.solve(G, np.array(responses).T)
+
     def energy(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
         q_peer, G, _ = self.over(q)
         kinetic = self.pin.computeKineticEnergy(self.model, self.data, q_peer, G @ v)

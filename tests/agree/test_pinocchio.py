@@ -86,6 +86,18 @@ def test_bias(direction, seed):
 
 
 @every_tree
+@pytest.mark.repeats(2)
+def test_inertial_and_gravity_terms_and_the_inverse_mass_matrix(direction, seed):
+    at, peer = both(direction, seed)
+    coriolis = peer.coriolis_forces(at.q, at.v)
+    assert agree(at.system.coriolis_forces(at.q, at.v), coriolis)
+    assert agree(at.system.coriolis_matrix(at.q, at.v) @ at.v, coriolis)
+    assert agree(at.system.aggregative_matrix(at.q, at.v) @ at.v, coriolis)
+    assert agree(at.system.gravity_forces(at.q), peer.gravity_forces(at.q))
+    assert agree(at.system.inverse_mass_matrix(at.q), peer.inverse_mass_matrix(at.q))
+
+
+@every_tree
 def test_energy(direction, seed):
     at, peer = both(direction, seed)
     assert agree(at.system.energy(at.q, at.v), peer.energy(at.q, at.v))

@@ -12,13 +12,16 @@ from mechanisms import EVERY_JOINT, random_body, random_configuration, random_fr
 from momentree.compile.execute import choice
 from momentree.compile.execute.choice import kernel_of
 from momentree.compile.execute.kernel import WIDTHS
-from momentree.compile.trace.quantities import QUANTITIES, trace_rolled
-from momentree.equations import aggregative, articulated
+from momentree.compile.trace.quantities import ARGUMENTS, QUANTITIES, trace_rolled
+from momentree.equations import aggregative, articulated, coriolis, force_terms, hamiltonian
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError
 
 SAME = 1e-13  # of the largest entry
-TAKES = {"mass_matrix": "q", "bias": "qv", "inverse_dynamics": "qva", "forward_dynamics": "qva"}
+TAKES = {"inverse_dynamics": "qva", "forward_dynamics": "qva"}
+TAKES |= {
+    what: "".join(name for name in names if name != "t") for what, names in ARGUMENTS.items() if what not in TAKES
+}
 
 
 def same(found, expected, tolerance=SAME):
@@ -88,6 +91,13 @@ def test_rolled_and_straight_line_code_agree_on_trees_of_everything(what, free):
 
 PLAIN = {
     "mass_matrix": lambda m, q, t: np.ravel(aggregative.mass_matrix(Evaluation(m, q, t))),
+    "inverse_mass_matrix": lambda m, q, t: np.linalg.inv(aggregative.mass_matrix(Evaluation(m, q, t))).ravel(),
+    "coriolis_matrix": lambda m, q, v, t: np.ravel(coriolis.coriolis_matrix(Evaluation(m, q, t), v)),
+    "aggregative_matrix": lambda m, q, v, t: np.ravel(coriolis.aggregative_matrix(Evaluation(m, q, t), v)),
+    "coriolis_forces": lambda m, q, v, t: aggregative.first_form(Evaluation(m, q, t), v).b,
+    "gravity_forces": lambda m, q, t: force_terms.gravity_forces(Evaluation(m, q, t)),
+    "generalized_forces": lambda m, q, v, t: force_terms.generalized_forces(Evaluation(m, q, t), v),
+    "generalized_momenta": lambda m, q, v, t: hamiltonian.momenta(Evaluation(m, q, t), v),
     "bias": lambda m, q, v, t: aggregative.second_form(Evaluation(m, q, t), v).b,
     "inverse_dynamics": lambda m, q, v, a, t: aggregative.inverse_dynamics(Evaluation(m, q, t), v, a),
     "forward_dynamics": lambda m, q, v, tau, t=0.0: articulated.forward_dynamics(Evaluation(m, q, t), v, tau),

@@ -20,11 +20,24 @@ import numpy as np
 
 import momentree as mt
 from momentree.compile.execute.arrays import UNIT
-from momentree.compile.trace.quantities import ARGUMENTS
-from momentree.equations import aggregative, articulated
+from momentree.compile.trace.quantities import ARGUMENTS, MATRICES
+from momentree.equations import aggregative, articulated, coriolis, factors, force_terms, hamiltonian
 from momentree.equations.evaluation import Evaluation
 
 TOLERANCE = 1e-9
+PLAIN = {
+    "mass_matrix": aggregative.mass_matrix,
+    "inverse_mass_matrix": factors.inverse_mass_matrix,
+    "coriolis_matrix": coriolis.coriolis_matrix,
+    "aggregative_matrix": coriolis.aggregative_matrix,
+    "coriolis_forces": lambda at, v: aggregative.first_form(at, v).b,
+    "gravity_forces": force_terms.gravity_forces,
+    "generalized_forces": force_terms.generalized_forces,
+    "generalized_momenta": hamiltonian.momenta,
+    "bias": lambda at, v: aggregative.second_form(at, v).b,
+    "inverse_dynamics": aggregative.inverse_dynamics,
+    "forward_dynamics": articulated.forward_dynamics,
+}
 
 
 def build() -> mt.System:
@@ -159,7 +172,7 @@ class Abuse:
 
     def out(self, what: str, values: list):
         n = self.system.nv
-        shape = (n, n) if what == "mass_matrix" else (n,)
+        shape = (n, n) if what in MATRICES else (n,)
         overlapping = [value for value in values if isinstance(value, np.ndarray)]
         choices = [
             lambda: np.empty(shape),
@@ -198,7 +211,7 @@ class Abuse:
     def compare(self, what: str, found: np.ndarray, given: dict) -> None:
         """One row of the results, against the sweeps on floats."""
         system, random = self.system, self.random
-        lead = found.shape[: -2 if what == "mass_matrix" else -1]
+        lead = found.shape[: -2 if what in MATRICES else -1]
         row = tuple(int(random.integers(n)) for n in lead)
         at = {"t": 0.0, "tau": np.zeros(system.nv), "vdot": np.zeros(system.nv)}
         for name, value in given.items():
@@ -213,12 +226,8 @@ class Abuse:
         assert off <= UNIT * (1 + 1e-9)
         m = system.mechanism
         with np.errstate(all="ignore"):
-            if what == "mass_matrix":
-                expected = aggregative.mass_matrix(Evaluation(m, at["q"], at["t"]))
-            elif what == "forward_dynamics":
-                expected = articulated.forward_dynamics(Evaluation(m, at["q"], at["t"]), at["v"], at["tau"])
-            else:
-                expected = aggregative.inverse_dynamics(Evaluation(m, at["q"], at["t"]), at["v"], at["vdot"])
+            where = Evaluation(m, at["q"], at["t"])
+            expected = PLAIN[what](where, *(at[name] for name in ARGUMENTS[what] if name not in ("q", "t")))
         expected = np.array(expected, dtype=float)
         if np.isfinite(expected).all() and np.abs(expected).max() < 1e100:
             tolerance = TOLERANCE + 50 * off  # ways differ in what they make of a quaternion that is nearly a unit

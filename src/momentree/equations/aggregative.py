@@ -8,14 +8,14 @@ accelerations, the inertial force of one body, that of the body and of all that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import carry_velocity, records
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import REST, Force, Motion, Scalar
+from momentree.spatial import REST, Force, Scalar
 from momentree.structure.mechanism import Mechanism
 
 
@@ -45,18 +45,28 @@ def compose(body: Record) -> tuple[Fields, Fields]:
     return {}, {"composite": body.X.inertia_to_parent(body.composite)}
 
 
-@dataclass(frozen=True)
-class Form:
-    """An aggregative form at zero joint acceleration: V, X, Y, Z of each body from 1, and b (or d) by velocities."""
+class AggregativeForm(NamedTuple):
+    """An aggregative form A q'' + b = Q of Belkov and Konoplev 1997, in their letters; N bodies, each in its frame.
 
-    V: tuple[Motion, ...]
-    X: tuple[Motion, ...]
-    Y: tuple[Force, ...]
-    Z: tuple[Force, ...]
-    b: tuple[Scalar, ...]
+    | field | shape  | meaning                                                                                      |
+    |-------|--------|----------------------------------------------------------------------------------------------|
+    | V     | N, 6   | twists (m/s, rad/s)                                                                          |
+    | X     | N, 6   | quasi-accelerations at q'' = 0 (m/s2, rad/s2); in the second form less gravity               |
+    | Y     | N, 6   | M X + Phi(V) M V: the inertial wrench of each body (N, N m)                                  |
+    | Z     | N, 6   | that of each body and all that it carries; in the second form less applied wrenches          |
+    | b     | nv     | A' Z (N, N m): inertial terms; in the second form d, with all forces of the model            |
+
+    Bodies are in the order of the proper numbering: `system.structure.bodies[1:]`.
+    """
+
+    V: Any
+    X: Any
+    Y: Any
+    Z: Any
+    b: Any
 
 
-def first_form(at: Evaluation, u: Coordinates) -> Form:
+def first_form(at: Evaluation, u: Coordinates) -> AggregativeForm:
     """Inertia alone: A u' + b = all generalized forces."""
     mechanism = at.mechanism
     moving = records(at, u, [0] * mechanism.nv)
@@ -65,7 +75,7 @@ def first_form(at: Evaluation, u: Coordinates) -> Form:
     return _form(mechanism, _gathered(moving))
 
 
-def second_form(at: Evaluation, u: Coordinates) -> Form:
+def second_form(at: Evaluation, u: Coordinates) -> AggregativeForm:
     """Inertia, gravity and every force of the model: A u' + d = other generalized forces."""
     return _form(at.mechanism, _gathered(loaded_bodies(at, u, [0] * at.mechanism.nv)))
 
@@ -147,6 +157,6 @@ def _gathered(moving: Records) -> Records:
     return moving
 
 
-def _form(mechanism: Mechanism, moving: Sequence[Record]) -> Form:
+def _form(mechanism: Mechanism, moving: Sequence[Record]) -> AggregativeForm:
     V, X, Y, Z = (tuple(getattr(record, field) for record in moving[1:]) for field in ("v", "dv", "Y", "Z"))
-    return Form(V, X, Y, Z, generalized(mechanism, moving, "b"))
+    return AggregativeForm(V, X, Y, Z, generalized(mechanism, moving, "b"))

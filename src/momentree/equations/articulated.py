@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
+from momentree.equations.kinematics import records
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.expression_constraints import share_velocities
@@ -17,7 +18,7 @@ from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import Scalar
+from momentree.spatial import REST, Force, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 
@@ -28,6 +29,11 @@ def begin_with_bias_force(body: Record) -> Fields:
     """M* = M, and the bias force, which the body needs to move on without accelerating: Omega M v - F."""
     bias_force = body.v.cross_force(body.inertia @ body.v) - body.applied
     return {"M_star": ArticulatedInertia.of(body.inertia), "bias_force": bias_force}
+
+
+def begin_at_rest(body: Record) -> Fields:
+    """M* = M, and no bias force."""
+    return {"M_star": ArticulatedInertia.of(body.inertia), "bias_force": Force.zero()}
 
 
 def carry_bias(body: Record, parent: Record) -> Fields:
@@ -77,6 +83,20 @@ def find_accelerations(body: Record, parent: Record) -> Fields:
 def forward_dynamics(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """The derivatives of the velocities under the forces of the model and generalized forces tau, loops closed."""
     return generalized(at.mechanism, accelerating_bodies(at, u, tau), "du")
+
+
+def inverse_inertia_product(at: Evaluation, x: Coordinates) -> tuple[Scalar, ...]:
+    """M(q)^-1 x in O(n): the accelerations of the tree at rest under the generalized forces x alone, loops open."""
+    placed = records(at)
+    placed[0].dv = REST
+    for body in at.mechanism.bodies:
+        record = placed[body.number]
+        record.tau, record.free = tuple(x[body.v]), body.v.stop > body.v.start
+        record.Q, record.c = (0,) * len(record.tau), REST
+    placed.locally(begin_at_rest)
+    placed.inward(articulate_with_bias_force)
+    placed.outward(find_accelerations)
+    return generalized(at.mechanism, placed, "du")
 
 
 def accelerating_bodies(

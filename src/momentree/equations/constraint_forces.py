@@ -44,7 +44,17 @@ def reacting_constraints(at: Evaluation, u: Coordinates) -> Records:
 
 def multipliers_of(mechanism: Mechanism, reacting: Records, name: str) -> tuple[Scalar, ...]:
     """The Lagrange multipliers of a loop or constraint, one for each of its rows (`Loop.rows`)."""
-    of, record = _named(mechanism, reacting, name)
+    return _user_rows(*_named(mechanism, reacting, name))
+
+
+def every_multiplier(mechanism: Mechanism, reacting: Records) -> list[Scalar]:
+    """Those of all loops and constraints, by the rows of the constraint Jacobian; of momenta, the impulses eta."""
+    every = zip(_every(mechanism), reacting.constraints[1:], strict=True)
+    return [multiplier for of, record in every for multiplier in _user_rows(of, record)]
+
+
+def _user_rows(of: Loop | FrozenFormula, record: Record) -> tuple[Scalar, ...]:
+    """Along the rows of the closure errors that users read."""
     eta = _multipliers(record)
     if isinstance(of, FrozenFormula):
         return eta
@@ -76,11 +86,14 @@ def expression_forces_of(mechanism: Mechanism, reacting: Records, name: str) -> 
 
 
 def _named(mechanism: Mechanism, reacting: Records, name: str) -> tuple[Loop | FrozenFormula, Record]:
-    every: list[Loop | FrozenFormula] = [*mechanism.loops, *mechanism.constraint_formulas]
-    for of, record in zip(every, reacting.constraints[1:], strict=True):
+    for of, record in zip(_every(mechanism), reacting.constraints[1:], strict=True):
         if (of.name if isinstance(of, Loop) else of.constraint.name) == name:
             return of, record
     raise KeyError(name)
+
+
+def _every(mechanism: Mechanism) -> list[Loop | FrozenFormula]:
+    return [*mechanism.loops, *mechanism.constraint_formulas]
 
 
 def _multipliers(record: Record) -> tuple[Scalar, ...]:

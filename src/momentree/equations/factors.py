@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
-from momentree.equations.sweeps import Fields, Record
-from momentree.spatial import Scalar
+from momentree.equations.sweeps import Fields, Record, Records
+from momentree.spatial import REST, Motion, Scalar
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 from momentree.structure.mechanism import Mechanism, TreeBody
@@ -65,15 +65,23 @@ class Factors:
                 _subtract(y, k.v, _transposed(self.U[j.number, k.number]), y[j.v])
         return y
 
+    def matrices(self) -> tuple[Block, Block, Block]:
+        """U, D and D^-1 by rows."""
+        n = self.mechanism.nv
+        U, D, D_inverse = ([[int(diagonal and i == j) for j in range(n)] for i in range(n)] for diagonal in (1, 0, 0))
+        v_of = {body.number: body.v for body in self.mechanism.bodies}
+        blocks = [(U, v_of[j], v_of[k], block) for (j, k), block in self.U.items()]
+        blocks += [(D, v_of[k], v_of[k], block) for k, block in self.D.items()]
+        blocks += [(D_inverse, v_of[k], v_of[k], block) for k, block in self.D_inverse.items()]
+        for into, rows, columns, block in blocks:
+            for i, row in zip(range(rows.start, rows.stop), block, strict=True):
+                into[i][columns] = row
+        return U, D, D_inverse
+
 
 def factors(at: Evaluation) -> Factors:
     """U and D of A(q) = U D U', by one sweep inward and a walk to the ground from each body."""
-    mechanism = at.mechanism
-    placed = records(at)
-    for body in mechanism.bodies:
-        placed[body.number].free = body.v.stop > body.v.start
-    placed.locally(begin_factors)
-    placed.inward(factor_joint)
+    mechanism, placed = at.mechanism, _factored(at)
     U: dict[tuple[int, int], Block] = {}
     moving = [body for body in mechanism.bodies if body.v.stop > body.v.start]
     for body in moving:
@@ -86,6 +94,61 @@ def factors(at: Evaluation) -> Factors:
                 U[node.number, body.number] = [[axis @ force for force in forces] for axis in axes]
     D, D_inverse = ({b.number: getattr(placed[b.number], name) for b in moving} for name in ("pivot", "D"))
     return Factors(mechanism, U, D, D_inverse)
+
+
+def inverse_mass_matrix(at: Evaluation) -> list[list[Scalar]]:
+    """A^-1 in O(n^2): the factors of U^-1, D^-1 and U^-T applied to each unit vector, and neither U nor A formed.
+
+    Inward, the transvections of the path to the ground make e_k the column k of U^-1; D^-1 scales it; outward, those
+    of U^-T are the response of each body to the twist of its parent. Half of the entries follow from symmetry.
+    """
+    mechanism, placed = at.mechanism, _factored(at)
+    inverse_A: list[list[Scalar]] = [[0] * mechanism.nv for _ in range(mechanism.nv)]
+    for body in mechanism.bodies:
+        for column, k in enumerate(range(body.v.start, body.v.stop)):
+            struck = _struck(mechanism, placed, body, column)
+            twists: list[Motion] = [REST] * (body.number + 1)
+            for other in mechanism.bodies[: body.number]:
+                here: Record = placed[other.number]
+                w = twists[other.parent] if twists[other.parent] is REST else here.X.motion(twists[other.parent])
+                if not here.free:
+                    twists[other.number] = w
+                    continue
+                u = struck.get(other.number, (0,) * len(here.K))
+                if w is REST and other.number not in struck:
+                    continue
+                u = [x - w @ response for x, response in zip(u, here.K, strict=True)]
+                twists[other.number] = w + here.A @ u
+                for i, entry in enumerate(u, other.v.start):
+                    inverse_A[i][k] = inverse_A[k][i] = entry
+    return inverse_A
+
+
+def _struck(mechanism: Mechanism, placed: Records, body: TreeBody, column: int) -> dict[int, list[Scalar]]:
+    """D^-1 times a column of U^-1, by body: the transvections of the path to the ground, one after the other."""
+    unit: list[Scalar] = [int(i == column) for i in range(body.v.stop - body.v.start)]
+    struck = {body.number: product(placed[body.number].D, unit)}
+    force, node = placed[body.number].K[column], body
+    while node.parent:
+        force = placed[node.number].X.force_to_parent(force)
+        node = mechanism.bodies[node.parent - 1]
+        here: Record = placed[node.number]
+        if here.free:
+            entries = [-(axis @ force) for axis in here.A.columns]
+            struck[node.number] = product(here.D, entries)
+            for share, response in zip(entries, here.K, strict=True):
+                force = force + response * share
+    return struck
+
+
+def _factored(at: Evaluation) -> Records:
+    """The bodies with P, D and K."""
+    placed = records(at)
+    for body in at.mechanism.bodies:
+        placed[body.number].free = body.v.stop > body.v.start
+    placed.locally(begin_factors)
+    placed.inward(factor_joint)
+    return placed
 
 
 def _ancestors(mechanism: Mechanism, body: TreeBody) -> Iterator[TreeBody]:

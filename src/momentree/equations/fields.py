@@ -68,8 +68,8 @@ BODY = (
     _field("A", "MotionSubspace of the joint", "kinematics"),
     _field("v", "twist (m/s, rad/s); revised where the ground is held at rest", "kinematics", "hamiltonian",
            "aggregative", "loops", kind=REVISED),
-    _field("dv", "derivatives of the components of v (m/s2, rad/s2), less gravity where they are as felt", "kinematics",
-           "articulated"),
+    _field("dv", "derivatives of the components of v (m/s2, rad/s2), less gravity where they are as felt; revised "
+           "where the ground is held at rest", "kinematics", "articulated", kind=REVISED),
 )  # fmt: skip
 
 # --- forces on a body, or at the joint that closes a loop ---
@@ -82,9 +82,9 @@ FORCES = (
     _field("damping", "of joint dampers, or None", "forces", "loops"),
     _field("stops", "joint stops (stops.py), or None", "forces", "loops"),
     _field("Q", "generalized forces of torques, springs, dampers, stops and constraints; revised as these come",
-           "forces", "aggregative", "loops", kind=REVISED),
+           "forces", "aggregative", "articulated", "force_terms", "newton_euler", "loops", kind=REVISED),
     _field("applied", "wrench of all forces but gravity; revised to add wrenches of loops, or to have those alone",
-           "forces", "aggregative", "loops", kind=REVISED),
+           "forces", "aggregative", "force_terms", "newton_euler", "loops", kind=REVISED),
     _field("tau", "generalized forces besides those of the model", "articulated"),
 )  # fmt: skip
 
@@ -93,9 +93,10 @@ FORCES = (
 INVERSE_DYNAMICS = (
     _field("Y", "wrench M dv + Omega M v", "aggregative"),
     _field("Z", "inertial less applied wrench, or momentum, or wrench of loops: of the body and all that it carries",
-           "aggregative", "newton_euler", "loops", kind=SUMMED),
-    _field("b", "A' Z - Q: one entry for each velocity of the joint", "aggregative"),
-    _field("composite", "RigidInertia of the body and all that it carries, joints locked", "aggregative", kind=SUMMED),
+           "aggregative", "newton_euler", "coriolis", "force_terms", "loops", kind=SUMMED),
+    _field("b", "A' Z - Q: one entry for each velocity of the joint", "aggregative", "coriolis"),
+    _field("composite", "RigidInertia of the body and all that it carries, joints locked", "aggregative", "coriolis",
+           kind=SUMMED),
     _field("w", "angular velocity", "newton_euler"),
     _field("dw", "angular acceleration", "newton_euler"),
     _field("a", "acceleration of the origin, less gravity", "newton_euler"),
@@ -103,6 +104,11 @@ INVERSE_DYNAMICS = (
     _field("P", "articulated inertia of U D U'", "factors", kind=SUMMED),
     _field("pivot", "A' W: the block D of A = U D U'", "factors"),
     _field("K", "W D: the columns whose projections are the blocks of U", "factors"),
+    _field("A_change", "MotionSubspace A^ = A' + V x A: how A changes, as spatial vectors", "coriolis"),
+    _field("B", "CoriolisOperator of the body and all that it carries", "coriolis", kind=SUMMED),
+    _field("x", "numbers in place of u, which a matrix is multiplied with", "coriolis"),
+    _field("xi", "the twist that x in place of u causes, prescribed joints at rest", "coriolis"),
+    _field("momentum", "M xi of the body and all that it carries", "coriolis", kind=SUMMED),
 )  # fmt: skip
 
 # --- the theorem of kinetic energy: energy.py; C is the centre of mass ---

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.loops.constraint_rows import place_constraints
@@ -117,6 +117,32 @@ def frame_jacobian(mechanism: Mechanism, placed: Sequence[Record], frame: Attach
     for i, column in frame_columns(mechanism, placed, frame):
         columns[i] = column
     return columns
+
+
+class PartialVelocities(NamedTuple):
+    """Partial velocities of a frame in inertial axes: V = sum of v_s u_s + v_t, w = sum of w_s u_s + w_t.
+
+    | field     | shape | meaning                                                                                   |
+    |-----------|-------|-------------------------------------------------------------------------------------------|
+    | linear    | nv, 3 | v_s: velocity of the frame's origin for a unit of each velocity (1, or m for a rotation)  |
+    | angular   | nv, 3 | w_s: angular velocity of the frame for a unit of each velocity                            |
+    | linear_t  | 3     | v_t: velocity of the origin that prescribed motion alone causes (m/s)                     |
+    | angular_t | 3     | w_t: angular velocity that prescribed motion alone causes (rad/s)                         |
+    """
+
+    linear: Any
+    angular: Any
+    linear_t: Any
+    angular_t: Any
+
+
+def partial_velocities(at: Evaluation, frame: Attached) -> PartialVelocities:
+    """Of a frame fixed in a body, or in the ground."""
+    moving = records(at, (0,) * at.mechanism.nv)
+    columns, record = frame_jacobian(at.mechanism, moving, frame), moving[frame.body]
+    rest = seen_at(frame_placement(moving, frame).offset, record, record.v)
+    linear, angular = ([[*getattr(column, part)] for column in columns] for part in ("linear", "angular"))
+    return PartialVelocities(linear, angular, [*rest.linear], [*rest.angular])
 
 
 def frame_columns(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> Iterator[tuple[int, Motion]]:

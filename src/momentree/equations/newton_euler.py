@@ -14,9 +14,11 @@ from __future__ import annotations
 from momentree.equations.aggregative import gather
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
-from momentree.equations.sweeps import Fields, Record
+from momentree.equations.kinematics import records
+from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
+from momentree.structure.mechanism import Mechanism
 
 
 class Spin:
@@ -84,7 +86,19 @@ def begin_with_inertial_wrench(body: Record) -> Fields:
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
-    moving = loaded_bodies(at, u, du)
+    return _projected(at.mechanism, loaded_bodies(at, u, du))
+
+
+def inertial_terms(at: Evaluation, u: Coordinates) -> tuple[Scalar, ...]:
+    """b of the first aggregative form: the inertial terms at du = 0, without gravity and without any other force."""
+    moving = records(at, u, [0] * at.mechanism.nv)
+    for record, body in zip(moving[1:], at.mechanism.bodies, strict=True):
+        record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
+    return _projected(at.mechanism, moving)
+
+
+def _projected(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
+    """A' Z - Q of bodies that accelerate, with applied wrenches and Q."""
     ground: Record = moving[0]
     ground.w, ground.dw = ground.v.angular, ground.dv.angular
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
@@ -92,4 +106,4 @@ def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[S
     moving.outward(carry_accelerations)
     moving.locally(begin_with_inertial_wrench)
     moving.inward(gather)
-    return generalized(at.mechanism, moving, "b")
+    return generalized(mechanism, moving, "b")

@@ -86,7 +86,7 @@ class ArticulatedInertia:
         R, p = X.rotation, X.offset
         K, H, J = self.K, self.H, self.J
         if R is not IDENTITY:
-            K, H, J = turned_symmetric(R, K), _turned(R, H), turned_symmetric(R, J)
+            K, H, J = turned_symmetric(R, K), turned_rows(R, H), turned_symmetric(R, J)
         if p is ZERO:
             return ArticulatedInertia(K, H, J)
         xx, yy, zz, xy, xz, yz = K
@@ -126,8 +126,8 @@ def _transposed_product(A: Rows, v: Vector) -> Vector:
     return Vector(a @ v, b @ v, c @ v)
 
 
-def _turned(R: Rotation, A: Rows) -> Rows:
-    """R A R'."""
+def turned_rows(R: Rotation, A: Rows) -> Rows:
+    """R A R' of a matrix by its rows, of any kind."""
     if isinstance(R, Turn):
         return _turned_about_axis(R, A)
     x, y, z = _transposed(A)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from momentree.compile.emit.c_code import c_function, c_preamble, c_prototype, identifier
 from momentree.compile.trace.formulas import Arguments
-from momentree.compile.trace.quantities import trace
+from momentree.compile.trace.quantities import MATRICES, trace
 from momentree.compile.trace.tape import Tape
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import write_files
@@ -20,11 +20,18 @@ Traced = dict[str, tuple[Tape, Arguments]]
 _UNITS = {"m/s": ("m/s2", "N"), "rad/s": ("rad/s2", "N m")}
 _MEANINGS = {
     "mass_matrix": "M(q), NV x NV, row by row: kg, kg m, kg m2, by the units of its row and column.",
+    "inverse_mass_matrix": "M(q)^-1, NV x NV, row by row.",
+    "coriolis_matrix": "C(q, v), NV x NV, row by row: M' - 2 C is skew, C v are the Coriolis and centrifugal terms.",
+    "aggregative_matrix": "B(q, v) of the aggregative form, NV x NV, row by row: B v = C v, M' - 2 B is not skew.",
+    "coriolis_forces": "The inertial terms at vdot = 0: Coriolis, centrifugal, and those of prescribed motion.",
+    "gravity_forces": "g(q): the generalized forces that hold the tree against its weight.",
+    "generalized_forces": "Q: the generalized forces of all forces of the model, the weight included.",
+    "generalized_momenta": "p, the derivatives of the kinetic energy with respect to v.",
     "bias": "The generalized forces for vdot = 0: inertial terms, gravity and every force of the model.",
     "inverse_dynamics": "The generalized forces that produce vdot, besides the forces of the model (RNEA).",
     "forward_dynamics": "vdot: the accelerations under the forces of the model and the generalized forces tau.",
 }
-_SIZES = {"mass_matrix": "NV * NV"}
+_SIZES = dict.fromkeys(MATRICES, "NV * NV")
 
 
 def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iterable[str]) -> None:

@@ -1,11 +1,13 @@
 """Quantities of a mechanism as functions of arrays, in machine code that is compiled when it is first needed.
 
-| quantity         | arguments              | result   |
-|------------------|------------------------|----------|
-| mass_matrix      | q, t=0                 | nv x nv  |
-| bias             | q, v, t=0              | nv       |
-| inverse_dynamics | q, v, vdot, t=0        | nv       |
-| forward_dynamics | q, v, tau=None, t=0    | nv       |
+| quantity                                                | arguments              | result   |
+|---------------------------------------------------------|------------------------|----------|
+| mass_matrix, inverse_mass_matrix                        | q, t=0                 | nv x nv  |
+| coriolis_matrix, aggregative_matrix                     | q, v, t=0              | nv x nv  |
+| bias, coriolis_forces, generalized_forces and _momenta  | q, v, t=0              | nv       |
+| gravity_forces                                          | q, t=0                 | nv       |
+| inverse_dynamics                                        | q, v, vdot, t=0        | nv       |
+| forward_dynamics                                        | q, v, tau=None, t=0    | nv       |
 
 Values of free parameters may be given by name, `parameters={"k": 3.0}`: one for all rows, or batches too.
 
@@ -29,7 +31,7 @@ from momentree.compile.execute import fast_calls, threads
 from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
 from momentree.compile.execute.input_checks import valid_rows
 from momentree.compile.execute.kernel import Kernel
-from momentree.compile.trace.quantities import ARGUMENTS
+from momentree.compile.trace.quantities import ARGUMENTS, MATRICES
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
@@ -59,7 +61,7 @@ class Quantity:
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
         self._names = ARGUMENTS[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
-        self._shape = (mechanism.nv,) * (2 if what == "mass_matrix" else 1)
+        self._shape = (mechanism.nv,) * (2 if what in MATRICES else 1)
         self._quaternions = quaternions(mechanism)
         self._quaternion_starts = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
         self._kernel: Kernel | None = None

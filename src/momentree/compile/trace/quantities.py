@@ -1,12 +1,19 @@
 """Dynamics of the tree recorded on a tape, each quantity by the method that takes the fewest operations.
 
-| quantity         | of             | methods                                                                         |
-|------------------|----------------|---------------------------------------------------------------------------------|
-| mass_matrix      | q, t           | composite inertias (CRBA), on base parameters; all nv x nv entries, row by row  |
-| bias             | q, v, t        | classical accelerations (RNEA), on base parameters, at vdot = 0                 |
-| inverse_dynamics | q, v, vdot, t  | the same, at vdot                                                               |
-| forward_dynamics | q, v, tau, t   | articulated inertias in O(n) (ABA), which close loops too; of trees with up to  |
-|                  |                | FEW velocities also A vdot = tau - d by U D U'                                  |
+| quantity            | of            | methods                                                                     |
+|---------------------|---------------|-----------------------------------------------------------------------------|
+| mass_matrix         | q, t          | composite inertias (CRBA), on base parameters; all nv x nv entries by rows  |
+| inverse_mass_matrix | q, t          | elementary factors of A = U D U', A never formed                            |
+| bias                | q, v, t       | classical accelerations (RNEA), on base parameters, at vdot = 0             |
+| coriolis_forces     | q, v, t       | the same without gravity and other forces                                   |
+| coriolis_matrix     | q, v, t       | composite inertias and Coriolis operators, on base parameters               |
+| aggregative_matrix  | q, v, t       | transposed products, row by row                                             |
+| gravity_forces      | q, t          | weights, gathered on base parameters                                        |
+| generalized_forces  | q, v, t       | weights and forces, gathered on base parameters                             |
+| generalized_momenta | q, v, t       | momenta, gathered on base parameters                                        |
+| inverse_dynamics    | q, v, vdot, t | as bias, at vdot                                                            |
+| forward_dynamics    | q, v, tau, t  | articulated inertias in O(n) (ABA), which close loops too; of trees with up |
+|                     |               | to FEW velocities also A vdot = tau - d by U D U'                           |
 
 Of several methods all are traced, and the tape with the fewest live operations is chosen: for an arm of six hinges the
 solution of A vdot = tau - d takes about half of what articulated inertias take; for chains of more than 16 they win.
@@ -23,7 +30,7 @@ from typing import NamedTuple
 from momentree.compile.emit.rolled_llvm import Rolled
 from momentree.compile.trace.formulas import Arguments, Formula, Recording, Signature
 from momentree.compile.trace.tape import LEAVES, Tape
-from momentree.equations import aggregative, articulated, newton_euler
+from momentree.equations import aggregative, articulated, coriolis, factors, force_terms, hamiltonian, newton_euler
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
@@ -40,8 +47,16 @@ ARGUMENTS = {
     "bias": ("q", "v", "t"),
     "inverse_dynamics": ("q", "v", "vdot", "t"),
     "forward_dynamics": ("q", "v", "tau", "t"),
+    "inverse_mass_matrix": ("q", "t"),
+    "coriolis_matrix": ("q", "v", "t"),
+    "aggregative_matrix": ("q", "v", "t"),
+    "coriolis_forces": ("q", "v", "t"),
+    "gravity_forces": ("q", "t"),
+    "generalized_forces": ("q", "v", "t"),
+    "generalized_momenta": ("q", "v", "t"),
 }
 QUANTITIES = tuple(ARGUMENTS)
+MATRICES = tuple(what for what in QUANTITIES if what.endswith("_matrix"))  # nv x nv, the others nv
 
 
 def trace(mechanism: Mechanism, what: str, varied: bool = False) -> tuple[Tape, Arguments]:
@@ -55,10 +70,10 @@ def trace(mechanism: Mechanism, what: str, varied: bool = False) -> tuple[Tape, 
 
 
 def trace_rolled(mechanism: Mechanism, what: str, varied: bool = False) -> Rolled:
-    """The code of a quantity in loops over the bodies; the mass matrix column by column."""
-    signature, by_columns = _signature(mechanism, what), what == "mass_matrix"
+    """The code of a quantity in loops over the bodies; matrices row by row, each the transpose times a unit vector."""
+    signature, by_columns = _signature(mechanism, what), what in MATRICES
     if by_columns:
-        signature = signature.followed_by("v", mechanism.nv)
+        signature = signature.followed_by("x", mechanism.nv)
     return Recording(mechanism, signature, varied=varied).rolled(_ROLLED[what], by_columns)
 
 
@@ -89,8 +104,13 @@ class TracedMethod(NamedTuple):
         return Recording(mechanism, signature, self.frames, varied).straight_line(self.formula)
 
 
-def _mass_matrix(at: Evaluation) -> list[Scalar]:
-    return [entry for row in aggregative.mass_matrix(at) for entry in row]
+def _row_by_row(matrix: Callable[..., Sequence[Sequence[Scalar]]]) -> Formula:
+    """The entries of a matrix."""
+
+    def entries(at: Evaluation, *columns: Coordinates) -> list[Scalar]:
+        return [entry for row in matrix(at, *columns) for entry in row]
+
+    return entries
 
 
 def _bias(at: Evaluation, v: Coordinates) -> Sequence[Scalar]:
@@ -104,7 +124,14 @@ def _by_solving(at: Evaluation, v: Coordinates, tau: Coordinates) -> list[Scalar
 
 
 _METHODS: dict[str, tuple[TracedMethod, ...]] = {
-    "mass_matrix": (TracedMethod(_mass_matrix, base_parameters),),
+    "mass_matrix": (TracedMethod(_row_by_row(aggregative.mass_matrix), base_parameters),),
+    "inverse_mass_matrix": (TracedMethod(_row_by_row(factors.inverse_mass_matrix), in_joint_frames),),
+    "coriolis_matrix": (TracedMethod(_row_by_row(coriolis.coriolis_matrix), base_parameters),),
+    "aggregative_matrix": (TracedMethod(_row_by_row(coriolis.aggregative_matrix), in_joint_frames),),
+    "coriolis_forces": (TracedMethod(newton_euler.inertial_terms, base_parameters),),
+    "gravity_forces": (TracedMethod(force_terms.gravity_forces, base_parameters),),
+    "generalized_forces": (TracedMethod(force_terms.generalized_forces, base_parameters),),
+    "generalized_momenta": (TracedMethod(hamiltonian.momenta, base_parameters),),
     "bias": (TracedMethod(_bias, base_parameters),),
     "inverse_dynamics": (TracedMethod(newton_euler.inverse_dynamics, base_parameters),),
     "forward_dynamics": (
@@ -114,6 +141,13 @@ _METHODS: dict[str, tuple[TracedMethod, ...]] = {
 }
 _ROLLED: dict[str, Formula] = {
     "mass_matrix": aggregative.inertia_product,
+    "inverse_mass_matrix": articulated.inverse_inertia_product,
+    "coriolis_matrix": coriolis.coriolis_transposed_product,
+    "aggregative_matrix": coriolis.aggregative_transposed_product,
+    "coriolis_forces": newton_euler.inertial_terms,
+    "gravity_forces": force_terms.gravity_forces,
+    "generalized_forces": force_terms.generalized_forces,
+    "generalized_momenta": hamiltonian.momenta,
     "bias": _bias,
     "inverse_dynamics": newton_euler.inverse_dynamics,
     "forward_dynamics": articulated.forward_dynamics,

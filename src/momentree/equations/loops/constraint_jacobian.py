@@ -229,6 +229,36 @@ def constraint_rows(at: Evaluation) -> list[RowValues]:
     return [row for closure in loop_closures(at.mechanism, bodies) for row in _rows(closure)]
 
 
+class VelocityRow(NamedTuple):
+    """The velocity J u + drift of one scalar constraint, on positions or on velocities."""
+
+    J: tuple[Scalar, ...]
+    drift: Scalar
+
+
+def velocity_rows(at: Evaluation) -> list[VelocityRow]:
+    """All constraints of loops, then the expression constraints, in the order of `Loop.rows` and of the model."""
+    mechanism = at.mechanism
+    bodies = records(at, (0,) * mechanism.nv)
+    rows = []
+    for closure in loop_closures(mechanism, bodies):
+        twists, velocities = closure.twists, closure.velocities
+        for row, drift in zip(closure.rows, velocities, strict=True):
+            rows.append(VelocityRow(_entries(closure, row, twists), drift))
+    for constraint in expression_closures(mechanism, bodies):
+        drift, entries = constraint.velocity, constraint.entries
+        rows.append(VelocityRow(tuple(entries.get(i, 0) for i in range(mechanism.nv)), drift))
+    return rows
+
+
+def _entries(closure: LoopClosure, row: ConstraintRow, twists: list[tuple[Scalar, ...]]) -> tuple[Scalar, ...]:
+    """A row of the constraint Jacobian."""
+    J: list[Scalar] = [0] * closure.mechanism.nv
+    for index, twist in zip(closure.velocity_indices, twists, strict=True):
+        J[index] = _along(twist, tuple(row.direction))
+    return tuple(J)
+
+
 def _rows(closure: LoopClosure) -> list[RowValues]:
     offsets = [closure.bodies[number].X.joint.offset for number in closure.around]
     slid = sum(sqrt(offset @ offset) for offset in offsets)
@@ -236,10 +266,7 @@ def _rows(closure: LoopClosure) -> list[RowValues]:
     for row, error, drift in zip(closure.rows, closure.errors, closure.velocities, strict=True):
         if not row.holonomic:
             continue
-        J: list[Scalar] = [0] * closure.mechanism.nv
-        for index, twist in zip(closure.velocity_indices, twists, strict=True):
-            J[index] = _along(twist, tuple(row.direction))
-        rows.append(RowValues(error, drift, slid, tuple(J)))
+        rows.append(RowValues(error, drift, slid, _entries(closure, row, twists)))
     return rows
 
 
