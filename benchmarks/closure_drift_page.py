@@ -99,11 +99,12 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
         "its crank going round; the walker is `examples/13_walking_mechanism` from its own start. Closure errors are",
         "the largest so far, in m or rad; energy is the worst imbalance by the energy exchanged. A number",
-        "after a stabilization is its gain, the wanted decay rate, in 1/s. `none` in Hamiltonian variables is what Ivanov",
-        "integrates, his equation (6) corrected ([errata](theory/errata.md)). He splits bodies: so does the walker, with both",
-        "legs in halves, and its rows are the paper's form. The loop of the four-bar is cut at a joint instead, which takes",
-        "[one more wrench](theory/errata.md#loops-that-are-cut-at-a-joint); its rows are not the paper's form, but what becomes",
-        "of it there. Under `radau`, projection in Hamiltonian variables lets impulses leak away instead of resetting them.",
+        "after a stabilization is its gain, the wanted decay rate, in 1/s. `none` in Hamiltonian variables is what",
+        "Ivanov integrates, his equation (6) corrected ([errata](theory/errata.md)). He splits bodies: so does the",
+        "walker, with both legs in halves, and its rows are the paper's form. The loop of the four-bar is cut at a",
+        "joint instead, which takes [one more wrench](theory/errata.md#loops-that-are-cut-at-a-joint); its rows are",
+        "not the paper's form, but what becomes of it there. Under `radau`, projection in Hamiltonian variables lets",
+        "impulses leak away instead of resetting them.",
     ]
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]

@@ -7,9 +7,9 @@ with a quaternion docs/theory/structure-preserving.md derives o, C and B; for al
     q1 = q0 o a r0 o a r1 ,   s1 = C s0 ,   B(a r1) pi1 = s1             r1 = r(q1, pi1, t1)                   (V6)
     p1 = s1 + a F(q1, pi1, t1)                                                                                 (V7)
 
-(V5) and (V6) are solved by iterating to round-off, from values extrapolated from the last steps. What rounding takes off
-the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts of
-work w gain a (P0 + P1) of their powers P.
+(V5) and (V6) are solved by iterating to round-off, from values extrapolated from the last steps. What rounding takes
+off the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts
+of work w gain a (P0 + P1) of their powers P.
 
 The calling convention is that of methods.py; `floor` is not read. For dense output, a cubic polynomial, a
 record holds y' at both ends of the step and its mean. Behind q and p the array y goes on:
