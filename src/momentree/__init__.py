@@ -42,6 +42,7 @@ from momentree.system import System
 
 if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
+    from momentree.analyse.ivanov_iteration import IvanovStudy, ivanov_iteration
     from momentree.analyse.programmes.control import Control
     from momentree.programmes import MechanismProgramme, Programme, programme
     from momentree.results.programme_run import ProgrammeRun, load_programme_run
@@ -64,6 +65,7 @@ __all__ = [
     "Graph",
     "GraphError",
     "HelmholtzReport",
+    "IvanovStudy",
     "MechanismProgramme",
     "Model",
     "ModelError",
@@ -96,6 +98,7 @@ __all__ = [
     "disc",
     "exp",
     "helmholtz",
+    "ivanov_iteration",
     "load",
     "load_programme_run",
     "load_run",
@@ -125,6 +128,7 @@ _LATER = {
     "resume_run": "results.recorder",
     "Event": "simulate.events",
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
+    **dict.fromkeys(("IvanovStudy", "ivanov_iteration"), "analyse.ivanov_iteration"),
     **dict.fromkeys(("MechanismProgramme", "Programme", "programme"), "programmes"),
     **dict.fromkeys(("HelmholtzReport", "helmholtz"), "symbols.helmholtz"),
     "Control": "analyse.programmes.control",

@@ -7,5 +7,6 @@
 | torques that a motion takes                          | `system.actuation`                               |
 | one motion by every formulation                      | `momentree.compare`                              |
 | decay rates, admissible dissipation, control         | `momentree.programme`, programmes/               |
-| Ivanov's iteration for Lagrange multipliers          | `momentree.analyse.ivanov_iteration`             |
+| Ivanov's iteration for Lagrange multipliers          | `momentree.ivanov_iteration`                     |
+| Coriolis matrix, forms, factors, multipliers, ...    | methods of a system: system_quantities.py        |
 """

@@ -9,8 +9,9 @@ conjugate gradients. The letters are the paper's; a prime is a transpose.
     Phi^+ = X dF^+ ,     X = {eta_k} ,     dF = {grad f(eta_k) - grad f(0)} ,     k = 1 .. 6 L              (11)
     eta = -Phi^+ grad f(0)                                                                                  (12)
 
+`momentree.ivanov_iteration` is the front door.
+
 >>> import momentree as mt
->>> from momentree.analyse.ivanov_iteration import SplitBodies, conjugate_gradients, simple_iteration
 >>> m = mt.Model("a bar on two posts")
 >>> bar = m.body("bar", mt.rod(mass=1.0, length=1.0))
 >>> for i in range(2):
@@ -19,8 +20,9 @@ conjugate gradients. The letters are the paper's; a prime is a transpose.
 ...     head = m.joint(f"head {i}", mt.Revolute("z"), post.at((0, 1, 0)), bar.at((i, 0, 0)))
 >>> m.split("bar", "head 1", 0.5)
 >>> system = m.build()
->>> bodies = SplitBodies(system.mechanism, system.assemble({"foot 0": 0.3}).q, p=[1.0] * system.nv)
->>> slow, fast = simple_iteration(bodies), conjugate_gradients(bodies)
+>>> start = system.assemble({"foot 0": 0.3})
+>>> slow = mt.ivanov_iteration(system, start, p=[1.0] * system.nv)
+>>> fast = mt.ivanov_iteration(system, start, p=[1.0] * system.nv, method="conjugate gradients")
 >>> slow.converged, fast.converged, fast.iterations < slow.iterations
 (True, True, True)
 """
@@ -28,25 +30,31 @@ conjugate gradients. The letters are the paper's; a prime is a transpose.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.compile.execute.arrays import coordinates, scalars
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
-from momentree.equations.hamiltonian import moving_bodies
+from momentree.equations.hamiltonian import momenta, moving_bodies
 from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.equations.sweeps import Record, Records
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, all_choices
 from momentree.model.frames import GROUND
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Force, Motion, RigidInertia, Scalar
 from momentree.spatial.vector import ZERO, Vector, X, Y, Z
 from momentree.structure.mechanism import Loop, Mechanism
+
+if TYPE_CHECKING:
+    from momentree.assembly.state import State
+    from momentree.system import System
 
 UNITS = tuple(Motion(e, ZERO) for e in (X, Y, Z)) + tuple(Motion(ZERO, e) for e in (X, Y, Z))
 
@@ -218,6 +226,81 @@ def _carried(origin: Vector, record: Record, impulse: Force) -> Force:
     return Force(R @ impulse.linear, R @ (impulse.angular + arm.cross(impulse.linear)))
 
 
+# --- the front door ---
+
+
+@dataclass(frozen=True, eq=False)
+class IvanovStudy:
+    """Constraint impulses eta of split bodies by a method of Ivanov 2022, and the matrices of (7) and (10).
+
+    | field       | shape    | meaning                                                                            |
+    |-------------|----------|------------------------------------------------------------------------------------|
+    | method      |          | its name                                                                           |
+    | eta         | 6 L      | of each split body: N s, then N m s; in inertial axes, at the body's own frame     |
+    | history     | k + 1    | the length of grad f (m/s and rad/s together) at the start and after each iteration |
+    | converged   |          | whether grad f is as small as was asked for                                        |
+    | velocities  | nv       | of the tree, with p = p* + J' eta: loops stay closed if it has converged           |
+    | Phi, b      | 6 L, 6 L | of (7): grad f(eta) = Phi eta + b; Phi is the Delassus matrix                      |
+    | W           | 6 L, 6 L | (eps Ma^-1 eps')^-1 of (10)                                                        |
+    | eigenvalues | 6 L      | of W Phi, the largest first: (10) leaves 1 - lambda of an error along each          |
+    | differences |          | of (11), (12): X, dF, Phi_plus, rank, left; None of the other methods              |
+    """
+
+    method: str
+    eta: Array
+    history: Array
+    converged: bool
+    velocities: Array
+    Phi: Array
+    b: Array
+    W: Array
+    eigenvalues: Array
+    differences: Differences | None
+
+    @property
+    def iterations(self) -> int:
+        """How many there were."""
+        return len(self.history) - 1
+
+
+def ivanov_iteration(
+    system: System,
+    state: State,
+    p: Any = None,
+    method: str = "iteration",
+    tolerance: float = 1e-10,
+    most: int = 10_000,
+    cut_off: float = 1e-12,
+) -> IvanovStudy:
+    """Constraint impulses of split bodies (`m.split`) by Ivanov's methods, for a study of how they converge.
+
+    | method                | what it does                                                                            |
+    |-----------------------|-----------------------------------------------------------------------------------------|
+    | "iteration"           | (10), until grad f is `tolerance` of grad f(0), or `most` iterations are made           |
+    | "differences"         | (11) and (12) after 6 L iterations; singular values below `cut_off` count as zero       |
+    | "conjugate gradients" | Hestenes and Stiefel 1952, with W of (10) as preconditioner                             |
+
+    p are the momenta p*, nv; those of the state's velocities unless given, which need no impulses if loops stay closed.
+
+    >>> study = mt.ivanov_iteration(system, start, p=[1.0, 2.0, 3.0], method="differences")   # doctest: +SKIP
+    """
+    if method not in _METHODS:
+        hint = all_choices(str(method), list(_METHODS))
+        raise MomentreeError(f"ivanov_iteration: there is no method '{method}'.{hint}")
+    mechanism = system._numeric
+    if not mechanism.loops:
+        raise MomentreeError("ivanov_iteration: there is no split body. Split one in each loop: m.split('bar', 'C').")
+    q = coordinates(mechanism, state.q)
+    chosen = momenta(Evaluation(mechanism, q, state.t), state.v.tolist()) if p is None else scalars(p, system.nv, "p")
+    bodies = SplitBodies(mechanism, q, chosen, state.t)
+    given = {"tolerance": tolerance, "most": most, "cut_off": cut_off}
+    solve, takes = _METHODS[method]
+    found = solve(bodies, **{name: given[name] for name in takes})
+    differences = found if isinstance(found, Differences) else None
+    about = (found.eta, found.history, found.converged, bodies.velocities(found.eta))
+    return IvanovStudy(method, *about, bodies.Phi, bodies.b, bodies.W, bodies.eigenvalues, differences)
+
+
 # --- methods ---
 
 
@@ -279,6 +362,13 @@ def conjugate_gradients(bodies: SplitBodies, tolerance: float = 1e-10, most: int
         step = steepest + size / last * step
         history.append(float(np.linalg.norm(residual)))
     return Solution(eta, np.array(history), history[-1] <= tolerance * history[0])
+
+
+_METHODS: dict[str, tuple[Callable[..., Solution], tuple[str, ...]]] = {
+    "iteration": (simple_iteration, ("tolerance", "most")),
+    "differences": (from_differences, ("cut_off", "tolerance")),
+    "conjugate gradients": (conjugate_gradients, ("tolerance", "most")),
+}
 
 
 def _rank(A: Array, cut_off: float) -> int:

@@ -34,6 +34,7 @@ from momentree.results.constraint_forces import (
 from momentree.results.energy_account import EnergyAccount
 from momentree.results.frame_motion import FrameMotion
 from momentree.results.run_export import RunExport
+from momentree.results.run_momenta import RunMomenta
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
@@ -79,7 +80,7 @@ class RunPhase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(FrameMotion, RunExport):
+class Run(FrameMotion, RunMomenta, RunExport):
     """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
