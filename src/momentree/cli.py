@@ -100,7 +100,8 @@ Shown = Annotated[
 GraphFile = Annotated[
     Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
 ]
-Form = Annotated[str, typer.Option("--by", help="energy or aggregative.")]
+Form = Annotated[str, typer.Option("--by", help="energy, aggregative, lagrange, hamiltonian or newton_euler.")]
+Derivation = Annotated[bool, typer.Option("--derivation", help="Show how they are derived, step by step.")]
 Reduced = Annotated[bool, typer.Option("--reduced", help="Eliminate Lagrange multipliers and dependent velocities.")]
 Keep = Annotated[
     list[str] | None,
@@ -178,11 +179,13 @@ def equations(
     by: Form = "energy",
     reduced: Reduced = False,
     keep: Keep = None,
+    derivation: Derivation = False,
     latex: LatexFile = None,
     as_json: Json = False,
 ) -> None:
     """Derive the equations of motion of a model in symbols, with its constraints and their Lagrange multipliers."""
-    derived = _build(file).equations(by, reduced=keep or reduced)
+    equations = _build(file).equations(by, reduced=keep or reduced)
+    derived = equations.derivation() if derivation else equations
     if latex is not None:
         derived.latex(latex)
         print(f"LaTeX written to {latex}", file=sys.stderr)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from momentree.results.run import Run
     from momentree.simulate.many import Motions
     from momentree.symbols.equations import Equations
+    from momentree.symbols.hamilton import HamiltonEquations
 
 Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
@@ -450,9 +451,10 @@ class System(SystemViews, SystemQuantities):
     @renamed(rates="velocities")
     def equations(
         self, by: str = "energy", velocities: Mapping[str, str] | None = None, reduced: bool | Sequence[str] = False
-    ) -> Equations:
-        """Equations of motion A u' + b = Q + J' lambda in symbols, by "energy" or "aggregative": see `Equations`.
+    ) -> Equations | HamiltonEquations:
+        """Equations of motion A u' + b = Q + J' lambda in symbols, by any formalism: see docs/equations.md.
 
+        Choose "energy", "aggregative", "lagrange", "hamiltonian" or "newton_euler"; `.derivation()` shows the steps.
         With `reduced`, Lagrange multipliers and dependent velocities are eliminated; it may name those that remain.
         """
         from momentree.symbols.equations import derive, freed

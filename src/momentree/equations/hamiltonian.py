@@ -44,7 +44,7 @@ from momentree.equations.loops.wrenches import (
 )
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import REST, Force, Scalar
+from momentree.spatial import REST, ZERO, Force, Scalar, Vector
 from momentree.spatial.articulated import ArticulatedInertia
 from momentree.spatial.symmetric import inverse, product
 
@@ -183,11 +183,32 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
             moving.locally(share_velocities)
         moving.constraints.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
-    moving[0].g = moving[0].X_0.rotation.T @ mechanism.gravity
+    _change_momenta(moving, mechanism.gravity)
+    return moving
+
+
+def _change_momenta(moving: Records, gravity: Vector) -> None:
+    """The third pass, of bodies that have mu*, applied wrenches and generalized forces Q of their joints."""
+    moving[0].g = moving[0].X_0.rotation.T @ gravity
     moving.outward(carry_gravity)
     moving.locally(add_weight)
     moving.inward(find_momentum_derivatives)
-    return moving
+
+
+def momentum_derivatives(at: Evaluation, u: Coordinates, forces: bool = True) -> tuple[Scalar, ...]:
+    """p' of the tree by its velocities, (6); without `forces`, the part (A'' - A' Omega) mu alone."""
+    mechanism = at.mechanism
+    moving = records(at, u)
+    generalized_momenta(mechanism, moving)
+    if forces:
+        apply_forces(at, moving)
+    for body in moving:
+        if not forces:
+            body.applied = Force.zero()
+        if body.number:
+            body.mu_star = body.Z
+    _change_momenta(moving, mechanism.gravity if forces else ZERO)
+    return generalized(mechanism, moving, "dp")
 
 
 def right_hand_side(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Scalar = 0) -> Derivatives:

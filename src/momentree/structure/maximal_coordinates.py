@@ -28,15 +28,18 @@ class Angle(NamedTuple):
     coordinate: int
 
 
-def in_maximal_coordinates(mechanism: Mechanism) -> Mechanism:
+def in_maximal_coordinates(mechanism: Mechanism, massless: bool = False) -> Mechanism:
     """The mechanism in maximal coordinates; the loops of joints that were in the tree come first.
 
-    Whether inertias suffice is judged with free parameters at their default values.
+    Whether inertias suffice is judged with free parameters at their default values. With `massless`, bodies without
+    inertia have coordinates of their own too: what is then singular is the mass matrix, not the equations.
     """
     keeping = {body.number for body in mechanism.bodies if body.laws or _already_separate(body)}
     keeping |= {number for of in mechanism.constraint_formulas for number in of.bodies}
     while True:
         maximal = _maximal(mechanism, keeping)
+        if massless:
+            return maximal
         weak = {each.body.number for each in undetermined(maximal.at_defaults().bodies)}
         carried = {body.number for body in mechanism.bodies if body.parent in weak & keeping}
         if not (weak | carried) - keeping:

@@ -6,16 +6,19 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
 from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
+from momentree.structure.separate_bodies import separate_bodies
 from momentree.symbols.coefficients import named, named_entries, unused_letters
 from momentree.symbols.constraints import ScalarConstraint, constraints_of
 from momentree.symbols.derivation import Definitions, Derivation
+from momentree.symbols.formalisms import FORMALISMS
+from momentree.symbols.hamilton import HamiltonEquations, hamilton_equations
 from momentree.symbols.layout import display, latex_lines, text_lines, title_of, write_latex
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
@@ -25,8 +28,10 @@ from momentree.symbols.shortest import Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
 from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, MULTIPLIER, OTHER, VELOCITY, Rank
 
+if TYPE_CHECKING:
+    from momentree.symbols.steps.page import DerivationSteps
+
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
-LAMBDA = sp.Symbol("lambda", real=True)
 
 
 class ConstraintEquation(NamedTuple):
@@ -99,11 +104,17 @@ class Equations:
         return self.Q + self.J.T * sp.Matrix(self.multipliers) if self.multipliers else self.Q
 
     @property
-    def expanded(self) -> Equations:
-        """The same without names: every definition put in."""
+    def meanings(self) -> dict[sp.Symbol, sp.Expr]:
+        """What each name means, without other names."""
         meanings = dict(self.definitions)
         for _ in meanings:  # a meaning may use other names
             meanings = {symbol: meaning.xreplace(meanings) for symbol, meaning in meanings.items()}
+        return meanings
+
+    @property
+    def expanded(self) -> Equations:
+        """The same without names: every definition put in."""
+        meanings = self.meanings
         matrices = {name: getattr(self, name).xreplace(meanings) for name in ("A", "b", "Q", "J", "j")}
         dependent = tuple((symbol, meaning.xreplace(meanings)) for symbol, meaning in self.dependent)
         constraints = tuple(constraint.xreplace(meanings) for constraint in self.constraints)
@@ -165,6 +176,12 @@ class Equations:
         """Display the equations: typeset in a notebook, as text in a terminal."""
         display(self)
 
+    def derivation(self) -> DerivationSteps:
+        """How they are derived, step by step, as a lecturer writes it on the board."""
+        from momentree.symbols.steps.derivation_steps import steps_of
+
+        return steps_of(self)
+
     def data(self) -> dict[str, Any]:
         """The same as plain data, for --json; SymPy reads the texts if a prime is spelt out."""
         lists = ("coordinates", "velocities", "accelerations", "b", "Q")
@@ -216,7 +233,7 @@ def derive(
     velocities: Mapping[str, str] | None = None,
     reduced: bool | Sequence[str] = False,
     at: Callable[[], Sequence[float]] | None = None,
-) -> Equations:
+) -> Equations | HamiltonEquations:
     """The equations of a mechanism in its free parameters.
 
     | argument   | meaning                                                                                  |
@@ -227,16 +244,24 @@ def derive(
     """
     if by not in FORMALISMS:
         raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")
+    formalism = FORMALISMS[by]
     if not mechanism.nv:
         raise MomentreeError(f"equations: nothing in '{mechanism.name}' is free to move.")
+    if reduced is not False and (formalism.separate or by == "hamiltonian"):
+        raise MomentreeError(
+            f"equations: those by '{by}' are not reduced. Choose 'energy', 'aggregative' or 'lagrange'."
+        )
+    if formalism.separate:
+        mechanism = separate_bodies(mechanism)
     s, n = symbolic(mechanism, velocities), mechanism.nv
-    rows = [[sp.S(x) for x in row] for row in FORMALISMS[by](s)]
+    rows = [[sp.S(x) for x in row] for row in formalism.rows(s)]
     found = constraints_of(mechanism, s)
     derivation = Derivation(s, rows[:n], rows[n], rows[n + 1], found, s.q, s.u, s.du)
-    letters = unused_letters([*s.parameters, *s.q, *s.u, *([LAMBDA] if found else [])])
+    letters = unused_letters([*s.parameters, *s.q, *s.u, *([sp.Symbol(formalism.multiplier)] if found else [])])
     if reduced is not False and found:
         derivation = reduce(derivation, kept(mechanism, s, reduced), letters, at)
-    return _written(mechanism, by, derivation, letters)
+    written = _written(mechanism, by, derivation, letters)
+    return hamilton_equations(written) if by == "hamiltonian" else written
 
 
 def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Iterator[sp.Symbol]) -> Equations:
@@ -274,8 +299,8 @@ def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Ite
         definitions=tuple((name, meaning.xreplace(final)) for name, meaning in names),
         kinematics=_kinematics(s),
         notes=_notes(mechanism),
-        ranks=_ranks(derivation),
-        multipliers=() if derivation.reduced else _multipliers(derivation),
+        ranks=_ranks(derivation, by),
+        multipliers=() if derivation.reduced else _multipliers(derivation, by),
         constraints=_constraint_equations(found, positions, [*(J * sp.Matrix(u) + j)] if p_j else []),
         J=J,
         j=j,
@@ -312,36 +337,14 @@ def _constraint_equations(
     )
 
 
-def _multipliers(derivation: Derivation) -> tuple[sp.Symbol, ...]:
+def _multipliers(derivation: Derivation, by: str) -> tuple[sp.Symbol, ...]:
     """lambda_1, lambda_2, ...; of another name where the model has that already."""
+    letter = FORMALISMS[by].multiplier
     s = derivation.symbols
     taken = {symbol.name for symbol in (*s.parameters, *s.q, *s.u)}
     return tuple(
-        sp.Symbol(unused(f"{LAMBDA.name}_{i}", taken), real=True) for i in range(1, len(derivation.constraints) + 1)
+        sp.Symbol(unused(f"{letter}_{i}", taken), real=True) for i in range(1, len(derivation.constraints) + 1)
     )
-
-
-def by_energy(s: Symbolic) -> list[Sequence[Any]]:
-    """Rows of A, then b, then Q: the theorem of kinetic energy, projected (Rusanov 2014)."""
-    from momentree.equations.energy import energy_form
-
-    form = energy_form(s.evaluation, s.u, [sp.Integer(0)] * len(s.u))
-    return [*form.A, form.T, form.Q]
-
-
-def by_aggregation(s: Symbolic) -> list[Sequence[Any]]:
-    """Rows of A, then b, then Q: the aggregative forms (Belkov and Konoplev 1997)."""
-    from momentree.equations.aggregative import first_form, mass_matrix, second_form
-
-    at = s.evaluation
-    b, d = (form(at, s.u).b for form in (first_form, second_form))
-    return [*mass_matrix(at), b, [x - y for x, y in zip(b, d, strict=True)]]
-
-
-FORMALISMS: dict[str, Callable[[Symbolic], list[Sequence[Any]]]] = {
-    "energy": by_energy,
-    "aggregative": by_aggregation,
-}
 
 
 def _long_letters(trigonometry: Trigonometry) -> dict[sp.Symbol, sp.Expr]:
@@ -388,7 +391,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _ranks(derivation: Derivation) -> dict[sp.Symbol, Rank]:
+def _ranks(derivation: Derivation, by: str) -> dict[sp.Symbol, Rank]:
     """The order of symbols in a product."""
     s, ranks = derivation.symbols, dict[sp.Symbol, Rank]()
     for i, symbol in enumerate(s.parameters):
@@ -396,5 +399,5 @@ def _ranks(derivation: Derivation) -> dict[sp.Symbol, Rank]:
     velocities, accelerations = (*s.u, *derivation.velocities), (*s.du, *derivation.accelerations)
     for kind, symbols in ((COORDINATE, (*s.q, s.t)), (VELOCITY, velocities), (ACCELERATION, accelerations)):
         ranks.update({symbol: (kind, i) for i, symbol in enumerate(symbols)})
-    ranks.update({symbol: (MULTIPLIER, i) for i, symbol in enumerate(_multipliers(derivation))})
+    ranks.update({symbol: (MULTIPLIER, i) for i, symbol in enumerate(_multipliers(derivation, by))})
     return ranks

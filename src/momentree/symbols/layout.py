@@ -11,16 +11,17 @@ import sympy as sp
 
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import write_file
+from momentree.symbols.formalisms import FORMALISMS
 from momentree.symbols.names import escaped, plain
 from momentree.symbols.writing import Latex, Term, Text, Writer
 
 if TYPE_CHECKING:
     from momentree.symbols.derivation import Definitions
     from momentree.symbols.equations import Equations
+    from momentree.symbols.hamilton import HamiltonEquations
 
 WIDTH = 110  # characters of a line of text
 Sides = tuple[list[Term], list[Term]]
-TITLES = {"energy": "the theorem of kinetic energy", "aggregative": "the aggregative forms"}
 
 
 def text_lines(equations: Equations) -> Iterator[str]:
@@ -47,9 +48,9 @@ def text_lines(equations: Equations) -> Iterator[str]:
         yield from ("", note)
 
 
-def title_of(equations: Equations) -> str:
+def title_of(equations: Equations | HamiltonEquations) -> str:
     """What they are, and by which formalism."""
-    return f"{equations.name}: equations of motion by {TITLES.get(equations.by, equations.by)}"
+    return f"{equations.name}: {FORMALISMS[equations.by].title}"
 
 
 def remaining(equations: Equations, writer: Writer) -> str:
@@ -60,7 +61,7 @@ def remaining(equations: Equations, writer: Writer) -> str:
 def sides(equations: Equations, writer: Writer) -> Iterator[Sides]:
     """The terms of both sides of each equation: accelerations, then products of velocities; forces, multipliers."""
     for i, row in enumerate(equations.A.tolist()):
-        left = _linear(row, equations.accelerations, equations.b[i], writer)
+        left = linear_terms(row, equations.accelerations, equations.b[i], writer)
         column = equations.J[:, i].tolist() if equations.multipliers else []
         forces = writer.terms(equations.Q[i]) if equations.Q[i] != 0 else []
         pairs = zip((x for (x,) in column), equations.multipliers, strict=True)
@@ -76,12 +77,13 @@ def constraint_sides(equations: Equations, writer: Writer) -> Iterator[tuple[str
         yield "subject to", [(left, zero) for left in positions]
     if equations.multipliers:
         rows = [
-            _linear(row, equations.velocities, equations.j[i], writer) for i, row in enumerate(equations.J.tolist())
+            linear_terms(row, equations.velocities, equations.j[i], writer)
+            for i, row in enumerate(equations.J.tolist())
         ]
         yield ("with velocities" if positions else "subject to"), [(left, zero) for left in rows]
 
 
-def _linear(row: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], rest: sp.Expr, writer: Writer) -> list[Term]:
+def linear_terms(row: Sequence[sp.Expr], symbols: Sequence[sp.Symbol], rest: sp.Expr, writer: Writer) -> list[Term]:
     """The terms of a linear form and of what is added to it."""
     terms = [term for x, symbol in zip(row, symbols, strict=True) if x != 0 for term in writer.terms(x * symbol)]
     if rest != 0:
@@ -120,7 +122,7 @@ def latex_lines(equations: Equations) -> Iterator[str]:
             [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in definitions]
             for writer in (latex, text)
         )
-        yield from _environment([_latex_line(*pair) for pair in zip(written, seen, strict=True)])
+        yield from environment([latex_line(*pair) for pair in zip(written, seen, strict=True)])
     legend = [f"${latex.write(symbol)}$: {escaped(label)}" for symbol, label in legend_of(equations)]
     if legend:
         yield f"Lagrange multipliers: {'; '.join(legend)}."
@@ -132,7 +134,7 @@ def aligned_equations(in_latex: Sequence[Sides], in_text: Sequence[Sides]) -> li
     """Equations aligned at their signs of equality, or at their beginnings where one is long."""
     long = any(_width(*seen) > WIDTH for seen in in_text)
     pairs = zip(in_latex, in_text, strict=True)
-    return _environment([_latex_line(written, seen, aligned=not long) for written, seen in pairs])
+    return environment([latex_line(written, seen, aligned=not long) for written, seen in pairs])
 
 
 def write_latex(path: str | Path, title: str, fragment: str) -> None:
@@ -175,7 +177,8 @@ def latex_document(title: str, fragment: str) -> str:
     )
 
 
-def _environment(lines: Sequence[str]) -> list[str]:
+def environment(lines: Sequence[str]) -> list[str]:
+    """Lines aligned by amsmath."""
     return [r"\begin{align*}", *(f"  {line}" for line in " \\\\\n".join(lines).split("\n")), r"\end{align*}"]
 
 
@@ -183,7 +186,7 @@ def _width(*sums: Sequence[Term]) -> int:
     return sum(len(term) + 3 for terms in sums for _, term in terms)
 
 
-def _latex_line(written: Sides, seen: Sides, aligned: bool = True) -> str:
+def latex_line(written: Sides, seen: Sides, aligned: bool = True) -> str:
     """An equation in LaTeX, aligned at its sign of equality or at its beginning, broken where it is long.
 
     How long it is on paper is judged by the same equation as text (`seen`).

@@ -50,7 +50,9 @@ class Name(NamedTuple):
     @property
     def text(self) -> str:
         """For a terminal: θ₅″, hull_y."""
-        below = low(self.number) if self.close or self.number.isdecimal() else f"_{self.number}"
+        below = (
+            low(self.number) if self.close or self.number.isdecimal() else f"_{LETTERS.get(self.number, self.number)}"
+        )
         return LETTERS.get(self.letter, self.letter) + (below if self.number else "") + PRIMES[self.dots]
 
     @property

@@ -24,6 +24,8 @@ FEW_TERMS = 8  # up to which more forms are tried
 MANY_TERMS = 24  # above which only quick ones are tried
 FAR_TOO_MANY_TERMS = 100  # above which terms are only gathered
 BRACKETS = 0.75  # ink
+MOST_TRIED = 1_000_000  # terms times letters for which all forms are tried; from then on only quick ones are
+MOST_TERMS = 3000  # of all polynomials together; where there are more, only quick forms are tried
 Letters = Mapping[sp.Symbol, sp.Expr]
 
 
@@ -50,8 +52,11 @@ class Shortest:
         self.trigonometry = trigonometry
         self.inertial = [symbol for symbol in trigonometry.ring.symbols if symbol in set(inertial)]
         self._forms: dict[PolyElement, sp.Expr] = {}
+        self._effort = Effort(trigonometry)
 
     def __call__(self, p: PolyElement) -> sp.Expr:
+        if p not in self._forms and self._effort.spent:
+            self._forms[p] = self._relative.write(p) if p else sp.Integer(0)
         if p not in self._forms:
             # by inertias first: of two forms that are equally short, this one shows the bodies
             parts = gathered(p, self.inertial)
@@ -69,7 +74,9 @@ class Shortest:
         trigonometry = self.trigonometry
         for form in self._without_squares(p):
             yield self._relative.write(form, as_factor)
-        if len(p) > FAR_TOO_MANY_TERMS or not any(used(p, pair) for pair in trigonometry.angles.values()):
+        if len(p) > FAR_TOO_MANY_TERMS or self._effort.spent:
+            return
+        if not any(used(p, pair) for pair in trigonometry.angles.values()):
             return
         absolute = trigonometry.absolute(p)
         if absolute != p:
@@ -81,7 +88,7 @@ class Shortest:
         extended = ring([*letters], sp.QQ)[0]
         terms = zip(new, functions.values(), strict=True)
         summed = sum((extended(letter) * factor.set_ring(extended) for letter, factor in terms), extended.zero)
-        yield Arrangement(letters, [*new], self.inertial).write(summed, as_factor)
+        yield Arrangement(letters, [*new], self.inertial, self._effort).write(summed, as_factor)
 
     @cached_property
     def _relative(self) -> Arrangement:
@@ -93,7 +100,7 @@ class Shortest:
 
     def _arrangement(self, letters: Letters) -> Arrangement:
         functions = [letter for pair in self.trigonometry.angles.values() for letter in pair]
-        return Arrangement(letters, functions, self.inertial)
+        return Arrangement(letters, functions, self.inertial, self._effort)
 
     def _without_squares(self, p: PolyElement) -> list[PolyElement]:
         """p with squares of sines or of cosines eliminated, angle by angle: the two forms with fewest terms."""
@@ -105,11 +112,25 @@ class Shortest:
         return forms
 
 
+class Effort:
+    """How much has been tried so far: large mechanisms get equations that are less short, instead of none."""
+
+    def __init__(self, trigonometry: Trigonometry) -> None:
+        self.tried, self.large = 0, sum(map(len, trigonometry.polynomials)) > MOST_TERMS
+
+    @property
+    def spent(self) -> bool:
+        """Whether it is enough."""
+        return self.large or self.tried > MOST_TRIED
+
+
 class Arrangement:
     """How the terms of a polynomial are put together, once its letters are chosen."""
 
-    def __init__(self, letters: Letters, functions: Collection[sp.Symbol], inertial: Collection[sp.Symbol]):
-        self.letters = letters
+    def __init__(
+        self, letters: Letters, functions: Collection[sp.Symbol], inertial: Collection[sp.Symbol], effort: Effort
+    ):
+        self.letters, self.effort = letters, effort
         self.sets = [group for group in (functions, inertial) if group]
         self._forms: dict[tuple[PolyElement, bool], sp.Expr] = {}
 
@@ -125,6 +146,8 @@ class Arrangement:
         return self._forms[p, as_factor]
 
     def _candidates(self, p: PolyElement) -> Iterator[sp.Expr]:
+        self.effort.tried += len(p) * p.ring.ngens
+        few = len(p) <= MANY_TERMS and not self.effort.spent
         yield p.as_expr()
         if len(p) < 2:
             return
@@ -134,13 +157,13 @@ class Arrangement:
         if outside != 1:
             yield outside * self._shortest(inside.mul_ground(number))
             return
-        if len(p) <= MANY_TERMS:
+        if few:
             yield from self._factors(p)
-        for group in self.sets:
+        for group in self.sets[: 1 if self.effort.spent else None]:
             parts = gathered(p, group)
             if 1 < len(parts) < len(p):
                 yield sp.Add(*(monomial * self._shortest(part, monomial != 1) for monomial, part in parts))
-        if len(p) <= MANY_TERMS:
+        if few:
             yield from self._by_one_letter(p)
 
     def _factors(self, p: PolyElement) -> Iterator[sp.Expr]:

@@ -16,7 +16,8 @@ from momentree.symbols.names import VULGAR, Name, high, number_text
 
 Rank = tuple[int, int]
 Term = tuple[bool, str]  # whether it is subtracted, and what
-INERTIAL, GRAVITY, OTHER, COORDINATE, SUM, VELOCITY, ACCELERATION, MULTIPLIER, FUNCTION = range(1, 10)  # ours: 0
+INERTIAL, GRAVITY, OTHER, COORDINATE, SUM, VELOCITY, ACCELERATION, MOMENTUM, MULTIPLIER = range(1, 10)
+FUNCTION, BASIS = 10, 11  # names of ours: 0
 
 
 class Writer:

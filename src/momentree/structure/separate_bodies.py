@@ -1,0 +1,94 @@
+"""Each body by itself, as Newton and Euler write it: maximal coordinates of centers of mass, in axes of the ground.
+
+In maximal coordinates (maximal_coordinates.py) bodies are placed by the frames of their joints. Here the frame of a
+body that has coordinates of its own stands at its center of mass; where it moves in a plane across an axis of the
+ground, it is parallel to the ground at angle zero. So its coordinates are those of a textbook: x, y and angle, and its
+mass matrix is diag(m, m, J). Every joint is a constraint f(q) = 0.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from momentree.model.elements import Joint
+from momentree.model.joint_types import Free, Planar
+from momentree.spatial import IDENTITY, ZERO, RigidInertia, Transform
+from momentree.spatial.vector import X, Y, Z
+from momentree.structure.maximal_coordinates import in_maximal_coordinates, keeps_tree_joint
+from momentree.structure.mechanism import Attached, Mechanism, TreeBody
+
+PARALLEL = 1e-12  # of the components of a normal across an axis
+AXES = {"x": X, "y": Y, "z": Z}
+
+
+def separate_bodies(mechanism: Mechanism) -> Mechanism:
+    """The mechanism in maximal coordinates, bodies at their centers of mass; a body names its own coordinates."""
+    maximal = in_maximal_coordinates(mechanism, massless=True)
+    shifts: dict[int, Transform] = {}  # X of the new frame of a body in its old one
+    bodies = []
+    for old, body in zip(mechanism.bodies, maximal.bodies, strict=True):
+        if keeps_tree_joint(old, body):
+            bodies.append(body)
+            continue
+        new, shifts[body.number] = _centered(body)
+        bodies.append(_named(new, mechanism))
+    moved = dataclasses.replace(maximal, bodies=tuple(bodies))
+    return _reattached(moved, lambda frame: _shifted(frame, shifts))
+
+
+def _centered(body: TreeBody) -> tuple[TreeBody, Transform]:
+    """The body with its frame at its center of mass, and where that is in its frame before."""
+    m, h = body.inertia.mass, body.inertia.h
+    c = ZERO if m == 0 else h / m
+    rotation, joint, mount = IDENTITY, Free(), Transform()
+    if isinstance(body.joint.type, Planar):
+        normal = body.mount.rotation @ body.joint.type.normal
+        axis = next((name for name, e in AXES.items() if max(map(abs, normal.cross(e))) < PARALLEL), None)
+        rotation, joint, mount = IDENTITY, body.joint.type, body.mount @ Transform(offset=c)
+        if axis is not None:
+            level = AXES[axis]
+            rotation, joint = body.mount.rotation.T, Planar(axis).with_fields(normal=level)
+            mount = Transform(offset=level * (level @ mount.offset))
+    J = body.inertia.shifted(-c).turned(rotation.T).J
+    X = Transform(rotation, c)
+    new = dataclasses.replace(
+        body,
+        joint=dataclasses.replace(body.joint, type=joint),
+        mount=mount,
+        own=X.inverse() @ body.own,
+        inertia=RigidInertia(m, ZERO, J),
+    )
+    return new, X
+
+
+def _named(body: TreeBody, mechanism: Mechanism) -> TreeBody:
+    """The body, its coordinates called as itself where no joint has that name."""
+    name = body.name
+    while name in mechanism.by_joint:
+        name += "*"
+    joint: Joint = dataclasses.replace(body.joint, name=name)
+    return dataclasses.replace(body, joint=joint)
+
+
+def _shifted(frame: Attached, shifts: dict[int, Transform]) -> Attached:
+    X = shifts.get(frame.body)
+    return frame if X is None else Attached(frame.body, X.inverse() @ frame.placement)
+
+
+def _reattached(mechanism: Mechanism, moved: Callable[[Attached], Attached]) -> Mechanism:
+    """The mechanism with every frame of its elements moved."""
+    replace = dataclasses.replace
+    return replace(
+        mechanism,
+        loops=tuple(replace(loop, first=moved(loop.first), second=moved(loop.second)) for loop in mechanism.loops),
+        forces=tuple(replace(force, frame=moved(force.frame)) for force in mechanism.forces),
+        springs=tuple(
+            replace(spring, first=moved(spring.first), second=moved(spring.second)) for spring in mechanism.springs
+        ),
+        contacts=tuple(
+            replace(contact, frame=moved(contact.frame), against=moved(contact.against))
+            for contact in mechanism.contacts
+        ),
+        frames=tuple((name, moved(frame)) for name, frame in mechanism.frames),
+    )

@@ -1,0 +1,1 @@
+"""Derivations of equations of motion, step by step, as a lecturer writes them on the board."""
