@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from momentree.equations.aggregative import Form, first_form, second_form
+from momentree.equations.aggregative import AggregativeForm, first_form, second_form
 from momentree.symbols.layout import title_of
 from momentree.symbols.steps.energy_steps import of_velocity, write_coordinates, write_equations
 from momentree.symbols.steps.page import DerivationSteps, Page
@@ -42,7 +42,7 @@ def aggregative_steps(equations: Equations) -> DerivationSteps:
     return page.done(f"{title_of(equations)}, step by step")
 
 
-def _write(page: Page, form: Form, field: str, letters: tuple[str, str]) -> None:
+def _write(page: Page, form: AggregativeForm, field: str, letters: tuple[str, str]) -> None:
     for body, six in zip(page.s.mechanism.bodies, getattr(form, field), strict=True):
         for letter, part in zip(letters, (six.linear, six.angular), strict=True):
             v = page.by_velocities(part)
