@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable
 
 from momentree.model.elements import Joint
+from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Free, Planar
 from momentree.spatial import IDENTITY, ZERO, RigidInertia, Transform
 from momentree.spatial.vector import X, Y, Z
@@ -41,11 +42,12 @@ def _centered(body: TreeBody) -> tuple[TreeBody, Transform]:
     """The body with its frame at its center of mass, and where that is in its frame before."""
     m, h = body.inertia.mass, body.inertia.h
     c = ZERO if m == 0 else h / m
-    rotation, joint, mount = IDENTITY, Free(), Transform()
+    rotation, mount = IDENTITY, Transform()
+    joint: JointType = Free()
     if isinstance(body.joint.type, Planar):
         normal = body.mount.rotation @ body.joint.type.normal
         axis = next((name for name, e in AXES.items() if max(map(abs, normal.cross(e))) < PARALLEL), None)
-        rotation, joint, mount = IDENTITY, body.joint.type, body.mount @ Transform(offset=c)
+        joint, mount = body.joint.type, body.mount @ Transform(offset=c)
         if axis is not None:
             level = AXES[axis]
             rotation, joint = body.mount.rotation.T, Planar(axis).with_fields(normal=level)

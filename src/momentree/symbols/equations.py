@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
 
+from momentree.activity import activity
 from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.model import Model
 from momentree.structure import Mechanism, freeze
@@ -25,12 +26,13 @@ from momentree.symbols.parallel import carriers
 from momentree.symbols.reduction import kept, reduce
 from momentree.symbols.scalars import Symbolic, symbolic, unused
 from momentree.symbols.shortest import Shortest, gathered, ink, simplified
-from momentree.symbols.trigonometry import Trigonometry
+from momentree.symbols.trigonometry import TooManyTerms, Trigonometry
 from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, MULTIPLIER, OTHER, VELOCITY, Rank
 
 if TYPE_CHECKING:
     from momentree.symbols.steps.page import DerivationSteps
 
+MOST_VELOCITIES = 60  # of equations in symbols
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
 
 
@@ -253,7 +255,34 @@ def derive(
         )
     if formalism.separate:
         mechanism = separate_bodies(mechanism)
-    s, n = symbolic(mechanism, velocities), mechanism.nv
+    if mechanism.nv > MOST_VELOCITIES:
+        raise _too_large(mechanism, by, f"{mechanism.nv} velocities, more than {MOST_VELOCITIES}")
+    try:
+        with activity("deriving the equations of", mechanism.name):
+            return _derived(mechanism, by, velocities, reduced, at)
+    except (TooManyTerms, RecursionError) as error:
+        told = str(error) if isinstance(error, TooManyTerms) else "expressions nested too deeply."
+        raise _too_large(mechanism, by, told.rstrip(".")) from None
+
+
+def _too_large(mechanism: Mechanism, by: str, why: str) -> MomentreeError:
+    """The error for a mechanism that has no readable equations, and the way out."""
+    smaller = "" if by == "newton_euler" else " Equations of each body by itself stay short: choose by 'newton_euler'."
+    return MomentreeError(
+        f"equations: '{mechanism.name}' is too large for symbols: {why}.{smaller} For numbers use system.mass_matrix, "
+        "system.bias and system.forward_dynamics; for C code, system.export_c."
+    )
+
+
+def _derived(
+    mechanism: Mechanism,
+    by: str,
+    velocities: Mapping[str, str] | None,
+    reduced: bool | Sequence[str],
+    at: Callable[[], Sequence[float]] | None,
+) -> Equations | HamiltonEquations:
+    """The equations by a formalism that there is."""
+    formalism, s, n = FORMALISMS[by], symbolic(mechanism, velocities), mechanism.nv
     rows = [[sp.S(x) for x in row] for row in formalism.rows(s)]
     found = constraints_of(mechanism, s)
     derivation = Derivation(s, rows[:n], rows[n], rows[n + 1], found, s.q, s.u, s.du)

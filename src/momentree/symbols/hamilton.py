@@ -218,5 +218,5 @@ def _solved(form: Equations, p: tuple[sp.Symbol, ...], rest: list[sp.Expr], shor
     above = [short(x) for x in A.adjugate() * given]
     u = [x / determinant for x in above]
     still = dict.fromkeys(s.u, sp.Integer(0))
-    T2 = short((given.T * sp.Matrix(above))[0]) / (2 * determinant)
+    T2 = short((given.T * sp.Matrix(above))[0]) / determinant / 2
     return tuple(zip(form.velocities, u, strict=True)), T2 + short(L.potential - L.kinetic.xreplace(still))

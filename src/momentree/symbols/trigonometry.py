@@ -18,10 +18,16 @@ from typing import Any
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
+from momentree.errors import MomentreeError
 from momentree.symbols.scalars import exact
 
+MOST_PRODUCTS = 2_000_000  # of terms, to multiply out all expressions
 LARGEST_MULTIPLE = 3  # of an angle that is written by its sine and cosine
 Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, and in which sense
+
+
+class TooManyTerms(MomentreeError):
+    """Expressions that are too large to be multiplied out."""
 
 
 class Trigonometry:
@@ -51,6 +57,7 @@ class Trigonometry:
         self._roots: dict[sp.Symbol, int] = {}
         self._inverses: list[tuple[sp.Symbol, sp.Symbol]] = []
         self._inexact = False
+        self._products = 0
         self._written: dict[sp.Expr, sp.Expr] = {}
         expressions = list(expressions)
         self._under_roots = _under_roots(expressions)
@@ -151,13 +158,22 @@ class Trigonometry:
             elif x.is_Mul:
                 product = self.ring.one
                 for factor in x.args:
-                    product = self.normal(product * self._polynomial(factor))
+                    other = self._polynomial(factor)
+                    self._spend(len(product) * len(other))
+                    product = self.normal(product * other)
                 self._done[x] = product
             elif x.is_Pow:
-                self._done[x] = self.normal(self._polynomial(x.base) ** int(x.exp))
+                base = self._polynomial(x.base)
+                self._spend(len(base) ** int(x.exp))
+                self._done[x] = self.normal(base ** int(x.exp))
             else:
                 self._done[x] = self.ring.gens[self._index[x]] if x.is_Symbol else self.ring(x)
         return self._done[x]
+
+    def _spend(self, products: int) -> None:
+        self._products += products
+        if self._products > MOST_PRODUCTS:
+            raise TooManyTerms(f"more than {MOST_PRODUCTS} products of terms to multiply out.")
 
     def _tidied(self, p: PolyElement) -> PolyElement:
         """Without terms that are the round-off of floats."""
