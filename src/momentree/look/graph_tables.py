@@ -131,7 +131,7 @@ def order_text(graph: Graph) -> str:
     """The weak order of the bodies, as a chain to each leaf."""
     lines = []
     for leaf in graph.leaves[: MOST_LINES + 1]:
-        chain = [f"s{body}" for body in (0, *graph.P[leaf - 1])]
+        chain = [f"s{body}" for body in graph.path_between(0, leaf).bodies]
         if len(chain) > LONGEST_WALK:
             chain = [*chain[:6], "...", *chain[-3:]]
         lines.append(f"  {' < '.join(chain)}")

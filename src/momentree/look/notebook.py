@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.errors import AssemblyError, MomentreeError
+from momentree.look.graph_tables import graph_headline
 from momentree.look.html import Html, html_lines, html_page, html_picture, html_table, html_warnings
 from momentree.look.picture_files import picture_bytes
 from momentree.look.run_tables import summary_rows
@@ -40,8 +41,8 @@ def model_html(model: Model) -> str:
 
 
 def graph_html(graph: Graph) -> str:
-    """Its picture."""
-    return html_page(repr(graph), *_drawn_graph(graph))
+    """Its picture; its parts if it is not connected."""
+    return html_page(repr(graph), *(_drawn_graph(graph) if graph.is_connected else [html_lines(graph_headline(graph))]))
 
 
 def system_html(system: System) -> str:

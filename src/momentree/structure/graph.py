@@ -128,12 +128,10 @@ class Graph(GraphMatrices):
     def peeling(self) -> tuple[PeelingRound, ...]:
         """The rounds of `peel`, as the lecture performs them (Yudintsev 2019, construction of a proper numbering)."""
         heights, (number, _) = self._rooting.heights()[1:], self.peel()
-        rounds = []
-        for height in range(int(heights.max(initial=-1)) + 1):
-            bodies = 1 + np.flatnonzero(heights == height)[::-1]
-            found = (bodies, self.preceding[bodies - 1], number[bodies])
-            rounds.append(PeelingRound(*(tuple(one.tolist()) for one in found)))
-        return tuple(rounds)
+        in_turn = np.lexsort((-np.arange(self.n), heights))
+        rounds = np.split(1 + in_turn, np.flatnonzero(np.diff(heights[in_turn])) + 1) if self.n else []
+        found = ((bodies, self.preceding[bodies - 1], number[bodies]) for bodies in rounds)
+        return tuple(PeelingRound(*(tuple(one.tolist()) for one in three)) for three in found)
 
     @cached_property
     def numbering(self) -> tuple[Ints, Ints]:

@@ -84,10 +84,16 @@ def test_a_run_without_samples_has_warnings_but_no_plot(run):
 
 
 def test_a_graph_is_its_picture_unless_it_is_large():
-    assert "arc 2" in picture(mt.Graph([(0, 1), (1, 2), (0, 2)])._repr_html_())
+    assert "u2" in picture(mt.Graph([(0, 1), (1, 2), (0, 2)])._repr_html_())
     large = mt.Graph([(i, i + 1) for i in range(MOST_DRAWN + 1)])._repr_html_()
     assert f"n={MOST_DRAWN + 1}" in large
     assert "<img" not in large
+
+
+def test_a_graph_that_is_not_connected_shows_its_parts():
+    page = mt.Graph("0-1 2-3")._repr_html_()
+    assert "not connected, 2 parts" in page
+    assert "<img" not in page
 
 
 def test_a_programme_has_its_coordinates_and_constraints():

@@ -93,6 +93,18 @@ def test_a_contact_acts_through_the_free_joint_of_its_bodies():
     assert counted.graph.cut == counted.forces == (3,)
 
 
+def test_a_joint_that_the_user_cuts_stays_cut():
+    """Else it would take the place of the Free joint, through which nothing acts."""
+    m, (hull, arm) = model("hull", "arm")
+    m.joint("F", mt.Free(), m.ground, hull)
+    m.joint("A", PIN, hull, arm)
+    m.joint("C", PIN, m.ground.at((1, 0, 0)), arm.at((1, 0, 0)))
+    m.cut("C")
+    counted = m.build().structure.named_graph(force_arcs=True)
+    assert counted.graph.cut == (3,)
+    assert counted.arcs[2] == "C"
+
+
 def test_a_driven_free_joint_too():
     m, (base, mass) = model("base", "mass")
     m.joint("A", PIN, m.ground, base)
