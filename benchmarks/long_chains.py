@@ -26,11 +26,12 @@ from loop_models import row_of_four_bars, row_start
 from scipy.linalg import get_lapack_funcs
 
 import momentree as mt
+from momentree.simulate.simulation import new_simulation
 
 STEP = 1e-5  # s, of rk4: so short that nothing much happens while it is timed
 LENGTHS = (5, 10, 20, 40, 80, 160, 320)  # hinges
 ROWS = (1, 2, 4, 8, 16, 32, 64)  # four-bars
-TURN = 0.04  # s of CPU, in which starting a run counts little
+TURN = 0.1  # s of CPU
 LARGEST_MATRIX = 2000  # rows and columns
 
 
@@ -67,22 +68,27 @@ class Form(NamedTuple):
 
 
 def simulated(formulation: str) -> Callable[[mt.System, Any], Callable[[int], float]]:
-    """Right-hand sides of `simulate`, by steps of rk4: what the start and the end of a run take is subtracted."""
+    """Right-hand sides of `simulate`, by steps of rk4; what comes before the first step and samples do not count."""
 
     def contestant(system: mt.System, start: Any) -> Callable[[int], float]:
+        settings = {"formulation": formulation, "stabilization": "none", "integrator": "rk4", "step": STEP}
+
         def run(steps: int) -> tuple[float, int]:
-            settings = {"formulation": formulation, "stabilization": "none", "integrator": "rk4", "step": STEP}
+            duration = steps * STEP
+            simulation = new_simulation(system, start, t_end=start.t + duration, every=duration, **settings)
             begun = time.process_time()
-            done = system.simulate(start, t_end=steps * STEP, every=steps * STEP, progress=False, **settings)
-            return time.process_time() - begun, done.statistics.evaluations
+            while simulation.advance() is not None:
+                pass
+            return time.process_time() - begun, simulation.statistics.evaluations
 
         run(1)  # compiles
-        least, few = min(run(1) for _ in range(9))
+        least, few = min(run(1) for _ in range(9))  # what samples take besides
 
         def takes(count: int) -> float:
             spent, many = run(1 + max(1, count // 4))
             return max(spent - least, 0.0) * count / (many - few)
 
+        takes.least = least  # type: ignore[attr-defined]
         return takes
 
     return contestant
@@ -182,11 +188,11 @@ def measured(
 
 
 def _count(takes: Callable[[int], float]) -> int:
-    """How many evaluations take about as long as a turn."""
-    count = 4
-    while (spent := takes(count)) < TURN / 2 and count < 1_000_000:
+    """How many evaluations take about as long as a turn, and longer than what does not count."""
+    enough, count = max(TURN / 2, 2 * getattr(takes, "least", 0.0)), 4
+    while min(takes(count) for _ in range(3)) < enough and count < 1_000_000:
         count *= 4
-    return max(4, int(count * min(1.0, TURN / spent)))
+    return count
 
 
 def chain(n: int) -> tuple[mt.System, Any]:
@@ -256,6 +262,8 @@ def figures(found: Figures, head: str) -> list[str]:
 
 def growth(times: dict[int, float]) -> float:
     """The power of n by which the time grows between the last two lengths."""
+    if len(times) < 2:
+        return math.nan
     (a, x), (b, y) = sorted(times.items())[-2:]
     return math.log(y / x) / math.log(b / a)
 
@@ -267,7 +275,8 @@ def verdict(chains: Figures, rows: Figures) -> list[str]:
     def ratio(found: Figures, name: str) -> str:
         shared = sorted(found[name].keys() & found[HAMILTONIAN.name].keys())
         each = [found[name][n] / found[HAMILTONIAN.name][n] for n in (shared[0], shared[-1])]
-        return f"{each[0]:.2g} times at n = {shared[0]}, {each[1]:.2g} times at n = {shared[-1]}"
+        first, last = (f"{float(f'{x:.1e}'):g}" for x in each)  # two digits
+        return f"{first} times at n = {shared[0]}, {last} times at n = {shared[-1]}"
 
     claims = [
         ("second kind, with a mass matrix", ratio(chains, "Lagrangian, mass matrix")),
