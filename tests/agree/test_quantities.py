@@ -291,7 +291,19 @@ def _moved(system, q, v, t, h):
     return integrate(system.mechanism, q, v * h), t + h
 
 
+def driven():
+    """A four-bar linkage whose crank moves as prescribed."""
+    m = mt.Model("driven four-bar", gravity=(0, 0, -9.81))
+    crank, coupler, rocker = (m.body(n, mt.rod(mass=1.0, length=x)) for n, x in (("a", 1.0), ("b", 2.0), ("c", 2.0)))
+    m.joint("A", mt.Revolute("y", motion="1 + 0.7*t + 0.2*t^2"), m.ground, crank)
+    m.joint("B", mt.Revolute("y"), crank.at((1.0, 0, 0)), coupler)
+    m.joint("D", mt.Revolute("y"), m.ground.at((2.5, 0, 0)), rocker)
+    m.joint("C", mt.Revolute("y"), coupler.at((2.0, 0, 0)), rocker.at((2.0, 0, 0)))
+    return m.build()
+
+
 LOOPS = {
+    "driven": lambda: (driven(), {}, {}),
     "four-bar": lambda: (four_bar().build(), {"A": 1.0}, {"A": 2.0}),
     "bennett": lambda: (bennett().build(), {}, {}),
     "sprung": lambda: (linkage().build(), {"A": 1.0}, {"A": 2.0}),
@@ -313,6 +325,35 @@ def test_multipliers_and_constraint_forces_against_a_dense_solution(name):
     multipliers = system.multipliers(at.q, at.v, tau, at.t)
     near(J.T @ multipliers, system.constraint_forces(at.q, at.v, tau, at.t), scale=1.0)
     near(system.mass_matrix(at.q, at.t) @ vdot + system.bias(at.q, at.v, at.t) - tau, J.T @ multipliers, 1e-7)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_hamiltonian_variables_solve_their_equations(name):
+    """Ivanov's (5) and (8), dense, and p*' of (6) by the derivative of p: p' - p*' is along J' where eta = 0."""
+    system, given, velocities = LOOPS[name]()
+    at = system.assemble(given, velocities=velocities, t=0.3)
+    p_star = system.generalized_momenta(at.q, at.v, at.t) + np.random.default_rng(2).standard_normal(system.nv)
+    found, k = system.hamiltonian_variables(at.q, p_star, at.t), system.kinematic_matrices(at.q, at.t)
+    near(found.p, p_star + system.constraint_jacobian(at.q, at.t).T @ found.eta, scale=1.0)
+    near(k.A.T @ found.mu.ravel(), found.p)
+    near(k.A.T @ found.mu_star.ravel(), p_star)
+    near(k.S @ found.twists.ravel(), k.A @ found.v + k.v_r)
+    M = np.zeros((len(k.S), len(k.S)))
+    for i, body in enumerate(system.mechanism.bodies):
+        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = spatial_inertia(body.inertia)
+    near(M @ found.twists.ravel(), k.S.T @ found.mu.ravel())
+    closed = system.constraint_jacobian(at.q, at.t) @ found.v + system.constraint_drift(at.q, at.t)
+    near(closed, np.zeros(len(closed)), 1e-9, 1.0)
+    # with eta = 0, p' = p*' + J' lambda, and p = M v + ... gives p' by the accelerations
+    start = system.hamiltonian_variables(at.q, system.generalized_momenta(at.q, at.v, at.t), at.t)
+    vdot, h = system.forward_dynamics(at.q, at.v, None, at.t), 1e-5
+    ahead, behind = (
+        system.generalized_momenta(_moved(system, at.q, at.v + sign * h / 2 * vdot, at.t, sign * h)[0],
+                                   at.v + sign * h * vdot, at.t + sign * h)
+        for sign in (1, -1)
+    )  # fmt: skip
+    forces = system.constraint_forces(at.q, at.v, None, at.t)
+    near(start.dp_star + forces, (ahead - behind) / (2 * h), 1e-6)
 
 
 @pytest.mark.repeats(1)

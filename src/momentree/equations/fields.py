@@ -140,7 +140,7 @@ ARTICULATED = (
     _field("v_r", "v^r, the twist of a prescribed joint relative to its parent", "hamiltonian"),
     _field("mu", "momentum of the body and all that it carries, without impulses of loops", "hamiltonian"),
     _field("mu_star", "mu*, the same with closed loops", "hamiltonian"),
-    _field("g", "acceleration of free fall, in the axes of the body", "hamiltonian"),
+    _field("g", "acceleration of free fall, in the axes of the body", "hamiltonian", "force_terms"),
     _field("F", "wrench of forces and weight, on the body and all that it carries", "hamiltonian", kind=SUMMED),
     _field("dp", "derivatives of p", "hamiltonian"),
     _field("group_velocity", "velocities on the group of translations and rotations", "lie_group"),

@@ -156,7 +156,7 @@ class SymbolicQuantities:
     @cached_property
     def coriolis_forces(self) -> sp.ImmutableMatrix:
         """b(q, v)."""
-        return self.first_form.b
+        return self._column(first_form(self._s.evaluation, self.v).b)
 
     @cached_property
     def gravity_forces(self) -> sp.ImmutableMatrix:
@@ -178,7 +178,7 @@ class SymbolicQuantities:
     @cached_property
     def bias(self) -> sp.ImmutableMatrix:
         """b - Q."""
-        return self.second_form.b
+        return self._column(second_form(self._s.evaluation, self.v).b)
 
     @cached_property
     def generalized_momenta(self) -> sp.ImmutableMatrix:
@@ -276,12 +276,12 @@ class SymbolicQuantities:
 
 @lru_cache(100_000)
 def terms(x: sp.Expr) -> int:
-    """How many terms an expression has when all its brackets are multiplied out, before any cancel."""
+    """How many terms an expression has when its brackets are multiplied out, those below fractions as well."""
     if x.is_Add:
         return sum(map(terms, x.args))
     if x.is_Mul:
         return prod(map(terms, x.args))
-    power = int(x.exp) if x.is_Pow and x.exp.is_Integer and x.exp > 0 else 0
+    power = abs(int(x.exp)) if x.is_Pow and x.exp.is_Integer else 0
     return int(terms(x.base) ** min(power, 8)) if power else 1
 
 

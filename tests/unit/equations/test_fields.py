@@ -22,7 +22,7 @@ from momentree.compile.trace.right_hand_sides import (
     split_code,
 )
 from momentree.compile.trace.tape import Tape
-from momentree.equations import aggregative, factors, hamiltonian, joint_reactions
+from momentree.equations import aggregative, articulated, factors, hamiltonian, joint_reactions
 from momentree.equations.energy import equations_of_motion
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.fields import BODY, DECLARED, FORCES, ONCE, REVISED, SUMMED, FieldError
@@ -99,6 +99,7 @@ def evaluate_everything(system):
     aggregative.first_form(at, zeros)
     aggregative.inverse_dynamics(at, zeros, zeros)
     aggregative.inertia_product(at, zeros)
+    articulated.inverse_inertia_product(at, zeros)
     factors.factors(at)
     joint_reactions.joint_reactions(at, zeros)
     hamiltonian.momenta(at, zeros)

@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from contract.abuse import PLAIN
 from mechanisms import EVERY_JOINT, random_configuration, random_tree
 from momentree.compile.execute import callables, threads
 from momentree.compile.execute.callables import Quantity
 from momentree.compile.trace.quantities import ARGUMENTS
-from momentree.equations import aggregative, articulated
+from momentree.equations import articulated
 from momentree.equations.evaluation import Evaluation
 
 
@@ -40,18 +41,14 @@ def states(system):
 
 def plain(system, what, q, v, w, t):
     """By the sweeps on floats."""
-    m = system.mechanism
-    if what == "mass_matrix":
-        return aggregative.mass_matrix(Evaluation(m, q, t))
-    if what == "forward_dynamics":
-        return articulated.forward_dynamics(Evaluation(m, q, t), v, w)
-    return aggregative.inverse_dynamics(
-        Evaluation(m, q, t), v, w if what == "inverse_dynamics" else np.zeros(system.nv)
-    )
+    columns = {"v": v, "vdot": w, "tau": w}
+    names = [name for name in ARGUMENTS[what] if name in columns]
+    return PLAIN[what](Evaluation(system.mechanism, q, t), *(columns[name] for name in names))
 
 
 def given(what, q, v, w, t):
-    return {"mass_matrix": (q, t), "bias": (q, v, t)}.get(what, (q, v, w, t))
+    columns = {"q": q, "v": v, "vdot": w, "tau": w, "t": t}
+    return tuple(columns[name] for name in ARGUMENTS[what])
 
 
 def near(found, expected, tolerance=1e-12):
