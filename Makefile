@@ -42,6 +42,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/structure_scale.py --write docs/benchmarks.md
 	$(BIN)/python benchmarks/operation_counts.py --write docs/operation-counts.md
 	$(BIN)/python benchmarks/symbolic_chain.py --write docs/symbolic-chain.md
+	$(BIN)/python benchmarks/symbolic_lagrange.py --write docs/symbolic-lagrange.md
 	$(BIN)/python benchmarks/forward_dynamics.py --write docs/forward-dynamics.md
 	$(BIN)/python benchmarks/simulation.py --write docs/simulation-speed.md
 	$(BIN)/python benchmarks/long_chains.py --write docs/long-chains.md

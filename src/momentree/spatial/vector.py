@@ -86,4 +86,4 @@ def axis_name(n: Vector) -> str:
             return name
         if n == -axis:
             return f"-{name}"
-    return "(" + ", ".join(f"{component:.4g}" for component in n) + ")"
+    return "(" + ", ".join(f"{float(component):.4g}" for component in n) + ")"

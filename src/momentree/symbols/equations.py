@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from momentree.symbols.steps.page import DerivationSteps
 
 MOST_VELOCITIES = 60  # of equations in symbols
+MOST_WRITTEN = 10_000  # terms of equations that are multiplied out
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
 
 
@@ -301,6 +302,9 @@ def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Ite
     units = s.quaternions if derivation.constraints or derivation.reduced else ()
     expressions = [x for part in parts for x in part]
     trigonometry = Trigonometry(expressions, carried, lambda x: simplified(x, carried), units)
+    terms = sum(map(len, trigonometry.polynomials))
+    if terms > MOST_WRITTEN:
+        raise TooManyTerms(f"{terms} terms, more than {MOST_WRITTEN}")
     polynomials = iter(trigonometry.polynomials)
     p, p_J, p_j, p_positions, p_dependent = ([next(polynomials) for _ in part] for part in parts)
     long, shortest = _long_letters(trigonometry), Shortest(trigonometry, s.inertial)

@@ -24,6 +24,7 @@ from momentree.equations.kinematics import records
 from momentree.model.elements import Joint
 from momentree.spatial import ZERO, Force, Motion, Vector
 from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.symbols.differentiation import Differentiation
 from momentree.symbols.scalars import Symbolic
 
 
@@ -48,11 +49,9 @@ class Lagrangian:
     def along(self, x: sp.Expr) -> list[sp.Expr]:
         """X_s(x) for each velocity."""
         s = self.symbols
-        derivatives = {q: x.diff(q) for q in s.q}
         changes = {q: sp.S(change) for q, change in s.derivatives.items()}
-        return [
-            sp.Add(*(derivatives[q] * change.diff(u) for q, change in changes.items() if change.has(u))) for u in s.u
-        ]
+        by_velocity = [{q: change.diff(u) for q, change in changes.items() if change.has(u)} for u in s.u]
+        return [Differentiation(direction)(x) for direction in by_velocity]
 
     @property
     def rotation_terms(self) -> list[sp.Expr]:
@@ -70,8 +69,10 @@ class Lagrangian:
     def rows(self) -> list[list[sp.Expr]]:
         """Rows of A, then b, then Q of A u' + b = Q."""
         s = self.symbols
-        A = [[p.diff(u) for u in s.u] for p in self.momenta]
-        changes, along, turned = map(s.total_derivative, self.momenta), self.along(self.kinetic), self.rotation_terms
+        by_velocity = [Differentiation({u: sp.Integer(1)}) for u in s.u]
+        A = [[derivative(p) for derivative in by_velocity] for p in self.momenta]
+        in_time = Differentiation({**s.derivatives, s.t: sp.Integer(1)})
+        changes, along, turned = map(in_time, self.momenta), self.along(self.kinetic), self.rotation_terms
         b = [change - x + h for change, x, h in zip(changes, along, turned, strict=True)]
         return [*A, b, [Q - x for Q, x in zip(self.forces, self.along(self.potential), strict=True)]]
 
@@ -84,7 +85,7 @@ def lagrangian(s: Symbolic) -> Lagrangian:
     kinetic, potential = sp.S(energy.kinetic), sp.S(energy.potential)
     rest = at._replace(mechanism=without_potential(s.mechanism))
     forces = tuple(map(sp.S, energy_form(rest, s.u, [sp.Integer(0)] * len(s.u)).Q))
-    return Lagrangian(s, kinetic, potential, forces, tuple(kinetic.diff(u) for u in s.u))
+    return Lagrangian(s, kinetic, potential, forces, tuple(Differentiation({u: sp.Integer(1)})(kinetic) for u in s.u))
 
 
 def conservative(mechanism: Mechanism) -> Mechanism:

@@ -21,7 +21,7 @@ from sympy.polys.rings import PolyElement, ring
 from momentree.errors import MomentreeError
 from momentree.symbols.scalars import exact
 
-MOST_PRODUCTS = 2_000_000  # of terms, to multiply out all expressions
+MOST_PRODUCTS = 400_000  # of terms, to multiply out all expressions
 LARGEST_MULTIPLE = 3  # of an angle that is written by its sine and cosine
 Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, and in which sense
 

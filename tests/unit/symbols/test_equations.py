@@ -433,9 +433,9 @@ def test_the_reader_is_told_what_multipliers_belong_to():
     assert "$\\lambda_{1}$: joint 'C', offset along x" in equations.latex()
 
 
-@pytest.mark.parametrize("by", ["hamiltonian", "enrgy", None])
+@pytest.mark.parametrize("by", ["hamilton", "enrgy", None])
 def test_unknown_formalisms_are_refused_with_what_there_is(by):
-    with pytest.raises(mt.MomentreeError, match="Choose 'energy' or 'aggregative'"):
+    with pytest.raises(mt.MomentreeError, match="Choose 'energy', 'aggregative', 'lagrange', 'hamiltonian' or 'newton"):
         pendulum().build().equations(by)
 
 
@@ -567,7 +567,7 @@ def test_the_command_reduces(tmp_path):
 @pytest.mark.long
 def test_wrong_commands(tmp_path):
     for words, told in (
-        ([PENDULUM, "--by", "hamiltonian"], "Choose 'energy' or 'aggregative'"),
+        ([PENDULUM, "--by", "hamilton"], "Did you mean 'hamiltonian'?"),
         ([PENDULUM, "--latex", tmp_path / "out.pdf"], ".tex file"),
         ([PENDULUM, "--latex", tmp_path / "none" / "out.tex"], "cannot be written"),
         ([tmp_path / "none.toml"], "does not exist"),
