@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
 from functools import cache
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, bennett, closed_state, four_bar, random_configuration, random_frame, random_tree
+from momentree.compile.trace.quantities import QUANTITIES
 from momentree.equations.aggregative import inverse_dynamics, mass_matrix
 from momentree.equations.balance import energy
 from momentree.equations.energy import energy_form
@@ -425,6 +429,24 @@ def test_batches_and_free_parameters_give_what_single_calls_of_numbers_give(make
     for many, single in zip(found, expected, strict=True):
         assert many.shape == (2, 3, *single.shape)
         near(many[1, 2], single, 1e-10, 1e-6)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_they_are_exported_to_c(tmp_path):
+    system = linkage().build(free=["m"])
+    what = [what for what in CALLS if what in QUANTITIES]
+    system.export_c(tmp_path / "linkage.c", what)
+    source, library = tmp_path / "linkage.c", tmp_path / "linkage.so"
+    subprocess.run(["gcc", "-std=c99", "-shared", "-fPIC", "-O1", source, "-o", library, "-lm"], check=True)
+    code = ctypes.CDLL(str(library))
+    q, v, m = np.array([0.3, 0.7, 0.5]), np.array([1.0, -2.0, 0.4]), np.array([1.7])
+    for name in what:
+        expected = getattr(system, name)(*((q, v) if CALLS[name] == "qv" else (q,)), t=0.4, parameters={"m": 1.7})
+        out = np.empty_like(expected)
+        pointers = [x.ctypes.data_as(ctypes.c_void_p) for x in ((q, v) if CALLS[name] == "qv" else (q,))]
+        last = [x.ctypes.data_as(ctypes.c_void_p) for x in (m, out)]
+        getattr(code, f"linkage_{name}")(*pointers, ctypes.c_double(0.4), *last)
+        near(out, expected)
 
 
 def test_a_tree_has_no_constraints_and_a_mechanism_that_cannot_move_has_empty_quantities():
