@@ -5,19 +5,20 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long coverage campaign lint format bench bench-against lock clean
+.PHONY: help demo test test-long coverage campaign lint format bench bench-against pictures lock clean
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
-demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report into demo-report/
+demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report, a page that plays in a browser
 	$(BIN)/momentree demo walking-mechanism
 
 test: lint  ## lint, types and every test that is not long (under 6 minutes on 2 cores)
 	@echo "tests: each law, each error message and each room once; $(JOBS) processes, a dot is a test"
-	$(PYTEST) -m "not long" --durations=5 --durations-min=5
+	@echo "machine code is generated quickly, at level 0; the long tests use that of users, which gives the same bits"
+	MOMENTREE_OPTIMIZE=0 $(PYTEST) -m "not long" --durations=5 --durations-min=5
 
 test-long: $(VENV)/.tools  ## the rest of the tests: more seeds, joints, integrators, long motions (about 15 minutes on 2 cores)
 	@echo "long tests: repeated proofs and long motions; $(JOBS) processes, a dot is a test"
@@ -51,10 +52,14 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md
 	$(BIN)/python benchmarks/couplings.py --write docs/couplings.md
 	$(BIN)/python benchmarks/constants_as_parameters.py --write docs/constants.md
+	$(BIN)/python benchmarks/pages.py --write docs/look.md
 	$(BIN)/python benchmarks/damaged_files.py -n 1000
 
 bench-against: $(VENV)/.tools  ## this checkout against another, in turns: make bench-against OTHER=../before
 	$(BIN)/python benchmarks/against_commit.py --other $(OTHER)
+
+pictures: $(VENV)/.tools  ## renew the pictures of README, docs and examples that are not up to date; with CHECK=1 only name them
+	$(BIN)/python benchmarks/make_pictures.py $(if $(CHECK),--check)
 
 lock: $(VENV)/.tools  ## renew constraints.txt from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude momentree > constraints.txt

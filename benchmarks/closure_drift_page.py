@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ from forward_dynamics_page import table
 
 from momentree.equations.stabilizations import STABILIZATIONS
 
+PAGE = Path(__file__).parents[1] / "docs" / "closure-drift.md"
 RTOL = 1e-6
 PARTS = (0.01, 0.1, 1.0)  # of the duration, up to which the largest closure error is printed
 LEAST = 1e-17  # drawn
@@ -81,6 +84,18 @@ class Drift(NamedTuple):
     cpu: float
     t: np.ndarray
     closure_error: np.ndarray
+
+
+def fingerprint_of(text: str) -> str:
+    """The closure errors of the cases that are pictured, as the page has them."""
+    wanted = [f"## {system}, {integrator}, " for system, integrator in PICTURED]
+    parts = [part for part in re.split(r"^(?=## )", text, flags=re.MULTILINE) if part.startswith(tuple(wanted))]
+    rows = [row.split(" | ")[:4] for part in parts for row in part.splitlines() if row.startswith(("| ham", "| lag"))]
+    return "; ".join(" ".join(cells).strip("| ") for cells in rows)
+
+
+def fingerprint_of_page() -> str:
+    return fingerprint_of(PAGE.read_text(encoding="utf-8"))
 
 
 def page(found: dict[Case, list[Drift]], shown: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +27,7 @@ from fresh_process import Fresh
 from llvmlite import binding
 from scaling_picture import draw
 
+PAGE = Path(__file__).parents[1] / "docs" / "forward-dynamics.md"
 _PACKAGES = {"pinocchio": ("Pinocchio", "pin"), "mujoco": ("MuJoCo", "mujoco")}
 
 
@@ -149,7 +151,7 @@ def page(
         [found for name, found in figures.items() if name.startswith("chain")], "## Chains of random hinges"
     )
     if picture:
-        draw(series(figures), picture)
+        draw(series_of("\n".join(lines)), picture)
         lines += [f"![Time per evaluation over the number of hinges]({picture.name})", ""]
     lines += [*_first(first), *_share(share), *_how(figures)]
     return "\n".join(lines)
@@ -243,12 +245,20 @@ def pictured(figures: Mapping[str, Figures]) -> bool:
     return sum(name.startswith("chain") for name in figures) > 1
 
 
-def series(figures: Mapping[str, Figures]) -> dict[str, list[tuple[int, float]]]:
-    """Microseconds over links, by group."""
-    chains = [found for name, found in figures.items() if name.startswith("chain")]
-    points = {group: [(f.nv, f.fastest[group].median / 1e3) for f in chains if group in f.fastest] for group in GROUPS}
-    del points[OUR_ONCE]
+def series_of(text: str) -> dict[str, list[tuple[int, float]]]:
+    """Microseconds over links, by group, from the table of chains on the page."""
+    rows = re.findall(r"^\| chain of (\d+) \| (.* \(.*) \|$", text, re.MULTILINE)
+    points: dict[str, list[tuple[int, float]]] = {group: [] for group in GROUPS if group != OUR_ONCE}
+    for links, row in rows:
+        for group, cell in zip(GROUPS, row.split(" | "), strict=True):
+            if group in points and (median := re.match(r"[\d.]+", cell)):
+                points[group].append((int(links), float(median[0])))
     return {group: found for group, found in points.items() if found}
+
+
+def draw_from_page(path: Path) -> None:
+    """The picture of the page, from its table."""
+    draw(series_of(PAGE.read_text(encoding="utf-8")), path)
 
 
 def _first(first: Fresh | None) -> list[str]:

@@ -1,16 +1,15 @@
-"""The pictures of docs/pictures.md: python benchmarks/pictures_of_mechanisms.py [--check], one function for each."""
+"""Pictures of mechanisms on the pages, one function for each; make_pictures.py writes and checks them."""
 
 from __future__ import annotations
 
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import momentree as mt
+from momentree.look.graph_picture import draw_graph
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+FPS = 20  # frames per second of the movie
 
 
 def system_of(example: str) -> mt.System:
@@ -35,27 +34,27 @@ def walk(path: Path) -> None:
     system_of("13_walking_mechanism").simulate(t_end=2.6, every=0.1).draw(path, times=6, overlaid=True, names=False)
 
 
+def walking(path: Path) -> None:
+    """Two periods of the walking mechanism; the last frame comes just before the first."""
+    run = system_of("13_walking_mechanism").simulate(t_end=5.2 - 1 / FPS, every=1 / FPS, progress=False)
+    run.movie(path, fps=FPS, size=(520, 340), view="-yz", captions=False, progress=False)
+
+
+def lecture(path: Path) -> None:
+    """The tree of Yudintsev's lecture."""
+    mt.Graph("0-1 1-2 1-3 3-4").draw(path)
+
+
+def walk_with_contacts(path: Path) -> None:
+    """The graph of the walking mechanism with its contacts as arcs."""
+    draw_graph(system_of("13_walking_mechanism").structure.named_graph(force_arcs=True), path)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "drawing-squeezer.svg": squeezer,
     "plot-four-bar.svg": four_bar,
     "drawing-walk.svg": walk,
+    "pictures/walk.gif": walking,
+    "graph-lecture.svg": lecture,
+    "graph-walk.svg": walk_with_contacts,
 }
-
-
-def main(check: bool) -> int:
-    """Write the pictures or, to check them, draw them elsewhere and name those that would change."""
-    changed = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, draw in PICTURES.items():
-            draw(made := Path(folder) / name)
-            if not (DOCS / name).exists() or (DOCS / name).read_bytes() != made.read_bytes():
-                changed.append(name)
-                if not check:
-                    (DOCS / name).write_bytes(made.read_bytes())
-    for name in changed:
-        print(f"docs/{name} {'is not up to date' if check else 'written'}")
-    return int(check and bool(changed))
-
-
-if __name__ == "__main__":
-    sys.exit(main("--check" in sys.argv[1:]))

@@ -17,9 +17,13 @@ link3 = model.body("link 3", mass="m3", com=("r3", 0, 0), inertia=("I44", "I55",
 model.joint("o", mt.Prismatic("y"), model.ground, slider)
 model.joint("theta5", mt.Revolute("y"), slider, link2)
 model.joint("theta6", mt.Revolute("z"), link2.at(("p", 0, 0)), link3)
+model.start_at({"theta5": "60*deg", "theta6": "45*deg"}, t_end=10)
 
-equations = model.build().equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"})
+system = model.build()
+equations = system.equations("aggregative", velocities={"theta5": "w5", "theta6": "w6"})
 equations.show()
+start = system.assemble({"theta5": 1.0, "theta6": 0.5}, velocities={"theta5": 2.0})
+run = system.simulate(start, t_end=6.0, every=0.02)
 
 m3, I44, I55, r, p, angle = sp.symbols("m3 I44 I55 r3 p theta6", real=True)
 alpha, beta, w5, w6 = sp.symbols("alpha beta w5 w6", real=True)
@@ -30,3 +34,4 @@ assert model == mt.load(Path(__file__).with_name("model.toml"))
 assert [*equations.b] == [beta * w6**2, 2 * alpha * w5 * w6, -alpha * w5**2]
 for name, formula in paper.items():
     assert sp.expand(dict(equations.definitions)[name] - formula) == 0
+assert run.energy.error < 1e-8

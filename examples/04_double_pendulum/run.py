@@ -12,9 +12,10 @@ upper = m.body("upper", mt.rod(mass=1.0, length=1.0, along="-z"))
 lower = m.body("lower", mt.rod(mass=1.0, length=1.0, along="-z"))
 m.joint("A", mt.Revolute("-y"), m.ground, upper)
 m.joint("B", mt.Revolute("-y"), upper.at((0, 0, -1)), lower)
+m.start_at({"A": "90*deg"}, t_end=10)
 system = m.build()
 
-run = system.simulate(system.assemble({"A": pi / 2}), t_end=10.0, rtol=1e-13, every=0.025)
+run = system.simulate(rtol=1e-13, every=0.025)
 run.plot("run.svg")
 print(run)
 for t in (1, 2, 3):

@@ -9,22 +9,23 @@ from scipy.special import ellipk
 import momentree as mt
 
 m, m2 = mt.Model("heavy top", gravity=(0, 0, -9.81)), mt.Model("flipping box", gravity=(0, 0, 0))
-top = m.body("top", mass=15.0, com=(0, 1, 0), inertia=(0.234375, 0.46875, 0.234375))
+drawn = [mt.rod(length=1.3, along="y"), mt.disc(radius=0.25, thickness=0.02, axis="y", centre=(0, 1, 0))]
+top = m.body("top", mass=15.0, com=(0, 1, 0), inertia=(0.234375, 0.46875, 0.234375), shapes=drawn)
 m.joint("point", mt.Spherical(), m.ground, top)
 m2.joint("flight", mt.Free(), m2.ground, m2.body("box", mt.box(mass=1.2, size=(0.3, 0.2, 0.1))))
+m.start_at(velocities={"point": (0, 150, -4.61538)}, t_end=1)
+m2.start_at(velocities={"flight": (0, 0, 0, 0, 5, 0.005)}, t_end=24)  # about the intermediate axis, nearly
 assert m == mt.load(Path(__file__).with_name("model.toml"))
 assert m2 == mt.load(Path(__file__).with_name("model2.toml"))
-
 system, box = m.build(), m2.build()
-run = system.simulate(system.assemble(velocities={"point": (0, 150, -4.61538)}), t_end=1.0, rtol=1e-12, every=0.01)
+run = system.simulate(rtol=1e-12, every=0.01)
 rotated = np.roll(run["point"][20], 1)  # w, x, y, z at 0.2 s
 conserved = np.stack([run.energy.total, system.momentum(run.q, run.v)[:, 5], run.velocity("point")[:, 1]], axis=1)
 print(run, f"\nat 0.2 s rotated by {rotated.round(5)}; conserves E, L_z, w_y = {conserved[0]}\n")
 assert abs(rotated - (-0.70828, 0.43878, 0.54573, 0.08940)).max() < 5e-6
 assert abs(conserved / conserved[0] - 1).max() < 1e-10
 
-start = box.assemble(velocities={"flight": (0, 0, 0, 0, 5.0, 0.005)})  # about the intermediate axis, nearly
-flight = box.simulate(start, t_end=24.0, rtol=1e-12, every=0.05, events={"flip": "flight.wy"})
+flight = box.simulate(rtol=1e-12, every=0.05, events={"flip": "flight.wy"})
 w = flight.velocity("flight")[:, 3:]
 J1, J2, J3 = J = 1.2 / 12 * np.array([0.2**2 + 0.1**2, 0.3**2 + 0.1**2, 0.3**2 + 0.2**2])
 LL, EE = J**2 @ w[0] ** 2, J @ w[0] ** 2  # L^2 and 2 E

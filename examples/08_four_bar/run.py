@@ -15,10 +15,10 @@ m.joint("A", mt.Revolute("y"), m.ground, crank)
 m.joint("B", mt.Revolute("y"), crank.at((1.0, 0, 0)), coupler)
 m.joint("D", mt.Revolute("y"), m.ground.at((2.5, 0, 0)), rocker)
 m.joint("C", mt.Revolute("y"), coupler.at((2.0, 0, 0)), rocker.at((2.0, 0, 0)))
+m.start_at({"A": 1}, velocities={"A": 10}, t_end=5)
 system = m.build()
 branches = sorted(system.branches({"A": 1.0}), key=lambda state: state["D"])
-start = system.assemble({"A": 1.0}, velocities={"A": 10.0})
-run = system.simulate(start, t_end=5.0, rtol=1e-11, every=0.01, events={"turn": "sin((A - 1)/2)"})
+run = system.simulate(rtol=1e-11, every=0.01, events={"turn": "sin((A - 1)/2)"})
 run.plot("run.svg")
 
 # the triangle D, B, C by the cosine rule; an angle about y turns x towards -z
@@ -26,7 +26,7 @@ dx, dz = 2.5 - cos(1.0), sin(1.0)
 to_B, half = atan2(-dz, -dx), acos(hypot(dx, dz) / 4)
 expected = sorted(remainder(-(to_B + side * half), tau) for side in (-1, 1))
 # with one degree of freedom, energy gives the velocity at every angle, and so the time of a turn
-state, angles = start, np.linspace(1, 1 + tau, 128, endpoint=False)
+state, angles = system.start(), np.linspace(1, 1 + tau, 128, endpoint=False)
 states = [state := system.assemble({"A": a}, velocities={"A": 1.0}, guess=state) for a in angles]
 T, V = np.array([system.energy(state.q, state.v)[:2] for state in states]).T
 turn = tau * np.mean(np.sqrt(T / (run.energy.total[0] - V)))

@@ -14,9 +14,9 @@ m.joint("A", mt.Revolute("z"), m.ground, crank)
 m.joint("B", mt.Revolute("z"), crank.at((0.15, 0, 0)), rod)
 m.joint("C", mt.Revolute("z"), rod.at((0.3, 0, 0)), slider)
 m.joint("D", mt.Prismatic("x"), m.ground, slider)
+m.start_at(velocities={"A": 150}, t_end=0.16)
 system = m.build()
-start = system.assemble({"A": 0.0}, velocities={"A": 150.0})
-run = system.simulate(start, t_end=0.16, rtol=1e-12, every=0.0005, events={"turn": "sin(A/2)"})
+run = system.simulate(rtol=1e-12, every=0.0005, events={"turn": "sin(A/2)"})
 run.plot("run.svg", joints=["A", "B", "D"])
 
 

@@ -23,10 +23,11 @@ for name in ("E2", "E4", "E6"):
     m.cut(name)
 m.torque("beta", 0.033)
 m.spring(K3.at((0.02, -0.018, 0)), m.ground.at((0.014, 0.072, 0)), stiffness=4530, rest=0.07785)
+guess = {"gamma": 0.46, "phi": 0.22, "delta": 0.49, "Omega": -0.22, "epsilon": 1.23}
+m.start_at({"theta": 0}, guess=guess, t_end=0.03)
 
 system = m.build()
-guess = {"gamma": 0.46, "phi": 0.22, "delta": 0.49, "Omega": -0.22, "epsilon": 1.23}
-run = system.simulate(system.assemble({"theta": 0}, guess=guess), t_end=0.03, rtol=1e-13, every=1e-4)
+run = system.simulate(rtol=1e-13, every=1e-4)
 run.plot("run.svg", joints=["beta", "gamma", "delta", "epsilon"])
 print(system, run, run.state(), sep="\n\n")
 

@@ -13,11 +13,20 @@ import momentree as mt
 from momentree.look.picture_files import save_picture
 
 E1, E2, E3 = 1.5, 0.05, 0.3  # m, as in model.toml
+HULL = ((-0.1, E3), (0.1, E3), (0.16, -0.28), (-0.16, -0.28))  # m, y and z of its corners
 WEIGHT = 25.4 * 9.8  # N
 PERIOD = 2.6  # s
 CONTACTS = ("contact 1 of leg 1", "contact 2 of leg 2")
 LEGS = ("#1f6fb2", "#d1651a")  # colours
 INK, GREY = "#333333", "#999999"
+FRAME = ((-0.16, -0.28), (0.16, -0.28), (0.1, 0.3), (-0.1, 0.3), (-0.16, -0.279), (-0.125, -0.249))
+FRAME += ((-0.073, 0.27), (0.073, 0.27), (0.125, -0.25), (-0.125, -0.25))  # around, and back along the inside
+SHAPES = {  # what is only drawn of the bodies
+    "hull": [mt.polygon(outline=FRAME, thickness=0.02, plane="yz", color="gray")],
+    "disc": [mt.cylinder(radius=0.085, length=0.02, axis="x", color="gold")],
+    "leg 1": [mt.rod(length="e3", radius=0.02, along="-z", color="blue")],
+    "leg 2": [mt.rod(length="e3", radius=0.02, along="-z", color="vermilion")],
+}
 
 
 class Walk(NamedTuple):
@@ -179,7 +188,7 @@ def draw_walk(walk: Walk, instants: int = 9) -> Figure:
         k = int(np.searchsorted(walk.t, t - 1e-9))
         (y0, z0, phi), alpha = walk.hull[k], walk.alpha[k]
         O, shift = (y0, E1 - E3 + z0), 0.75 * n + y0  # to the right is -y
-        frame = [turned(O, phi, part) for part in ((-0.1, E3), (0.1, E3), (0.16, -0.28), (-0.16, -0.28), (-0.1, E3))]
+        frame = [turned(O, phi, part) for part in (*HULL, HULL[0])]
         lines(axes, frame, shift, color=INK, linewidth=1.2, alpha=0.6)
         rim = [turned(O, phi, (0.075 * np.cos(a), 0.075 * np.sin(a))) for a in np.linspace(0, 2 * np.pi, 40)]
         lines(axes, rim, shift, color=INK, linewidth=1)

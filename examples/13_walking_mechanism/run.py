@@ -3,17 +3,17 @@
 from math import asin, cos, sin
 from pathlib import Path
 
-from report import Walk, draw_steps, draw_walk, gait, save
+from report import SHAPES, Walk, draw_steps, draw_walk, gait, save
 
 import momentree as mt
 
 m = mt.Model("walking mechanism", gravity=(0, 0, -9.8))
 numbers = {"e1": 1.5, "e2": 0.05, "e3": 0.3, "period": 2.6, "w0": "2*pi/period", "k": 4e4, "depth": "25.4*9.8/k"}
 m.parameters += [*numbers.items(), ("phi0", 1.26777324e-4), ("w", -0.212278321)]
-hull = m.body("hull", mass=20, com=(0, 0, -0.1), inertia=(1.1, 0.7, 0.5), about="origin")
-disc = m.body("disc", mass=3, inertia=(0.004, 0.0025, 0.0025))
+hull = m.body("hull", mass=20, com=(0, 0, -0.1), inertia=(1.1, 0.7, 0.5), about="origin", shapes=SHAPES["hull"])
+disc = m.body("disc", mass=3, inertia=(0.004, 0.0025, 0.0025), shapes=SHAPES["disc"])
 leg = {"mass": 1.2, "com": (0, 0, -0.75), "inertia": (0.935, 0.935, 0.0003), "about": "origin"}
-legs = [m.body(f"leg {i}", **leg) for i in (1, 2)]
+legs = [m.body(f"leg {i}", **leg, shapes=SHAPES[f"leg {i}"]) for i in (1, 2)]
 m.joint("hull", mt.Planar("x"), m.ground.at((0, 0, "e1 - e3")), hull)
 m.joint("alpha", mt.Revolute("x"), hull, disc)
 for i in (1, 2):

@@ -169,6 +169,19 @@ def draw(outcomes: list[Result]) -> Figure:
     return figure
 
 
+def draw_from_table(path: str) -> None:
+    """The picture again, from study.md."""
+    outcomes = []
+    for line in (HERE / "study.md").read_text(encoding="utf-8").splitlines()[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        period, _, speed, rolling, steps, flight, slid, pitch, again, factor = (
+            float(cell.rstrip("%") or "nan") for cell in cells[:10]
+        )
+        fell = float(cells[10].split()[2]) if cells[10].startswith("falls") else np.inf
+        outcomes.append(Result(period, speed, rolling, steps, flight, slid, pitch, again, factor, fell))
+    save(draw(outcomes), Path(path))
+
+
 def main() -> None:
     outcomes = results()
     print(text := table(outcomes))

@@ -8,21 +8,21 @@ import momentree as mt
 
 m = mt.Model("gear train")
 T0, w0 = m.parameter("T0", 0.4), m.parameter("w0", 300)
-motor = m.body("motor", mt.cylinder(mass=0.4, radius=0.03, length=0.05))
-sun = m.body("sun", mt.cylinder(mass=0.5, radius=0.06, length=0.02))
-carrier = m.body("carrier", mt.cylinder(mass=20, radius=0.25, length=0.05))
+motor = m.body("motor", mt.cylinder(mass=0.4, radius=0.03, length=0.05, centre=(0, 0, -0.04)))
+sun = m.body("sun", mt.cylinder(mass=0.5, radius=0.06, length=0.02), shapes=[mt.cylinder(radius=0.02, length=0.07)])
+carrier = m.body("carrier", mt.cylinder(mass=20, radius=0.25, length=0.05, centre=(0, 0, -0.1)))
 m.joint("motor", mt.Revolute("z"), m.ground.at((0.075, 0, 0)), motor)
 m.joint("sun", mt.Revolute("z"), m.ground, sun)
 m.joint("carrier", mt.Revolute("z"), m.ground, carrier)
 for i in (1, 2, 3):
     planet = m.body(f"planet {i}", mt.cylinder(mass=0.15, radius=0.025, length=0.02))
-    at = (f"0.045*cos({i}*120*deg)", f"0.045*sin({i}*120*deg)", 0)
+    at = (f"0.045*cos({i}*120*deg)", f"0.045*sin({i}*120*deg)", 0.025)
+    m.shape(carrier, mt.rod(length=0.045, radius=0.005).at((0, 0, 0.04), mt.turn("z", f"{i}*120*deg")))
     m.joint(f"planet {i}", mt.Revolute("z"), carrier.at(at), planet)
 m.torque("motor", "T0*(1 - motor'/w0)")
 m.gear("motor", "sun", teeth=(15, 60))
 m.planetary("sun", None, "carrier", teeth=(20, 70), planets=["planet 1", "planet 2", "planet 3"])  # the ring is held
 m.start_at(t_end=5)
-
 system = m.build()
 run = system.simulate(every=0.02)
 run.plot("run.svg", joints=["motor", "sun", "carrier"])

@@ -9,8 +9,10 @@ import momentree as mt
 
 m = mt.Model("rack and flywheel", gravity=(0, 0, -9.81))
 r, J = m.parameter("r", 0.02), m.parameter("J", 8e-4)
-mass = m.body("mass", mass=2.0)
-flywheel = m.body("flywheel", mass=0.5, inertia=("J/2", "J", "J/2"))
+rack = [mt.box(size=(0.008, 0.01, 0.3)).at((-0.006, 0, 0)), mt.box(size=(0.05, 0.05, 0.05)).at((-0.006, 0, -0.16))]
+mass = m.body("mass", mass=2.0, shapes=rack)
+wheel = mt.disc(radius=0.057, thickness=0.01, axis="y").at((0, 0.02, 0))
+flywheel = m.body("flywheel", mass=0.5, inertia=("J/2", "J", "J/2"), shapes=[wheel])
 m.joint("mass", mt.Prismatic("z", spring=200), m.ground, mass)
 m.joint("pinion", mt.Revolute("y"), m.ground.at(("r", 0, 0)), flywheel)
 m.rack("pinion", "mass", radius="r")

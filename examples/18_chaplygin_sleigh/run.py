@@ -8,7 +8,9 @@ import numpy as np
 import momentree as mt
 
 m = mt.Model("Chaplygin sleigh")
-hull = m.body("hull", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.45, 0.5))
+plate = mt.polygon(outline=((-0.15, -0.2), (0.5, -0.2), (0.8, 0), (0.5, 0.2), (-0.15, 0.2)), thickness=0.05)
+drawn = [plate.at((0, 0, 0.16)), mt.box(size=(0.3, 0.02, 0.13), color="dark gray").at((0, 0, 0.065))]
+hull = m.body("hull", mass=2.0, com=(0.3, 0, 0), inertia=(0.1, 0.45, 0.5), shapes=drawn)
 m.joint("hull", mt.Planar("z"), m.ground, hull)
 m.skate(hull, across="y", name="blade")
 m.start_at(velocities={"hull": (1, 0, 2)}, t_end=5)

@@ -8,11 +8,11 @@ import numpy as np
 import momentree as mt
 
 m = mt.Model("synchronized solar array", gravity=(0, 0, 0))
-hub = m.body("hub", mt.box(mass=300, size=(1.2, 1.2, 1.2)))
+hub = m.body("hub", mt.box(mass=300, size=(1.2, 1.2, 1.2), color="gold"))
 m.joint("hub", mt.Free(), m.ground, hub)
 edge = hub.at((0, 0.6, -0.5))
 for i, spring, rest in (1, 2.0, "-30*deg"), (2, 1.0, "30*deg"), (3, 1.0, "-30*deg"):
-    panel = m.body(f"panel {i}", mt.box(mass=8, size=(1.6, 1.0, 0.02), centre=(0, 0.5, 0)))
+    panel = m.body(f"panel {i}", mt.box(mass=8, size=(1.6, 1.0, 0.02), centre=(0, 0.5, 0), color="blue"))
     m.joint(f"h{i}", mt.Revolute("x", spring=spring, rest=rest), edge, panel)
     edge = panel.at((0, 1.0, 0))
 m.couple("h2", to="h1", ratio=-2, name="cable 1")  # pulleys of 2 : 1 at the hub

@@ -9,23 +9,23 @@ import momentree as mt
 from momentree.look.picture_files import save_picture
 
 m = mt.Model("cart with a blade")
-hull = m.body("hull", mass=20, com=(0.1, 0, 0), inertia=(0.6, 1.2, 1.5))
+plate = mt.polygon(outline=((-0.2, -0.2), (0.2, -0.2), (0.4, 0), (0.2, 0.2), (-0.2, 0.2)), thickness=0.05)
+hull = m.body("hull", mass=20, com=(0.1, 0, 0), inertia=(0.6, 1.2, 1.5), shapes=[plate.at((0, 0, 0.1))])
 m.joint("cart", mt.Planar("z"), m.ground, hull)
 m.skate(hull, across="y", name="blade")
 m.frame("nose", hull.at((0.4, 0, 0)))
+m.start_at(velocities={"cart": (1, 0, 1.5)}, t_end=5)  # without a programme: along the blade, and turning
+curves = ("2*cos(0.6*t)", "2*sin(0.6*t)"), ("2*sin(0.6*t)", "2*sin(0.6*t)*cos(0.6*t)")
 system, figure, forces = m.build(), Figure(figsize=(9, 6), layout="constrained"), []
 drives = {"thrust": {"cart.x": "cos(cart.angle)", "cart.y": "sin(cart.angle)"}, "steering": {"cart.angle": 1}}
-circle, eight = ("2*cos(0.6*t)", "2*sin(0.6*t)"), ("2*sin(0.6*t)", "2*sin(0.6*t)*cos(0.6*t)")
 region = {"cart.x": (-2.1, 2.1), "cart.y": (-2.1, 2.1), "cart.angle": (-np.pi, np.pi), "t": (0, 10.5)}  # a period
 places = (1.2, 0.3, 1.0), (-0.9, 0.5, 0.5)  # at rest, off the curve
-for (x, y), place, (plan, axes) in zip((circle, eight), places, figure.subplots(2, 2), strict=True):
+for (x, y), place, (plan, axes) in zip(curves, places, figure.subplots(2, 2), strict=True):
     programme = mt.programme(system, [f"nose.x = {x}", f"nose.y = {y}"], gain=10, position_gain=1, name="cart")
     run = programme.simulate(system.assemble({"cart": place}), t_end=22, every=0.05, rtol=1e-11)
-    control = programme.control(run, actuators=drives)
-    certificate = programme.certify(region)
+    control, certificate = programme.control(run, actuators=drives), programme.certify(region)
     print(run, f"  decays at {run.decay_rate():.4f} 1/s; {certificate}", control, sep="\n")
-    k, K, side = control["thrust"], control["steering"], *control.multipliers.values()
-    forces.append(np.stack([k, K, side], axis=-1))
+    forces.append(np.stack([k := control["thrust"], K := control["steering"], *control.multipliers.values()], -1))
     ahead = np.stack([np.cos(run["cart.angle"]), np.sin(run["cart.angle"])], axis=-1)
     plan.plot(*(run.q[:, :2] + 0.4 * ahead).T, "k", *run.q[:, :2].T, "--")
     plan.set(aspect="equal", xlabel="nose, and blade (dashed), m")

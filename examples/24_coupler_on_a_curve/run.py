@@ -17,9 +17,9 @@ for motor, elbow, x in ("A", "B", -0.1), ("E", "D", 0.1):
 m.joint("C", mt.Revolute("-y"), *(coupler.at((0.35, 0, 0)) for coupler in couplers))
 m.frame("pen", tip := couplers[0].at((0.4, 0, 0)))
 curve = "pen.x = 0.05 + 0.06*cos(2*t) + 0.025*cos(4*t)", "pen.z = 0.38 + 0.06*sin(2*t) - 0.025*sin(4*t)"
+m.start_at(guess={"A": 2.2, "E": 0.9, "B": -1, "D": 1}, t_end=0.6)  # at rest, off the curve
 programme = mt.programme(system := m.build(), curve, gain=20, position_gain=5, name="five-bar")
-start = system.assemble(guess={"A": 2.2, "E": 0.9, "B": -1, "D": 1})  # at rest, off the curve
-run = programme.simulate(start, t_end=3 * np.pi, every=np.pi / 100, rtol=1e-11)
+run = programme.simulate(system.start(), t_end=3 * np.pi, every=np.pi / 100, rtol=1e-11)
 control, errors = programme.control(run, actuators=["A", "E"]), abs(programme.closure_errors(run.q, run.t))
 rate = np.linalg.eigvals(np.linalg.solve(*(of(run.q, run.t) for of in (programme.mass_matrix, programme.decay_matrix))))
 last, A, E = slice(-101, -1), control["A"], control["E"]  # the last period

@@ -20,6 +20,7 @@ from momentree.errors import AssemblyError, ExpressionError, MomentreeError, sug
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
+    from momentree.look.run_command import Outputs
     from momentree.results.run import Run
     from momentree.system import System
 
@@ -95,7 +96,17 @@ Resume = Annotated[
 PlotFile = Annotated[Path | None, typer.Option("--plot", help="Plot the run into this .svg, .png or .pdf file.")]
 Shown = Annotated[
     list[str] | None,
-    typer.Option("--show", metavar="WHAT", help="What --plot shows: A, A', energy, 'reactions of C', ...; repeatable."),
+    typer.Option(
+        "--show",
+        metavar="WHAT",
+        help="What --plot shows, and --report shows first: A, A', energy, 'reactions of C', ...; repeatable.",
+    ),
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Write everything about the run into this .html file, with a player.")
+]
+MovieFile = Annotated[
+    Path | None, typer.Option("--movie", help="Write a movie of the run into this .mp4 or .gif file.")
 ]
 GraphFile = Annotated[
     Path | None, typer.Option("--picture", "-p", help="Draw the graph into this .svg, .png or .pdf file.")
@@ -215,6 +226,8 @@ def run(
     resume: Resume = False,
     plot: PlotFile = None,
     show: Shown = None,
+    report: ReportFile = None,
+    movie: MovieFile = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a model from a start at which every loop is closed, and say how accurate the result is.
@@ -233,21 +246,28 @@ def run(
         raise typer.BadParameter("--resume needs --out: the file of the run to continue.")
     if file is None and not resume:
         raise typer.BadParameter("give a model file, or --resume and --out.")
-    if show and plot is None:
-        raise typer.BadParameter("--show needs --plot: the file of the picture.")
-    if plot is not None:
-        from momentree.look.picture_files import check_picture
+    if show and plot is None and report is None:
+        raise typer.BadParameter("--show needs --plot or --report: the file that shows it.")
+    from momentree.look.run_command import Outputs, show_run
+    from momentree.results.run import RunError
 
-        check_picture(plot)
-    with _warnings_on_one_line():
-        result = _resumed(out, file, start, parameters, settings) if resume and out is not None else None
-        if result is None:
-            if file is None:
-                raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
-            system = _build(file, parameters)
-            end = 10.0 if system.t_end is None else system.t_end
-            result = system.simulate(system.start(*start), **{"t_end": end, **settings}, path=out)
-    _show_run(result, out, plot, show or [], as_json)
+    outputs = Outputs(out, plot, tuple(show or ()), report, movie, as_json)
+    outputs.check_files()
+    try:
+        with _warnings_on_one_line():
+            result = _resumed(outputs, file, start, parameters, settings) if resume else None
+            if result is None:
+                if file is None:
+                    raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
+                system = _build(file, parameters)
+                begin, end = system.start(*start), 10.0 if system.t_end is None else system.t_end
+                outputs.check_shown(system, begin)
+                result = system.simulate(begin, **{"t_end": end, **settings}, path=out)
+    except RunError as error:  # it could not be kept: what was computed is in it
+        outputs.write(error.run)
+        raise
+    if status := show_run(result, outputs):
+        raise typer.Exit(status)
 
 
 @app.command(cls=Command)
@@ -280,13 +300,16 @@ def compare(
         raise typer.Exit(1)
 
 
-def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, settings: dict[str, Any]) -> Run | None:
+def _resumed(
+    outputs: Outputs, file: Path | None, start: Any, parameters: Parameters, settings: dict[str, Any]
+) -> Run | None:
     """The run at `out`, finished; None if there is none. The command must ask for what the run was begun with."""
     from momentree.results.recorder import begun, resume_run
-    from momentree.results.run import text_of
+    from momentree.results.run import load_run, text_of
 
-    before = begun(out)
-    if before is None:
+    out = outputs.out
+    before = begun(out) if out is not None else None
+    if out is None or before is None:
         return None
     before_it = {name: before.settings.get(name) for name in settings}
     changed = [f"{name} = {value}" for name, value in before_it.items() if value != settings[name]]
@@ -300,33 +323,10 @@ def _resumed(out: Path, file: Path | None, start: Any, parameters: Parameters, s
             changed.append("another start")
     if changed:
         raise MomentreeError(f"{out}: was begun with {', '.join(changed)}. Omit what differs, or choose another --out.")
+    if outputs.show:
+        so_far = load_run(out)
+        outputs.check_shown(so_far.system, so_far.state(0) if len(so_far.t) else so_far.system.start())
     return resume_run(out)
-
-
-def _show_run(result: Run, out: Path | None, plot: Path | None, show: list[str], as_json: bool) -> None:
-    from momentree.look.run_tables import run_data
-    from momentree.results.recorder import how_to_continue
-
-    print(json.dumps(run_data(result), indent=2) if as_json else result)
-    for toggle in result.system.toggles(result) if _is_small(result) and not as_json else ():
-        print(f"  {toggle}")
-    if plot is not None:
-        result.plot(*show, path=plot)
-        print(f"picture written to {plot}", file=sys.stderr)
-    if result.end.reason == "interrupted":
-        way_out = f"continue with {how_to_continue(out)}" if out else "nothing was saved: give --out to continue later"
-        print(f"interrupted at t = {result.end.t:g} s; {way_out}", file=sys.stderr)
-        raise typer.Exit(130)
-    if out is not None:
-        print(f"run written to {out}", file=sys.stderr)
-    if result.end.reason == "failed":
-        print(f"failed at t = {result.end.t:g} s: {result.end.message}", file=sys.stderr)
-        raise typer.Exit(1)
-
-
-def _is_small(run: Run) -> bool:
-    """Whether the search for singular configurations of its constraints is quick."""
-    return run.mechanism.constrained and run.mechanism.nv <= 20 and len(run.t) <= 50_000
 
 
 def _numbers(entries: list[str] | None, option: str) -> dict[str, float | list[float]]:
@@ -369,6 +369,14 @@ def look(
     file: Annotated[Path, typer.Argument(metavar="FILE|RUN.nc", help="A model file, or the file of a run.")],
     save: Annotated[Path | None, typer.Option(help="Write one .html file that plays by itself, open nothing.")] = None,
     ghost: Annotated[Path | None, typer.Option(help="Another run of the same bodies (.nc), drawn pale.")] = None,
+    follow: Annotated[str | None, typer.Option(metavar="BODY", help="Stay with this body; '' for none.")] = None,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BODY[@X,Y,Z]", help="Draw the path of its origin or point, or of 'all'; repeatable."),
+    ] = None,
+    arrows: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="velocities, forces or reactions; repeatable.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="Where the page is served; the next free one from 8080 on.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the web browser.")] = True,
 ) -> None:
@@ -379,25 +387,24 @@ def look(
     """
     from momentree.look.look_command import look_command
 
-    look_command(file, ghost, save, port, browser, _build)
+    look_command(file, save, _build, port, browser, ghost=ghost, follow=follow, trace=trace, arrows=arrows)
 
 
 @app.command(cls=Command)
 def demo(
     name: Annotated[str | None, typer.Argument(help="The name of an example; lists all of them if omitted.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for its report.")] = Path("demo-report"),
+    every: Annotated[bool, typer.Option("--all", help="Run all examples; a page with links to them.")] = False,
 ) -> None:
-    """List the gallery, or run one example and write its report."""
-    from momentree.look.gallery import find, gallery, report
+    """List the gallery, or run one example and write its report, a page that plays in a browser."""
+    from momentree.look.gallery import find, gallery, listing, report, report_all
 
-    if name is None:
-        examples = gallery()
-        width = max(len(example.name) for example in examples)
-        for example in examples:
-            print(f"{example.name:<{width}} {example.summary}")
-        return
-    for line in report(find(name), out):
-        print(line)
+    if every and name is not None:
+        raise typer.BadParameter("give the name of an example, or --all.")
+    lines = report(find(name), out) if name is not None else report_all(gallery(), out) if every else listing()
+    with _warnings_on_one_line():
+        for line in lines:
+            print(line, flush=True)
 
 
 def _build(file: Path, parameters: Parameters | None = None) -> System:

@@ -311,7 +311,7 @@ class Programme:
         a, b = self.constraint_rows(q, t)
         errors = np.einsum("kmn,kn->km", a, qd) - b
         names = self.name, self.coordinates, self.constraints
-        return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count)
+        return ProgrammeRun(*names, t, q, qd, self.deviation(q, qd, t), size, errors, stopped, count, self)
 
     def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
         """Coordinates, velocities and time, 0 unless given."""

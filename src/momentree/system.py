@@ -396,7 +396,7 @@ class System(SystemViews, SystemQuantities):
         if chosen["t_end"] is None:
             raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
         with showing(progress):
-            begin: Any = at.start() if start is None and said is not None else start
+            begin: Any = at.start() if start is None else start
             if parameters is None:
                 self._refuse_other_parameters(begin)
             return record(new_simulation(at, begin, events, **chosen), path, progress)

@@ -30,6 +30,7 @@ BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
 BRIDGES |= {("model/model.py", "look"), ("assembly/state.py", "look"), ("structure/graph.py", "look")}
+BRIDGES |= {("results/run_export.py", "look"), ("look/report.py", "__init__")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 60
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -150,7 +151,7 @@ def test_the_names_of_the_interface_are_there():
     promised = {
         momentree: f"Model Graph load load_run resume_run {joints} rod box sphere cylinder disc capsule polygon mesh",
         momentree.System: "structure nq nv mobility assemble branches position simulate coordinates velocities",
-        momentree.Run: "t q v position energy closure_error reactions data plot save to_csv to_pandas orientation",
+        momentree.Run: "t q v position energy closure_error reactions data plot save to_csv to_pandas report",
         momentree.Model: "body shape joint torque force spring contact constrain parameter build save cut split check",
     }
     for thing, names in ((thing, text.split()) for thing, text in promised.items()):

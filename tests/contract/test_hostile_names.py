@@ -22,6 +22,7 @@ from momentree.look.graph_picture import draw_graph
 from momentree.look.graph_tables import graph_report
 from momentree.look.run_tables import run_data
 from momentree.look.tables import structure_data, structure_report
+from momentree.look.viewer import run_page
 from momentree.results.programme_run import load_programme_run
 
 HOSTILE = [
@@ -98,29 +99,41 @@ def shown(name: str) -> str:
 
 # --- pages and pictures ---
 
-TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "img", "br", "bdi"}
-ATTRIBUTES = {"class", "style", "colspan", "alt", "src"}
+TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "img", "br", "bdi", "iframe"}
+ATTRIBUTES = {"class", "style", "colspan", "alt", "src", "title", "sandbox", "loading", "srcdoc"}
+# of a page in a file
+TAGS_OF_A_FILE = {"html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "footer", "a"}
+TAGS_OF_A_FILE |= {"h1", "h2", "dl", "dt", "dd", "ul", "li", "figure", "figcaption", "details", "summary", "pre"}
+ATTRIBUTES_OF_A_FILE = {"id", "href", "lang", "charset", "name", "content", "http-equiv"}
 
 
 class Page(HTMLParser):
-    """Texts and pictures of a page; anything but tags and attributes of ours is refused."""
+    """Texts, pictures and frames of a page; anything but tags and attributes of ours is refused."""
+
+    tags, attributes, kinds = TAGS, ATTRIBUTES, ("data:image/svg+xml;base64",)
 
     def __init__(self, page: str):
         super().__init__(convert_charrefs=True)
-        self.open, self.texts, self.pictures = list[str](), list[str](), list[bytes]()
+        self.open, self.texts, self.pictures, self.frames = list[str](), list[str](), list[bytes](), list[str]()
         self.feed(page)
         self.close()
         assert self.open == [], "every tag is closed"
 
     def handle_starttag(self, tag, attributes):
-        assert tag in TAGS
+        assert tag in self.tags
         for name, value in attributes:
-            assert name in ATTRIBUTES
+            assert name in self.attributes
+            if name == "href":
+                assert re.fullmatch(r"#s\d+", value)
+            if name == "srcdoc":
+                assert dict(attributes)["sandbox"] == "allow-scripts"
+                self.frames.append(value)
             if name == "src":
                 kind, content = value.split(",")
-                assert kind == "data:image/svg+xml;base64"
-                self.pictures.append(base64.b64decode(content, validate=True))
-        if tag not in ("img", "br"):
+                assert kind in self.kinds
+                found = base64.b64decode(content, validate=True)
+                self.pictures += [found] if "svg" in kind else []
+        if tag not in ("img", "br", "meta"):
             self.open.append(tag)
 
     def handle_endtag(self, tag):
@@ -133,6 +146,28 @@ class Page(HTMLParser):
         raise AssertionError(what)
 
     handle_comment = handle_decl = handle_pi = unknown_decl = unexpected
+
+
+class FilePage(Page):
+    """The same of a page in a file, where a picture of very many lines is made of pixels."""
+
+    tags, attributes = TAGS | TAGS_OF_A_FILE, ATTRIBUTES | ATTRIBUTES_OF_A_FILE
+    kinds = ("data:image/svg+xml;base64", "data:image/png;base64")
+
+    def handle_decl(self, declaration):
+        assert declaration == "doctype html"
+
+
+def check_player(page: str) -> None:
+    """Of names, the page of a player has the model's in its title, and no other script or tag than that of any run."""
+    m = mt.Model("plain")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)))
+    system = m.build()
+    plain = run_page(system.simulate(system.start(), t_end=0.1, every=0.05))
+    embedded = re.compile(r'__VISER_EMBED_DATA__="[A-Za-z0-9+/=]*"')
+    assert len(embedded.findall(page)) == 1
+    without = [embedded.sub("", re.sub("<title>[^<>]*</title>", "", text)) for text in (page, plain)]
+    assert without[0] == without[1]
 
 
 def check_svg(content: bytes) -> str:
@@ -172,6 +207,37 @@ def test_pages_have_no_tag_or_attribute_from_a_name(written, what):
     for picture in page.pictures:
         check_svg(picture)
     assert len(page.pictures) == (what in ("model", "run", "graph", "programme run"))
+    assert len(page.frames) == (what == "run")
+
+
+@pytest.mark.filterwarnings("error")
+def test_reports_have_no_tag_or_attribute_from_a_name(written, tmp_path):
+    """The page, the player in it, and its pictures, those of system.draw and run.draw among them."""
+    written.run.report(tmp_path / "out.html", title=HOSTILE[1])
+    page = FilePage((tmp_path / "out.html").read_text(encoding="utf-8"))
+    text = "".join(page.texts)
+    assert [name for name in HOSTILE if shown(name) not in text] == [], "names are shown as they are"
+    assert "cannot be drawn" not in text
+    assert len(page.pictures) >= 6
+    for picture in page.pictures:
+        check_svg(picture)
+    (frame,) = page.frames
+    check_player(frame)
+
+
+@pytest.mark.long
+def test_reports_of_programmes_have_no_tag_or_attribute_from_a_name(written, tmp_path):
+    written.programme_run.report(tmp_path / "out.html", title=HOSTILE[1])
+    page = FilePage((tmp_path / "out.html").read_text(encoding="utf-8"))
+    assert [name for name in written.programme_run.constraints if shown(name) not in "".join(page.texts)] == []
+    for picture in page.pictures:
+        check_svg(picture)
+
+
+@pytest.mark.long
+def test_saved_pages_have_no_tag_or_script_from_a_name(written, tmp_path):
+    written.run.look(save=tmp_path / "run.html")
+    check_player((tmp_path / "run.html").read_text(encoding="utf-8"))
 
 
 def test_a_model_that_cannot_be_built_shows_its_problems():
@@ -188,6 +254,8 @@ PICTURES = {
     "run.plot of joints": lambda w, path: w.run.plot(path, joints=HOSTILE[4:]),
     "draw_graph": lambda w, path: draw_graph(w.system.structure, path),
     "programme": lambda w, path: w.programme_run.plot(path),
+    "system.draw": lambda w, path: w.system.draw(path, w.state),
+    "run.draw": lambda w, path: w.run.draw(path),
 }
 
 

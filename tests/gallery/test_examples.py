@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import momentree as mt
+from momentree.look.gallery import gallery
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 
@@ -20,7 +22,13 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").iterdir())
 def test_the_example_runs(folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "report", raising=False)  # that of another example
+    monkeypatch.syspath_prepend(str(folder.parents[1] / "benchmarks"))
+    from picture_checks import differences
+
     runpy.run_path(str(folder / "run.py"), run_name="__main__")
+    for picture in tmp_path.glob("*.svg"):
+        assert not differences(picture, folder / picture.name), f"{picture.name} is not up to date: make pictures"
     script = (folder / "run.py").read_text(encoding="utf-8")
     assert "assert " in script
     assert len(script.splitlines()) <= 40
@@ -43,7 +51,16 @@ def test_the_pictures_of_its_story_are_there(folder):
     shown = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (folder / "README.md").read_text(encoding="utf-8"))
     assert shown
     for name in shown:
+        assert name.endswith(".svg")
         assert "<svg" in (folder / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("example", gallery(), ids=lambda example: example.name)
+def test_the_example_has_a_thumbnail(example):
+    with Image.open(example.thumbnail) as picture:
+        assert picture.size == (480, 320)
+        assert len(picture.convert("RGB").getcolors(maxcolors=300)) > 3
+    assert example.thumbnail.stat().st_size < 20_000
 
 
 @pytest.mark.parametrize("file", sorted(path for folder in EXAMPLES for path in folder.glob("*.toml")), ids=str)
@@ -57,6 +74,7 @@ def test_a_file_of_an_example_loads_as_it_was_saved(file, tmp_path):
 def test_the_study_of_the_walker_finds_that_it_walks_and_falls(monkeypatch):
     folder = next(folder for folder in EXAMPLES if folder.name.endswith("walking_mechanism"))
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "report", raising=False)  # that of another example
     import study
 
     slow, fast = study.results((2.6, 0.5), turns=9, settled=3)

@@ -121,19 +121,26 @@ def test_demo_lists_and_runs(tmp_path):
     pictures = {
         f"{name}.{suffix}" for name in ("graph", "motion", "steps", "walk", "diagnostics") for suffix in ("svg", "png")
     }
-    assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", "look.html", *pictures}
-    assert (report / "look.html").stat().st_size < 5e6
+    assert {path.name for path in report.iterdir()} == {"structure.txt", "summary.txt", "report.html", *pictures}
+    page = (report / "report.html").read_text(encoding="utf-8")
+    assert len(page) < 5e6
+    assert page.count("<iframe") == 1
+    assert "2 steps a period" in page
+    assert told.stdout.endswith("open demo-report/walking-mechanism/report.html in a browser\n")
     summary = (report / "summary.txt").read_text()
     assert summary in told.stdout
     for words in ("0 to 52 s, arrived", "20 and 20 in 20 periods: 2 steps a period", "it never flies", "CPU time"):
         assert words in summary
 
 
-def test_a_demo_without_a_start_shows_the_structure(tmp_path):
+def test_a_demo_simulates_what_its_model_says(tmp_path):
     told = run("demo", "pendulum", cwd=tmp_path)
     assert told.returncode == 0
+    assert "0 to 6 s, arrived" in told.stdout
     report = tmp_path / "demo-report" / "pendulum"
-    assert {path.name for path in report.iterdir()} == {"structure.txt", "graph.svg", "graph.png"}
+    assert {path.name for path in report.iterdir()} >= {"structure.txt", "graph.svg", "summary.txt", "report.html"}
+    assert "<iframe" in (report / "report.html").read_text(encoding="utf-8")
+    assert run("demo", "pendulum", "--all").returncode == 2
 
 
 def test_a_demo_that_is_not_there_is_suggested():

@@ -212,7 +212,10 @@ velocities = { phi = 0.25 }
 @pytest.fixture
 def begun(tmp_path):
     """A file that says where to begin."""
-    text = PENDULUM.read_text()
+    m = mt.load(PENDULUM)
+    m.start = None
+    m.save(tmp_path / "model.toml")
+    text = (tmp_path / "model.toml").read_text()
     (tmp_path / "model.toml").write_text(text.replace("\n[[", START_OF_FILE + "\n[[", 1))
     return tmp_path / "model.toml"
 
@@ -241,7 +244,9 @@ def test_words_replace_what_the_file_says_of_the_same_joint(begun):
 
 
 def test_a_run_without_an_end_is_refused():
-    system = mt.load(PENDULUM).build()
+    m = mt.load(PENDULUM)
+    m.start_at()
+    system = m.build()
     with pytest.raises(mt.MomentreeError, match="simulate: the model has no end time"):
         system.simulate(system.start())
 
@@ -249,7 +254,7 @@ def test_a_run_without_an_end_is_refused():
 def test_a_start_that_does_not_close_is_told_with_its_line(tmp_path):
     text = (PENDULUM.parents[1] / "08_four_bar" / "model.toml").read_text()
     path = tmp_path / "four-bar.toml"
-    path.write_text(text.replace("\n[[", "\n[start]\ncoordinates = { A = 1, D = 0 }\n\n[[", 1))
+    path.write_text(text.replace("coordinates = { A = 1 }", "coordinates = { A = 1, D = 0 }"))
     told = command("check", path)
     assert told.returncode == 1
     assert "four-bar.toml:6: start: " in told.stderr

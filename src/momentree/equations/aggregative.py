@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from momentree.equations.armature import has_armature, resist_acceleration, resist_velocity
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import carry_velocity, records
@@ -72,17 +73,17 @@ def first_form(at: Evaluation, u: Coordinates) -> AggregativeForm:
     moving = records(at, u, [0] * mechanism.nv)
     for record, body in zip(moving[1:], mechanism.bodies, strict=True):
         record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
-    return _form(mechanism, _gathered(moving))
+    return _form(mechanism, _gathered(mechanism, moving))
 
 
 def second_form(at: Evaluation, u: Coordinates) -> AggregativeForm:
     """Inertia, gravity and every force of the model: A u' + d = other generalized forces."""
-    return _form(at.mechanism, _gathered(loaded_bodies(at, u, [0] * at.mechanism.nv)))
+    return _form(at.mechanism, _gathered(at.mechanism, loaded_bodies(at, u, [0] * at.mechanism.nv)))
 
 
 def inverse_dynamics(at: Evaluation, u: Coordinates, du: Coordinates) -> tuple[Scalar, ...]:
     """The generalized forces, besides those of the model, that make the tree accelerate with du (RNEA)."""
-    moving = _gathered(loaded_bodies(at, u, du))
+    moving = _gathered(at.mechanism, loaded_bodies(at, u, du))
     return generalized(at.mechanism, moving, "b")
 
 
@@ -106,6 +107,8 @@ def mass_matrix(at: Evaluation) -> list[list[Scalar]]:
                     break
                 F = placed[ancestor.number].X.force_to_parent(F)
                 ancestor = mechanism.bodies[ancestor.parent - 1]
+        for i, N in zip(range(body.v.start, body.v.stop), body.joint_type.armature or (), strict=False):
+            A[i][i] = A[i][i] + N
     return A
 
 
@@ -123,6 +126,8 @@ def generalized_momenta(mechanism: Mechanism, moving: Records) -> tuple[Scalar, 
     """The generalized momenta of moving bodies: A' Z of each joint."""
     for body in mechanism.bodies:
         moving[body.number].Q = (0,) * len(body.joint.type.velocities)
+    if has_armature(mechanism):
+        moving.locally(resist_velocity)
     moving.locally(begin_with_momentum)
     moving.inward(gather)
     return generalized(mechanism, moving, "b")
@@ -146,11 +151,13 @@ def carried_forces(
         record.applied = record.applied + reaction
     for number, forces in (joint_forces or {}).items():
         moving[number].Q = tuple(a + b for a, b in zip(moving[number].Q, forces, strict=True))
-    return _gathered(moving)
+    return _gathered(at.mechanism, moving)
 
 
-def _gathered(moving: Records) -> Records:
+def _gathered(mechanism: Mechanism, moving: Records) -> Records:
     """The bodies with every force carried to the ground."""
+    if has_armature(mechanism):
+        moving.locally(resist_acceleration)
     moving.locally(inertial_force)
     moving.locally(begin_gathering)
     moving.inward(gather)

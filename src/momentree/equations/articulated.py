@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from momentree.equations.armature import inertia_along_joint
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import records
@@ -49,9 +50,9 @@ def articulate_with_bias_force(body: Record) -> tuple[Fields, Fields]:
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
-    D = inverse([[axis @ w for w in W] for axis in body.A.columns])
+    D = inverse(inertia_along_joint(body, W))
     net = [tau + f - b for tau, f, b in zip(body.tau, body.Q, body.A.along(p), strict=True)]
-    M_a = M.less(body.A, W, D)
+    M_a = M.less(body.A, W, D, body.joint_type.armature)
     p = p + M_a @ c
     for w, share in zip(W, product(D, net), strict=True):
         p = p + w * share

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from momentree.equations.armature import kinetic_energy_of_armature
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import potential_energy
 from momentree.equations.kinematics import records
@@ -27,7 +28,7 @@ class Energy(NamedTuple):
 
 
 def energy(at: Evaluation, u: Coordinates) -> Energy:
-    """T = sum v' M v / 2, and the potential of gravity, springs, stops and contacts."""
+    """T = sum v' M v / 2 and that of armatures, and the potential of gravity, springs, stops and contacts."""
     return energy_of(at.mechanism, records(at, u))
 
 
@@ -35,7 +36,7 @@ def energy_of(mechanism: Mechanism, moving: Sequence[Record]) -> Energy:
     """Energy of moving bodies."""
     kinetic: Scalar = 0
     for record in moving[1:]:
-        kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2
+        kinetic = kinetic + record.v @ (record.inertia @ record.v) / 2 + kinetic_energy_of_armature(record)
     return Energy(kinetic, potential_energy(mechanism, moving))
 
 

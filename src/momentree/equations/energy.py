@@ -35,6 +35,7 @@ from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, ZERO, Force, Motion, RigidInertia, Scalar, Transform
+from momentree.structure.mechanism import Mechanism
 
 
 def carry_partial(body: Record, parent: Record) -> Fields:
@@ -77,6 +78,8 @@ class EnergyForm:
     | acceleration | body               | (a; eps)                                                                  |
     | force        | body               | (R; m): active forces, internal ones and weight included                  |
     | joint_forces | velocity           | generalized forces of joint springs, dampers, stops and torque laws       |
+    | armature     | velocity           | N, the inertia of rotors: T has N u'_s, and A_ss has N                    |
+    | du           | velocity           | u'_s                                                                      |
     | inertial     | body               | (M a; I eps + w x I w)                                                    |
     | T, Q         | velocity           | projections of `inertial` and of `force`, (T2); `joint_forces` are in Q   |
     | A            | velocity, velocity | the mass matrix, (T3)                                                     |
@@ -88,6 +91,8 @@ class EnergyForm:
     acceleration: tuple[Motion, ...]
     force: tuple[Force, ...]
     joint_forces: tuple[Scalar, ...]
+    armature: tuple[Scalar, ...]
+    du: tuple[Scalar, ...]
 
     @cached_property
     def inertial(self) -> tuple[Force, ...]:
@@ -101,7 +106,8 @@ class EnergyForm:
     @cached_property
     def T(self) -> tuple[Scalar, ...]:
         """T_s, the inertial side, (T2)."""
-        return tuple(_projected(self.partial, self.inertial, s) for s in range(len(self.joint_forces)))
+        rotors = zip(self.armature, self.du, strict=True)
+        return tuple(_projected(self.partial, self.inertial, s) + N * du for s, (N, du) in enumerate(rotors))
 
     @cached_property
     def Q(self) -> tuple[Scalar, ...]:
@@ -117,6 +123,7 @@ class EnergyForm:
             momenta = [_momentum(I, by_velocity[r]) for I, by_velocity in zip(self.inertia, self.partial, strict=True)]
             for s in range(r + 1):
                 A[s][r] = A[r][s] = _projected(self.partial, momenta, s)
+            A[r][r] = A[r][r] + self.armature[r]
         return tuple(map(tuple, A))
 
 
@@ -139,6 +146,8 @@ def energy_form(at: Evaluation, u: Coordinates, du: Coordinates) -> EnergyForm:
         acceleration=tuple(body.a_C for body in moving[1:]),
         force=tuple(body.active for body in moving[1:]),
         joint_forces=generalized(mechanism, moving, "Q"),
+        armature=_armature(mechanism),
+        du=tuple(du),
     )
 
 
@@ -180,7 +189,14 @@ def power(at: Evaluation, u: Coordinates, du: Coordinates) -> Power:
     v_t = [body.X_C.motion(body.v) for body in carried[1:]]
     needed = [inertial - force for inertial, force in zip(form.inertial, form.force, strict=True)]
     joints = _sum(Q * velocity for Q, velocity in zip(form.joint_forces, u, strict=True))
-    return Power(_power(form.velocity, form.inertial), _power(form.velocity, form.force) + joints, _power(v_t, needed))
+    rotors = _sum(N * a * velocity for N, a, velocity in zip(form.armature, form.du, u, strict=True))
+    kinetic = _power(form.velocity, form.inertial) + rotors
+    return Power(kinetic, _power(form.velocity, form.force) + joints, _power(v_t, needed))
+
+
+def _armature(mechanism: Mechanism) -> tuple[Scalar, ...]:
+    free = [body for body in mechanism.bodies if not body.laws]
+    return tuple(N for body in free for N in body.joint.type.armature or (0,) * (body.v.stop - body.v.start))
 
 
 def _momentum(I: RigidInertia, v: Motion) -> Force:

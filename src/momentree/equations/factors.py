@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from momentree.equations.armature import inertia_along_joint
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, Records
@@ -31,7 +32,7 @@ def factor_joint(body: Record) -> tuple[Fields, Fields]:
     if not body.free:
         return {}, {"P": body.P.to_parent(body.X)}
     W = [body.P @ axis for axis in body.A.columns]
-    pivot = [[axis @ w for w in W] for axis in body.A.columns]
+    pivot = inertia_along_joint(body, W)
     D = inverse(pivot)
     K = []
     for row in D:  # which is symmetric, so its rows serve as columns
@@ -39,7 +40,9 @@ def factor_joint(body: Record) -> tuple[Fields, Fields]:
         for w, share in zip(W[1:], row[1:], strict=True):
             column = column + w * share
         K.append(column)
-    return {"pivot": pivot, "D": D, "K": K}, {"P": body.P.less(body.A, W, D).to_parent(body.X)}
+    return {"pivot": pivot, "D": D, "K": K}, {
+        "P": body.P.less(body.A, W, D, body.joint_type.armature).to_parent(body.X)
+    }
 
 
 @dataclass(frozen=True)

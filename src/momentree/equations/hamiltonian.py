@@ -25,6 +25,7 @@ Elimination of the constraints joins the first pass, `find_impulses` replaces `f
 from __future__ import annotations
 
 from momentree.equations.aggregative import generalized_momenta
+from momentree.equations.armature import inertia_along_joint
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import apply_forces, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
@@ -63,8 +64,8 @@ def articulate(body: Record) -> tuple[Fields, Fields]:
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X)}
     W = [M @ axis for axis in A.columns]
-    D = inverse([[axis @ w for w in W] for axis in A.columns])
-    return {"W": W, "D": D}, {"M_star": M.less(A, W, D).to_parent(body.X)}
+    D = inverse(inertia_along_joint(body, W))
+    return {"W": W, "D": D}, {"M_star": M.less(A, W, D, body.joint_type.armature).to_parent(body.X)}
 
 
 def transmit_phi(body: Record) -> tuple[Fields, Fields]:

@@ -12,6 +12,7 @@ The same numbers as aggregative.inverse_dynamics; docs/theory/aggregative.md com
 from __future__ import annotations
 
 from momentree.equations.aggregative import gather
+from momentree.equations.armature import has_armature, resist_acceleration
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import records
@@ -104,6 +105,8 @@ def _projected(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
     ground.U = Spin.of(ground.w, ground.dw)
     moving.outward(carry_accelerations)
+    if has_armature(at.mechanism):
+        moving.locally(resist_acceleration)
     moving.locally(begin_with_inertial_wrench)
     moving.inward(gather)
     return generalized(mechanism, moving, "b")

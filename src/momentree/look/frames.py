@@ -1,26 +1,25 @@
 """Frames: a run as shaded pictures, one for each moment, drawn without a browser or a graphics card.
 
-The triangles of the scene are projected and painted from the farthest to the nearest; of many bodies, lines.
+The triangles of the scene are projected and painted, what is nearest in front (raster.py); of many bodies, lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.look.graph_layout import GREY, INK
 from momentree.look.graph_picture import short
-from momentree.look.mechanism_drawing import FLOATING, FOOT
-from momentree.look.mechanism_symbols import PLAIN, ROUND, zigzag
+from momentree.look.mechanism_drawing import FLOATING
+from momentree.look.mechanism_symbols import PLAIN, zigzag
 from momentree.look.projection import View, joint_places
-from momentree.look.scene import JOINT_COLOR, THICKNESS, Poses, Scene, _own
+from momentree.look.raster import Triangles, corner_normals, painted
+from momentree.look.scene import PLANE_COLOR, THICKNESS, Piece, Poses, Scene, _own
 from momentree.model.higher_pairs import Rolling
 from momentree.spatial import Z
-from momentree.spatial.vector import normals
-from momentree.structure.mechanism import Attached, Mechanism
+from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.collections import LineCollection
@@ -29,51 +28,64 @@ Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 MOST_FACES = 25_000  # triangles of a frame; a scene with more is drawn as lines
 TRAVEL = 2.0  # of the largest extent at a moment: what moves farther is followed
+STEADY = 0.1  # of that extent: what keeps so near to a uniform motion is followed uniformly
 MARGIN = 1.12  # of the extent of what is shown
 LOOKED_AT = 200  # moments at which the extent is measured
 AMBIENT = 0.6  # the least part of a color that is seen
+LAYER = 1e-6  # of the size of the scene: how much nearer each piece is than the one before
 INCH = 100  # dots
 
 
 class Frames:
     """Pictures of a scene at the moments of `poses`; `frames(k)` has the pixels, height x width x 3."""
 
-    def __init__(self, scene: Scene, mechanism: Mechanism, poses: Poses, view: View, size: tuple[int, int]):
-        self.scene, self.poses, self.view, self.size = scene, poses, view, size
+    def __init__(
+        self,
+        scene: Scene,
+        mechanism: Mechanism,
+        poses: Poses,
+        view: View,
+        size: tuple[int, int],
+        captions: bool = True,
+    ):
+        self.scene, self.poses, self.view, self.size, self.captions = scene, poses, view, size, captions
         self.as_lines = sum(len(piece.mesh.faces) for piece in scene.pieces) > MOST_FACES
         floating = {place.name for place in joint_places(mechanism) if place.type.kind in FLOATING}
         seen = [piece for piece in scene.pieces if piece.kind != "joint" or piece.name not in floating]
-        pieces = [piece for piece in seen if not self.as_lines or piece.kind == "body"]
-        meshes = [_segment(piece.mesh.vertices) if self.as_lines else piece.mesh.vertices for piece in pieces]
+        seen = [piece for piece in seen if piece.body or piece.color != PLANE_COLOR]  # the floor is a grid
+        pieces = [piece for piece in seen if not self.as_lines or piece.kind in ("body", "rim")]
+        meshes = [_segment(piece.mesh.vertices) if self._is_line(piece) else piece.mesh.vertices for piece in pieces]
         starts = np.cumsum([0, *(len(vertices) for vertices in meshes)])
         self.vertices = np.concatenate([np.zeros((0, 3)), *meshes])
         self.bodies = np.repeat([piece.body for piece in pieces], np.diff(starts)).astype(int)
-        groups = [
-            np.array([[0, 1]]) + start if self.as_lines else piece.mesh.faces + start
-            for piece, start in zip(pieces, starts, strict=False)
-        ]
+        groups = [self._faces(piece) + start for piece, start in zip(pieces, starts, strict=False)]
         self.faces = np.concatenate([np.zeros((0, 2 if self.as_lines else 3), dtype=int), *groups])
         colors = [np.repeat([piece.color[:3]], len(group), axis=0) for piece, group in zip(pieces, groups, strict=True)]
         self.colors = np.concatenate([np.zeros((0, 3)), *colors]) / 255
         closed = [np.full(len(group), not self.as_lines and _is_closed(group)) for group in groups]
         self.closed = np.concatenate([np.zeros(0, dtype=bool), *closed])
-        self.rims = [*_rims(mechanism, {piece.body: piece.color for piece in pieces if piece.kind == "body"})]
+        numbers = {(piece.body, piece.color): i for i, piece in enumerate(pieces)}  # alike: no line between them
+        which = [numbers[piece.body, piece.color] for piece in pieces]
+        self.pieces = np.repeat(which, [len(group) for group in groups]).astype(int)
+        self.normals = np.zeros((0, 3, 3)) if self.as_lines else corner_normals(self.vertices, self.faces)
         self.floor = _floors(mechanism)
         self.centers, self.extent = self._looked_at()
         self._set_up()
 
     def __call__(self, k: int) -> Pixels:
         """The picture at moment k."""
-        shown, colors = self._painted(k)
-        self.collection.set_verts(list(self.view.flat(shown)))
-        self.collection.set_color(colors)
+        if self.as_lines:
+            shown, colors = self._lines(k)
+            self.collection.set_segments(list(self.view.flat(shown)))
+            self.collection.set_color(colors)
+        else:
+            self.collection.set_data(painted(self._painted(k), self.size))
         unit = 2 * THICKNESS * self.scene.size
         lines = []
         for strand in self.scene.strands:
             a, b = (self.view.flat(self.poses.points(end)[k]) for end in strand.ends)
             lines.append(zigzag(a, b, unit) if strand.kind == "spring" else np.stack([a, b]))
         self.strands.set_segments(lines)
-        self.rim_lines.set_segments([self.view.flat(self._moved(k, rim.body, rim.points)) for rim in self.rims])
         half = self.extent / 2
         self.axes.set(
             xlim=self.centers[k, 0] + np.array([-half[0], half[0]]),
@@ -94,32 +106,44 @@ class Frames:
         R, position = self.poses.rotations[k][self.bodies], self.poses.positions[k][self.bodies]
         return np.asarray(position + np.einsum("nij,nj->ni", R, self.vertices))
 
-    def _moved(self, k: int, body: int, points: Array) -> Array:
-        return np.asarray(self.poses.positions[k, body] + points @ self.poses.rotations[k, body].T)
+    def _is_line(self, piece: Piece) -> bool:
+        """Whether a piece is drawn by one line; of a rim, all edges are."""
+        return self.as_lines and piece.kind != "rim"
+
+    def _faces(self, piece: Piece) -> NDArray[np.int64]:
+        """Indices of the vertices of its triangles, or of the ends of its lines."""
+        if self._is_line(piece):
+            return np.array([[0, 1]])
+        return piece.mesh.faces[:, :2] if self.as_lines else piece.mesh.faces
 
     def _flat(self, k: int) -> Array:
         """Everything that must be seen at moment k, on the sheet; where there is a floor, only what moves."""
-        rims = [self._moved(k, rim.body, rim.points) for rim in self.rims]
         placed = self._placed(k)[self.bodies > 0] if self.floor else self._placed(k)
         ends = [self.poses.points(end)[k][None] for strand in self.scene.strands for end in strand.ends]
-        found = self.view.flat(np.concatenate([placed, *rims, *ends]))
+        found = self.view.flat(np.concatenate([placed, *ends]))
         return found if len(found) else np.zeros((1, 2))
 
-    def _painted(self, k: int) -> tuple[Array, Array]:
-        """Triangles or lines from the farthest to the nearest, and their colors in the light."""
+    def _lines(self, k: int) -> tuple[Array, Array]:
+        """Lines from the farthest to the nearest, and their colors."""
+        ends = self._placed(k)[self.faces]
+        order = np.argsort(self.view.depth(ends.mean(axis=1)), kind="stable")
+        return ends[order], self.colors[order]
+
+    def _painted(self, k: int) -> Triangles:
+        """Triangles on the sheet, and their colors in the light; the far side of a solid is hidden by its near side."""
         corners = self._placed(k)[self.faces]
-        order = np.argsort(self.view.depth(corners.mean(axis=1)), kind="stable")
-        corners, colors, closed = corners[order], self.colors[order], self.closed[order]
-        if self.as_lines:
-            return corners, colors
         n = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
-        away = n @ self.view.towards < 1e-9
-        n *= np.where(away, -1.0, 1.0)[:, None]
+        away = n @ self.view.towards < 1e-9 * np.linalg.norm(n, axis=1)
+        seen = ~(away & self.closed)
+        corners, sign = corners[seen], np.where(away[seen], -1.0, 1.0)
+        R = self.poses.rotations[k][self.bodies[self.faces[seen, 0]]]
+        normals = np.einsum("nij,ncj->nci", R, self.normals[seen]) * sign[:, None, None]
         light = self.view.towards + 0.6 * self.view.up - 0.4 * self.view.right
-        bright = AMBIENT + (1 - AMBIENT) * np.clip(n @ (light / np.linalg.norm(light)), 0, 1)
-        seen = ~(away & closed)  # the far side of a solid is hidden by its near side
-        return corners[seen], (colors * bright[:, None])[seen]
+        bright = AMBIENT + (1 - AMBIENT) * np.clip(normals @ (light / np.linalg.norm(light)), 0, 1)
+        sheet = (self.view.flat(corners) - self.centers[k]) / self.extent * (1, -1) + 0.5
+        # of faces in one plane, those of later pieces are seen
+        depth = self.view.depth(corners) + LAYER * self.scene.size * self.pieces[seen, None]
+        return Triangles(sheet * self.size, depth, bright, self.colors[seen], self.pieces[seen])
 
     def _looked_at(self) -> tuple[Array, Array]:
         """The middle of the picture at each moment, and its width and height (m).
@@ -134,9 +158,7 @@ class Frames:
         total = high.max(axis=0) - low.min(axis=0)
         followed = (total > TRAVEL * largest) & bool(self.floor)
         middle = np.where(followed, (low + high) / 2, (low.min(axis=0) + high.max(axis=0)) / 2)
-        window = min(2 * (len(moments) // 20) + 1, len(moments))
-        padded = np.pad(middle, ((window // 2, window // 2), (0, 0)), mode="edge")
-        smooth = np.stack([np.convolve(column, np.ones(window) / window, "valid") for column in padded.T], axis=1)
+        smooth = _smooth(middle, self.poses.t[moments], STEADY * largest)
         centers = np.stack([np.interp(np.arange(count), moments, column) for column in smooth.T], axis=1)
         reach = np.abs(np.stack([low - smooth, high - smooth])).max(axis=(0, 1)) * 2 * MARGIN
         # as wide and as high as the picture, so that a meter is as long in both directions
@@ -145,8 +167,9 @@ class Frames:
 
     def _set_up(self) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.collections import LineCollection, PolyCollection
+        from matplotlib.collections import LineCollection
         from matplotlib.figure import Figure
+        from matplotlib.image import BboxImage
 
         width, height = ((side + 0.01) / INCH for side in self.size)
         figure = Figure(figsize=(width, height), dpi=INCH, facecolor="white")
@@ -154,20 +177,17 @@ class Frames:
         self.axes = figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
         self.axes.add_collection(self._floor_lines())
-        self.collection: Any = (
-            LineCollection([], linewidths=2.5, capstyle="round", zorder=2)
-            if self.as_lines
-            else PolyCollection([], linewidths=0.8, zorder=2)
-        )
-        self.axes.add_collection(self.collection)
+        self.collection: Any = LineCollection([], linewidths=2.5, capstyle="round", zorder=2)
+        if not self.as_lines:
+            self.collection = BboxImage(self.axes.bbox, interpolation="nearest", origin="upper", zorder=2)
+        self.axes.add_artist(self.collection)
         self.strands = LineCollection([], colors=INK, linewidths=1.4, zorder=3)
         self.axes.add_collection(self.strands)
-        colors = [np.array(rim.color) / 255 for rim in self.rims]
-        self.rim_lines = LineCollection([], colors=colors or None, linewidths=2.2, zorder=1.5)
-        self.axes.add_collection(self.rim_lines)
         how: Any = {"transform": self.axes.transAxes, "fontsize": 11, "color": INK, "zorder": 4, **PLAIN}
-        self.axes.text(0.015, 0.98, short(self.scene.name, 60), va="top", **how)
-        self.clock = self.axes.text(0.015, 0.02, "", **how)
+        name = self.axes.text(0.015, 0.98, short(self.scene.name, 60), va="top", **how)
+        self.clock = self.axes.text(0.985, 0.98, "", va="top", ha="right", **how)
+        for text in (name, self.clock):
+            text.set_visible(self.captions)
 
     def _floor_lines(self) -> LineCollection:
         """The ground to stand on: a grid, which is a line with ticks where it is seen edge on."""
@@ -180,11 +200,15 @@ class Frames:
                 continue
             ex = right / np.linalg.norm(right)
             ey = np.cross(n, ex)
-            step = float(self.extent.max()) / 12
+            step = _round_number(float(self.extent.max()) / 12)
             travel = self.poses.positions[:, 1:].reshape(-1, 3) - origin
-            far = 1.5 * self.extent.max()
-            x, y = (np.arange((travel @ e).min() - far, (travel @ e).max() + far, step)[:400] for e in (ex, ey))
-            if np.linalg.norm(self.view.flat(n)) > 0.98:
+            edge_on = np.linalg.norm(self.view.flat(n)) > 0.98
+            x, y = (
+                step * np.arange(np.floor((travel @ e).min() / step - by), np.ceil((travel @ e).max() / step + by) + 1)
+                for e, by in ((ex, 18 if edge_on else 6), (ey, 3))
+            )
+            x, y = x[:400], y[:400]
+            if edge_on:
                 tick = 0.3 * step * (-n - ex)
                 lines.append(self.view.flat([origin + x[0] * ex, origin + x[-1] * ex]))
                 lines += [self.view.flat([origin + a * ex, origin + a * ex + tick]) for a in x]
@@ -192,6 +216,22 @@ class Frames:
             lines += [self.view.flat([origin + a * ex + y[0] * ey, origin + a * ex + y[-1] * ey]) for a in x]
             lines += [self.view.flat([origin + x[0] * ex + b * ey, origin + x[-1] * ex + b * ey]) for b in y]
         return LineCollection(lines, colors=GREY, linewidths=0.8, alpha=0.45, zorder=1)
+
+
+def _smooth(middle: Array, t: Array, near: Array) -> Array:
+    """Where to look, without the wobbling of what is followed: uniformly if it moves so, else averaged for a while."""
+    ramp = np.stack([np.ones(len(t)), t - t.mean()], axis=1)
+    uniform = ramp @ np.linalg.lstsq(ramp, middle, rcond=None)[0]
+    window = min(2 * (len(t) // 20) + 1, len(t))
+    padded = np.pad(middle, ((window // 2, window // 2), (0, 0)), mode="edge")
+    averaged = np.stack([np.convolve(column, np.ones(window) / window, "valid") for column in padded.T], axis=1)
+    return np.where((np.abs(middle - uniform) <= near).all(axis=0), uniform, averaged)
+
+
+def _round_number(length: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not greater."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * max(k for k in (1, 2, 5) if k * power <= length * (1 + 1e-9)))
 
 
 def _segment(vertices: Array) -> Array:
@@ -206,38 +246,6 @@ def _is_closed(faces: NDArray[np.int64]) -> bool:
     """Whether triangles enclose a solid: every edge belongs to two of them."""
     edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     return bool(np.all(np.unique(edges, axis=0, return_counts=True)[1] == 2))
-
-
-class Rim(NamedTuple):
-    """A line that moves with a body: the rim of a wheel, or the foot on which a body stands."""
-
-    body: int
-    points: Array
-    color: tuple[int, ...]
-
-
-def _rims(mechanism: Mechanism, colors: dict[int, Any]) -> Iterator[Rim]:
-    """Of what rolls or touches with a radius."""
-    wheels: list[tuple[Attached, Any, Any, bool]] = [(c.frame, c.radius, c.disc, False) for c in mechanism.contacts]
-    for loop in mechanism.loops:
-        if isinstance(loop.joint_type, Rolling):
-            wheels.append((loop.second, loop.joint_type.radius, loop.joint_type.disc, True))
-    for inside, radius, disc, rolls in wheels:
-        if not inside.body or not float(radius) or disc is None:
-            continue
-        frame = _own(mechanism, inside)
-        center = np.array([*frame.placement.offset], dtype=float)
-        e1, e2 = (np.array([*(frame.placement.rotation @ axis)], dtype=float) for axis in normals(disc))
-        body = mechanism.bodies[inside.body - 1]
-        angles, arm = ROUND, e1
-        if not rolls and float(radius) > FOOT * mechanism.size and body.inertia.mass:
-            com = np.array([*body.own.inverse().point(body.inertia.h / body.inertia.mass)], dtype=float) - center
-            down = np.arctan2(com @ e2, com @ e1)
-            angles, arm = down + np.linspace(-0.16, 0.16, 17), np.cos(down) * e1 + np.sin(down) * e2
-        color = colors.get(body.image_of or body.number, JOINT_COLOR)
-        rim = center + float(radius) * (np.cos(angles)[:, None] * e1 + np.sin(angles)[:, None] * e2)
-        yield Rim(inside.body, rim, color)
-        yield Rim(inside.body, np.array([center, center + float(radius) * arm]), color)
 
 
 def _floors(mechanism: Mechanism) -> list[tuple[Array, Array]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from momentree.results.run import Run
 
 MOST_FRAMES = 20_000
+GIF_COLORS = 128  # of 256: the others are left for what does not change from frame to frame
 FASTEST_GIF = 50  # frames/s: faster ones are slowed down by those who show them
 SMALLEST, LARGEST = 64, 4096  # pixels
 # one thread, no dates and no versions: the same bytes every time
@@ -38,16 +39,15 @@ def save_movie(
     speed: float = 1.0,
     size: tuple[int, int] = (960, 720),
     view: Any = "auto",
+    captions: bool = True,
     progress: bool | None = None,
 ) -> None:
     """Write a movie: `fps` frames each second, in which `speed` seconds of the run pass; `size` in pixels.
 
+    With `captions`, the name of the system and the time are written into it.
     A bar shows how far it is, on a terminal only unless `progress` says so.
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".mp4", ".gif"):
-        raise MomentreeError(f"{printable(path)}: not a kind of movie. End the name in .mp4 or .gif.")
-    destination(path)
+    suffix = check_movie(path)
     width, height = _checked_size(size, suffix)
     write = _mp4 if suffix == ".mp4" else _gif
     encoder = _encoder() if suffix == ".mp4" else None
@@ -55,9 +55,21 @@ def save_movie(
     if suffix == ".gif" and fps > FASTEST_GIF:
         raise MomentreeError(f"movie: a .gif shows at most {FASTEST_GIF} frames per second, not {fps:g}. Lower fps=.")
     poses = poses_at(run, times)
-    frames = Frames(scene_of(run.system), run.mechanism, poses, view_of(view, run.mechanism, poses), (width, height))
+    looked = view_of(view, run.mechanism, poses)
+    frames = Frames(scene_of(run.system), run.mechanism, poses, looked, (width, height), bool(captions))
     with _bar(len(times), progress) as advance:
         write_file(path, write(frames, len(times), float(fps), advance, encoder))
+
+
+def check_movie(path: str | os.PathLike[str]) -> str:
+    """How the name of a movie ends; refuse what none can be written to, before anything is computed."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".mp4", ".gif"):
+        raise MomentreeError(f"{printable(path)}: not a kind of movie. End the name in .mp4 or .gif.")
+    destination(path)
+    if suffix == ".mp4":
+        _encoder()
+    return suffix
 
 
 def frame_times(run: Run, fps: float, speed: float) -> Any:
@@ -127,14 +139,18 @@ def _gif(frames: Frames, count: int, fps: float, advance: Any, encoder: Any) -> 
 
     sample = np.concatenate([frames(k) for k in sorted({0, count // 2, count - 1})])
     nothing = Image.Dither.NONE
-    palette = Image.fromarray(sample).quantize(256, dither=nothing)
+    palette = Image.fromarray(sample).quantize(GIF_COLORS, dither=nothing)
     colors = np.array(palette.getpalette() or [], dtype=np.uint8).reshape(-1, 3)
-    colors[colors.sum(axis=1, dtype=int).argmax()] = 255  # the paper is white
+    paper = int(colors[:GIF_COLORS].sum(axis=1, dtype=int).argmax())
+    colors[paper] = 255  # the paper is white
     palette.putpalette(colors.tobytes())
 
     def picture(k: int) -> Any:
         advance()
-        return Image.fromarray(frames(k)).quantize(palette=palette, dither=nothing)
+        pixels = frames(k)
+        found = Image.fromarray(pixels).quantize(palette=palette, dither=nothing)
+        found.paste(paper, mask=Image.fromarray((pixels.min(axis=2) == 255).astype(np.uint8) * 255))
+        return found
 
     ends = np.round(100 * np.arange(count + 1) / fps).astype(int)
     file, later = io.BytesIO(), (picture(k) for k in range(1, count))

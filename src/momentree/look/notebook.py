@@ -74,10 +74,10 @@ def state_html(state: State) -> str:
 
 
 def run_html(run: Run) -> str:
-    """The summary and the plot."""
+    """The summary, the plot and the player."""
     title, table = f"{run.mechanism.name}: run", html_table((), summary_rows(run))
     picture = [_picture(run.plot(), f"plot of {run.mechanism.name}")] if len(run.t) else []
-    return html_page(title, html_warnings(run.warnings), table, *picture)
+    return html_page(title, html_warnings(run.warnings), table, *picture, *_player(run))
 
 
 def programme_html(programme: Any) -> str:
@@ -100,6 +100,19 @@ def _drawn_graph(graph: Structure | Graph) -> list[Html]:
 
     bodies = (graph.graph if isinstance(graph, Structure) else graph).n
     return [_picture(draw_graph(graph), "graph of bodies and joints")] if bodies <= MOST_DRAWN else []
+
+
+def _player(run: Run) -> list[Html]:
+    """The player of a run that is not too long or too large for a cell, unless it is switched off."""
+    from momentree.look.player import MOST_POSES_OF_A_CELL, player, player_wanted
+
+    if not player_wanted():
+        return []
+    try:
+        found = player(run, MOST_POSES_OF_A_CELL)
+    except MomentreeError:  # no port, or no finite sample: the rest of the page says what is wrong with the run
+        return []
+    return [found] if found is not None else []
 
 
 def _picture(figure: Figure, description: str) -> Html:

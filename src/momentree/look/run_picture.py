@@ -58,12 +58,10 @@ def draw_run(
     chosen, path = _without_path(run, what, path)
     if path is not None:
         check_picture(path)
-    named = [run._checked_joint(name) for name in joints] if joints is not None else _moving(run)
+    named = [run._checked_joint(name) for name in joints] if joints is not None else moving_joints(run)
     shown = named if joints is not None else named[:MOST_JOINTS]
     names = [*chosen, *(joints or ())] if chosen else shown
-    panels = [panel for name in names for panel in panels_of(run, name)]
-    if len(panels) > MOST_PANELS:
-        raise MomentreeError(f"plot: {len(panels)} panels do not fit in one picture. Name fewer things.")
+    panels = chosen_panels(run, names)
     over_time = [panel for panel in panels if isinstance(panel, Panel)]
     portraits = [panel for panel in panels if isinstance(panel, Portrait)]
     if not chosen:
@@ -78,6 +76,14 @@ def draw_run(
     if path is not None:
         save_picture(figure, path, dpi=150)
     return figure
+
+
+def chosen_panels(run: Run, names: Sequence[Any]) -> list[Panel | Portrait]:
+    """All panels of what is named; an error if something is not there, or if these are too many for one picture."""
+    panels = [panel for name in names for panel in panels_of(run, name)]
+    if len(panels) > MOST_PANELS:
+        raise MomentreeError(f"plot: {len(panels)} panels do not fit in one picture. Name fewer things.")
+    return panels
 
 
 def _without_path(run: Run, what: Sequence[Any], path: Any) -> tuple[list[Any], Any]:
@@ -100,7 +106,8 @@ def _ends_as_a_file(run: Run, name: str) -> bool:
     return (suffix in METADATA or suffix in OTHER_PICTURES) and name not in run._whole.by_joint
 
 
-def _moving(run: Run) -> list[str]:
+def moving_joints(run: Run) -> list[str]:
+    """Joints that have coordinates, in the order of the tree, then those that close loops."""
     joints = run.mechanism.by_joint.items()
     return [name for name, element in joints if element.joint is not None and element.joint.type.coordinates]
 

@@ -10,14 +10,16 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from momentree.assembly.state import State
+from momentree.errors import MomentreeError
+from momentree.files.atomic_write import write_file
 from momentree.look.motion_frames import motion_frames
 from momentree.look.stage import HOST, close_server, open_server
-from momentree.look.viewer_file import check_page, suitable_rate, write_motion, write_scene
+from momentree.look.viewer_file import check_page, motion_page, suitable_rate, write_scene
 from momentree.look.viewer_model import ModelView
 from momentree.look.viewer_run import Player, RunView
 
 if TYPE_CHECKING:
-    from momentree.assembly.state import State
     from momentree.results.run import Run
     from momentree.system import System
 
@@ -71,6 +73,8 @@ def look_at_system(
     if save is not None:
         check_page(save)
     start = system.start() if state is None else state
+    if not isinstance(start, State) or start.mechanism.coordinates != system._numeric.coordinates:
+        raise MomentreeError("look: the state is none of this system. Create it with its assemble(...).")
     with _server(port, system.name, lasting=save is None) as server:
         view = ModelView(server, system, start)
         if save is not None:
@@ -85,7 +89,7 @@ def look_at_run(
     save: Where | None = None,
     *,
     ghost: Run | None = None,
-    traces: Sequence[Any] | bool | None = None,
+    traces: Any = None,
     arrows: Sequence[str] | str = (),
     follow: str | None = None,
     rate: float | None = None,
@@ -104,24 +108,48 @@ def look_at_run(
     | rate     | frames for each second of the run's time, 30 unless given                                        |
     | wait     | until Ctrl-C; so in a program, whose page would end with it, but not in a notebook or at a prompt |
     """
+    kinds, traces = _several(arrows), traces if isinstance(traces, bool) else _several(traces)
     if save is not None:
         check_page(save)
-    if save is not None and rate is None and len(run.t):
-        rate = suitable_rate(float(run.t[-1] - run.t[0]), len(run.mechanism.bodies))
+        write_file(save, run_page(run, ghost=ghost, traces=traces, arrows=kinds, follow=follow, rate=rate, port=port))
+        return None
     frames = motion_frames(run, rate)
-    kinds = (arrows,) if isinstance(arrows, str) else tuple(arrows)
-    with _server(port, run.system.name, lasting=save is None) as server:
+    with _server(port, run.system.name, lasting=True) as server:
         view = RunView(server, run, frames, ghost)
         view.follow(view.traveller() if follow is None else follow or None)
-        if save is not None:
-            if traces:
-                view.add_traces(None if isinstance(traces, bool) else traces)
-            for kind in kinds:
-                view.add_arrows(kind)
-            write_motion(view, save)
-            return None
         viewer = Viewer(server, view, Player(view, traces, kinds))
     return _opened(viewer, browser, wait)
+
+
+def run_page(
+    run: Run,
+    *,
+    ghost: Run | None = None,
+    traces: Sequence[Any] | bool | None = None,
+    arrows: Sequence[str] = (),
+    follow: str | None = None,
+    rate: float | None = None,
+    port: int | None = None,
+    speed: float = 1.0,
+) -> str:
+    """The text of a page that plays a run by itself, `speed` s of it each second; other arguments as above."""
+    if rate is None and len(run.t):
+        rate = suitable_rate(float(run.t[-1] - run.t[0]), len(run.mechanism.bodies))
+    frames = motion_frames(run, rate)
+    with _server(port, run.system.name, lasting=False) as server:
+        view = RunView(server, run, frames, ghost)
+        view.follow(view.traveller() if follow is None else follow or None)
+        if traces:
+            view.add_traces(None if isinstance(traces, bool) else traces)
+        for kind in arrows:
+            view.add_arrows(kind)
+        return motion_page(view, speed)
+
+
+def _several(things: Any) -> tuple[Any, ...]:
+    """One thing or several as a tuple; None is none."""
+    listed = isinstance(things, Sequence) and not isinstance(things, str)
+    return tuple(things) if listed else () if things is None else (things,)
 
 
 @contextlib.contextmanager

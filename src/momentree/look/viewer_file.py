@@ -1,6 +1,6 @@
 """A page in one file: the scene and its motion, played by double-click, with no server and no request to anywhere.
 
-Poses are written with the precision of 32-bit floats, which compress well: 6e-8 of their size.
+Poses are rounded to 6e-8 of the size of the mechanism, and of a turn: numbers with few digits compress well.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ def write_scene(server: Any, path: str | os.PathLike[str], name: str) -> None:
     write_file(path, page_of(server.get_scene_serializer(), name))
 
 
-def write_motion(view: RunView, path: str | os.PathLike[str]) -> None:
-    """Write a run that plays."""
+def motion_page(view: RunView, speed: float = 1.0) -> str:
+    """The page of a run that plays; with a `speed` below 1, in slow motion."""
     frames = view.frames
     for each in (frames, view.other):
         if each is not None:
-            each.positions, each.quaternions = _short(each.positions), _short(each.quaternions)
+            each.positions = rounded(each.positions - view.stage.base, view.stage.size) + view.stage.base
+            each.quaternions = rounded(each.quaternions, 1.0)
     view.show(0)
     serializer = view.server.get_scene_serializer()
     for i in range(1, len(frames.t)):
-        serializer.insert_sleep(float(frames.t[i] - frames.t[i - 1]))
+        serializer.insert_sleep(float(frames.t[i] - frames.t[i - 1]) / speed)
         view.show(i)
-    serializer.insert_sleep(float(np.median(np.diff(frames.t))) if len(frames.t) > 1 else 0.0)
-    write_file(path, page_of(serializer, view.run.system.name))
+    serializer.insert_sleep(float(np.median(np.diff(frames.t))) / speed if len(frames.t) > 1 else 0.0)
+    return page_of(serializer, view.run.system.name)
 
 
 def page_of(serializer: Any, name: str) -> str:
@@ -62,5 +63,7 @@ def page_of(serializer: Any, name: str) -> str:
     return page.replace("<title>Viser</title>", f"<title>{html.escape(shown(name))}</title>", 1)
 
 
-def _short(numbers: Array) -> Array:
-    return numbers.astype(np.float32).astype(float)
+def rounded(numbers: Array, size: float) -> Array:
+    """To multiples of a power of two below 1.2e-7 of a size."""
+    step = 2.0 ** np.floor(np.log2(1.2e-7 * size))
+    return np.asarray(np.round(numbers / step) * step)

@@ -65,13 +65,14 @@ class ConstraintRow(NamedTuple):
 class JointType:
     """What every joint may carry, one value for each velocity (a single value for joints of one freedom).
 
-    | field   | meaning                                                                                       |
-    |---------|-----------------------------------------------------------------------------------------------|
-    | motion  | prescribed coordinates, laws of t; a ball takes turns about x, then y, then z                 |
-    | spring  | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                          |
-    | damping | N s/m or N m s/rad                                                                            |
-    | limits  | (lowest, highest) coordinate; -inf, inf where there is none                                   |
-    | stops   | (stiffness, damping) of the stops at the limits, one pair or one for each velocity; or `STOPS` |
+    | field    | meaning                                                                                        |
+    |----------|------------------------------------------------------------------------------------------------|
+    | motion   | prescribed coordinates, laws of t; a ball takes turns about x, then y, then z                  |
+    | spring   | stiffness (N/m or N m/rad) towards `rest` (m or rad)                                           |
+    | damping  | N s/m or N m s/rad                                                                             |
+    | armature | inertia of its motor's rotor, seen at the joint (kg or kg m2): times the square of gear ratios |
+    | limits   | (lowest, highest) coordinate; -inf, inf where there is none                                    |
+    | stops    | (stiffness, damping) of the stops at the limits, one pair or one for each velocity; or `STOPS` |
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
@@ -84,6 +85,7 @@ class JointType:
     motion: Raw = dataclasses.field(default=None, kw_only=True)
     spring: Raw = dataclasses.field(default=None, kw_only=True)
     damping: Raw = dataclasses.field(default=None, kw_only=True)
+    armature: Raw = dataclasses.field(default=None, kw_only=True)
     rest: Raw = dataclasses.field(default=None, kw_only=True)
     limits: Raw = dataclasses.field(default=None, kw_only=True)
     stops: Raw = dataclasses.field(default=None, kw_only=True)
@@ -199,10 +201,10 @@ class JointType:
         motion = None
         if self.motion is not None:
             motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
-        hindered = (self.spring, self.damping, self.limits, self.stops)
+        hindered = (self.spring, self.damping, self.armature, self.limits, self.stops)
         if motion is not None and any(option is not None for option in hindered):
             raise Mistake(
-                "has a prescribed motion: a spring, damping or limits on it have no effect.",
+                "has a prescribed motion: a spring, damping, armature or limits on it have no effect.",
                 "motion",
             )
         return self.with_fields(**axes, motion=motion, **self._options(values))
@@ -216,10 +218,12 @@ class JointType:
 
     def _options(self, values: Values) -> dict[str, Any]:
         options: dict[str, Any] = {}
-        for name in ("spring", "damping", "rest", "limits", "stops"):
+        for name in ("spring", "damping", "armature", "rest", "limits", "stops"):
             raw = getattr(self, name)
             if raw is None:
                 continue
+            if name == "armature":
+                self._check_armature()
             if name != "damping" and len(self.coordinates) != len(self.velocities):
                 message = f"a {self.kind} joint takes no {name}: its orientation has no single angle. Use a torque law."
                 raise Mistake(message, name)
@@ -230,7 +234,7 @@ class JointType:
                 options[name] = tuple(_stop(pair, values) for pair in self._each_stop(raw))
             else:
                 options[name] = tuple(values.scalar(one, name) for one in self._each(raw, name))
-        for name in ("spring", "damping"):
+        for name in ("spring", "damping", "armature"):
             for value in options.get(name, ()):
                 not_negative(value, name)
         if "rest" in options and "spring" not in options:
@@ -240,6 +244,12 @@ class JointType:
         if "limits" in options:
             options.setdefault("stops", (STOPS,) * len(self.velocities))
         return options
+
+    def _check_armature(self) -> None:
+        """Its velocities must be derivatives of coordinates."""
+        if self.velocities != tuple(f"{name}'" for name in self.coordinates):
+            others = f"a {self.kind} joint takes no armature: its velocities are not derivatives of coordinates."
+            raise Mistake(f"{others} Give the rotor a body of its own, and a gear.", "armature")
 
     def _each_stop(self, raw: Raw) -> tuple[Raw, ...]:
         """A pair for each velocity: one for all of them, or one for each."""

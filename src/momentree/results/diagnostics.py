@@ -48,19 +48,40 @@ def tolerance(run: Run) -> float:
     return float(asked) if isinstance(asked, (int, float)) else RTOL
 
 
+def closure_limit(run: Run) -> float:
+    """The largest closure error without a warning, by the size of the mechanism; angles as they are."""
+    by_size = run.mechanism.tolerance / run.mechanism.size
+    return float(max(CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE * tolerance(run), by_size))
+
+
+def closure_scales(run: Run) -> tuple[float, float, float, float]:
+    """What closure errors (m, rad) and their velocities (m/s, rad/s) are compared with, column by column."""
+    size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
+    return size, 1.0, size * speed, speed
+
+
+def energy_limit(run: Run) -> float:
+    """The largest imbalance of energy without a warning (J)."""
+    account, part = run.energy, energy_share(run)
+    largest = float(np.abs(account.kinetic).max(initial=0.0) + np.abs(account.potential).max(initial=0.0))
+    return part * account.through + ROUND_OFF * largest
+
+
+def energy_share(run: Run) -> float:
+    """The part of the energy exchanged that may be out of balance."""
+    return max(IMBALANCE_BY_TOLERANCE * tolerance(run), IMBALANCE)
+
+
 def _opened(run: Run) -> Iterator[str]:
     if not len(run.t) or not (run.mechanism.whole or run.mechanism).constrained:
         return
-    limit = max(
-        CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE * tolerance(run), run.mechanism.tolerance / run.mechanism.size
-    )
-    size, speed = run.mechanism.size, max(1.0, float(np.abs(run.v).max(initial=0.0)))
-    closure_errors, velocities = run.openings[:, :2] / (size, 1.0), run.openings[:, 2:] / (size * speed, speed)
+    limit, scaled = closure_limit(run), run.openings / closure_scales(run)
+    closure_errors, velocities = scaled[:, :2], scaled[:, 2:]
     for what, unit, relative, measure in (
         ("closure error", "m or rad", closure_errors, run.closure_error),
         ("velocity", "m/s or rad/s", velocities, run.closure_velocity),
     ):
-        worst = _worst(relative.max(axis=1))
+        worst = worst_of(relative.max(axis=1))
         if not relative[worst].max() <= limit:
             yield (
                 f"{_culprit(run, worst, what)} opens: {what} {measure[worst]:.3g} {unit} at t = {run.t[worst]:g} s, "
@@ -76,20 +97,18 @@ def _culprit(run: Run, index: int, what: str) -> str:
         at = Samples(mechanism, run.q[part], run.v[part], run.t[part])
         violations = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
     names = constraint_names(mechanism, on_velocities=what != "closure error")
-    return f"'{names[_worst(violations)]}'"
+    return f"'{names[worst_of(violations)]}'"
 
 
 def _out_of_balance(run: Run) -> Iterator[str]:
     account = run.energy
     if not len(run.t):
         return
-    part = max(IMBALANCE_BY_TOLERANCE * tolerance(run), IMBALANCE)
-    largest = float(np.abs(account.kinetic).max() + np.abs(account.potential).max())
-    if not account.error <= part * account.through + ROUND_OFF * largest:
-        worst = _worst(np.abs(account.balance))
+    if not account.error <= energy_limit(run):
+        worst = worst_of(np.abs(account.balance))
         yield (
             f"energy is out of balance by {account.error:.3g} J at t = {run.t[worst]:g} s; {account.through:.3g} J "
-            f"was exchanged, and {part:.1e} of that is allowed. Use a smaller rtol or step."
+            f"was exchanged, and {energy_share(run):.1e} of that is allowed. Use a smaller rtol or step."
         )
 
 
@@ -119,7 +138,7 @@ def _slipping(run: Run) -> Iterator[str]:
             )
 
 
-def _worst(values: Array) -> int:
+def worst_of(values: Array) -> int:
     """Where the largest is; before it, the first that is no number."""
     unknown = np.flatnonzero(~np.isfinite(values))
     return int(unknown[0]) if len(unknown) else int(values.argmax())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from momentree.files.csv_text import csv_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from momentree.analyse.programmes.decay_rate import Certificate
+    from momentree.programmes import Programme
 
 Array = NDArray[np.float64]
 
@@ -31,6 +34,7 @@ class ProgrammeRun:
     | size             | k     | \\|u\\| in the metric of the mass matrix, sqrt(u' m u)                       |
     | constraint_error | k, m  | a q' - b of each constraint                                                |
     | stopped          |       | why it ended before its time; "" if it arrived                             |
+    | programme        |       | what it is a motion by; None if the run comes from a file                  |
     """
 
     name: str
@@ -44,6 +48,11 @@ class ProgrammeRun:
     constraint_error: Array
     stopped: str = ""
     evaluations: int = 0
+    programme: Programme | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the programme, whose machine code belongs to this process."""
+        return {**vars(self), "programme": None}
 
     def __getitem__(self, name: str) -> Array:
         """A coordinate by its name, or a velocity: run["phi"], run["phi'"]."""
@@ -103,6 +112,17 @@ class ProgrammeRun:
         from momentree.look.programme_picture import draw_programme_run
 
         return draw_programme_run(self, path, rate)
+
+    def report(
+        self, path: str | os.PathLike[str], title: str | None = None, *, certificate: Certificate | None = None
+    ) -> None:
+        """Write one page (.html) with everything about it: motion, plots, accuracy, equations (docs/report.md).
+
+        A `certificate` of the programme is said on the page, and its bound is drawn.
+        """
+        from momentree.look.programme_report import save_programme_report
+
+        save_programme_report(self, path, title, certificate)
 
     def _repr_html_(self) -> str:
         from momentree.look.notebook import programme_run_html

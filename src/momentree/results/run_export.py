@@ -1,9 +1,9 @@
-"""A run for other programs: a table of named columns with units, as CSV or as a pandas.DataFrame."""
+"""A run for others: a report to read; a table of named columns with units for programs, as CSV or pandas.DataFrame."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -21,15 +21,33 @@ if TYPE_CHECKING:
     from momentree.results.run import Run
 
 TABLES = (".csv", ".tsv", ".txt", ".dat")
+PAGES = (".html", ".htm")
 PICTURES = (".svg", ".png", ".pdf", ".jpg", ".jpeg")
 OTHERS = (
     ".xlsx", ".xls", ".ods", ".json", ".parquet", ".feather", ".pkl", ".pickle", ".mat", ".npz", ".npy",
-    ".html", ".htm", ".md", ".toml", ".yaml", ".xml", ".mp4", ".gif", ".webm", ".zip", ".gz", ".zarr", ".py",
+    ".md", ".toml", ".yaml", ".xml", ".mp4", ".gif", ".webm", ".zip", ".gz", ".zarr", ".py",
 )  # fmt: skip
 
 
 class RunExport:
-    """What a run gives to other programs."""
+    """What a run gives to readers and to other programs."""
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        title: str | None = None,
+        *,
+        show: Sequence[Any] = (),
+        player: bool = True,
+    ) -> None:
+        """Write one page (.html) with everything about it: motion in 3-D, plots, accuracy, the model (docs/report.md).
+
+        `show` names more to plot, as for `plot`; without `player` the page is smaller by 0.9 MB or more. It plays by
+        double-click and needs no network.
+        """
+        from momentree.look.report import save_report
+
+        save_report(cast("Run", self), path, title, show, player)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write t, every coordinate and velocity by name, energies and closure error to a file, a line for each sample.
@@ -93,10 +111,11 @@ def _columns(run: Run) -> Iterator[tuple[str, str, Array]]:
 def check_run_path(path: str | os.PathLike[str]) -> None:
     """Refuse to save a run under a name that says it is something else than NetCDF."""
     suffix = Path(path).suffix.lower()
-    if suffix not in (*TABLES, *PICTURES, *OTHERS):
+    if suffix not in (*TABLES, *PAGES, *PICTURES, *OTHERS):
         return
     name = printable(path)
-    ways = {TABLES: f'run.to_csv("{name}")', PICTURES: f'run.plot("{name}")', OTHERS: "run.data, an xarray.Dataset"}
+    ways = {TABLES: f'run.to_csv("{name}")', PAGES: f'run.report("{name}")', PICTURES: f'run.plot("{name}")'}
+    ways[OTHERS] = "run.data, an xarray.Dataset"
     way = next(way for suffixes, way in ways.items() if suffix in suffixes)
     message = f"{name}: runs are saved as NetCDF (HDF5), which a file that ends in {suffix} is not"
     raise MomentreeError(f"{message}. End the name in .nc, or use {way}.")

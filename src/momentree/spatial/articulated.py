@@ -40,12 +40,19 @@ class ArticulatedInertia:
         linear = symmetric_product(self.K, v.linear) + Vector(x @ v.angular, y @ v.angular, z @ v.angular)
         return Force(linear, _transposed_product(self.H, v.linear) + symmetric_product(self.J, v.angular))
 
-    def less(self, A: MotionSubspace, W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> ArticulatedInertia:
-        """M* - W D W': what remains when the joint articulates; W = M* A, D = (A' W)^-1.
+    def less(
+        self,
+        A: MotionSubspace,
+        W: Sequence[Force],
+        D: Sequence[Sequence[Scalar]],
+        armature: Sequence[Scalar] | None = None,
+    ) -> ArticulatedInertia:
+        """M* - W D W': what remains when the joint articulates; W = M* A, D = (A' W)^-1, or (A' W + armature)^-1.
 
-        Nothing remains along A, so rows and columns of axes that are coordinate axes are zero, and are not computed.
+        Without an armature nothing remains along A, so rows and columns of axes that are coordinate axes are zero, and
+        are not computed.
         """
-        gone = {k for k in map(_coordinate_axis, A.columns) if k is not None}
+        gone = {k for k in map(_coordinate_axis, A.columns) if k is not None} if armature is None else set()
         if len(gone) == 6:
             return ArticulatedInertia((0,) * 6, (ZERO, ZERO, ZERO), (0,) * 6)
         K, H, J = self._changed(W, [-weighted for weighted in _weighted(W, D)])

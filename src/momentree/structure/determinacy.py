@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,8 +106,8 @@ def _weak(bodies: Sequence[TreeBody]) -> set[int]:
 
 def _has_weak_direction(body: TreeBody) -> bool:
     """Whether the body's own inertia leaves a direction of its joint without any; False where it is not known yet."""
-    M = body.inertia
-    if any(isinstance(x, Expression) for x in (M.mass, *M.h, *M.J)):
+    M, N = body.inertia, _armature(body)
+    if any(isinstance(x, Expression) for x in (M.mass, *M.h, *M.J, *N)):
         return False
     A = body.joint_type.motion_subspace(body.joint.type.reference())
     if any(isinstance(x, Expression) for column in A.columns for x in column):
@@ -114,8 +115,8 @@ def _has_weak_direction(body: TreeBody) -> bool:
     whole = ArticulatedInertia.of(M)
     if len(A.columns) == 1:  # most bodies of large systems
         column = A.columns[0]
-        return bool(column @ (M @ column) <= SINGULAR * _size(column, whole))
-    return _Spectrum(A, whole, whole).least <= SINGULAR
+        return bool(column @ (M @ column) + N[0] <= SINGULAR * (_size(column, whole) + N[0]))
+    return _Spectrum(A, whole, whole, N).least <= SINGULAR
 
 
 def _carried(bodies: Sequence[TreeBody], weak: Collection[int]) -> list[TreeBody]:
@@ -136,6 +137,12 @@ def _carriers(bodies: Sequence[TreeBody], numbers: Collection[int]) -> set[int]:
     return carriers
 
 
+def _armature(body: TreeBody) -> tuple[Any, ...]:
+    """N of each velocity."""
+    joint = body.joint.type
+    return tuple(joint.armature or (0.0,) * len(joint.velocities))
+
+
 # --- articulated inertias ---
 
 
@@ -145,15 +152,16 @@ def _singular(bodies: Sequence[TreeBody], coordinates: Mapping[int, tuple[float,
     held, length = dict(M), _length(bodies)
     for body in reversed(bodies):
         mine, q = M[body.number], coordinates[body.number]
-        if any(isinstance(x, Expression) for x in (*mine.K, *mine.J)):
+        if any(isinstance(x, Expression) for x in (*mine.K, *mine.J, *_armature(body))):
             continue  # a free parameter: known at run time only
         X, transmitted = ChainTransform(body.mount, body.joint_type.placement(q)), mine
         if body.v.stop > body.v.start:
             A = body.joint_type.motion_subspace(q)
-            spectrum = _Spectrum(A, mine, held[body.number])
+            spectrum = _Spectrum(A, mine, held[body.number], _armature(body))
             if spectrum.least <= SINGULAR:
                 yield Undetermined(body, body.joint.type.velocities[spectrum.direction], spectrum.least < -SINGULAR)
-            transmitted = mine.less(A, [mine @ column for column in A.columns], spectrum.inverse())
+            W, D = [mine @ column for column in A.columns], spectrum.inverse()
+            transmitted = mine.less(A, W, D, body.joint_type.armature)
             transmitted = _without_noise(transmitted, held[body.number], length)
         if body.parent in M:
             M[body.parent] = M[body.parent] + transmitted.to_parent(X)
@@ -185,12 +193,12 @@ def _matrix(M: ArticulatedInertia) -> Matrix:
 
 
 class _Spectrum:
-    """Eigenvalues of D = A' M A in pure numbers: each velocity measured by the largest inertia that it could move."""
+    """Eigenvalues of A' M A + N in pure numbers: each velocity measured by the largest inertia that it could move."""
 
-    def __init__(self, A: MotionSubspace, M: ArticulatedInertia, held: ArticulatedInertia):
+    def __init__(self, A: MotionSubspace, M: ArticulatedInertia, held: ArticulatedInertia, N: Sequence[float]):
         W = [M @ column for column in A.columns]
-        D = np.array([[float(column @ w) for w in W] for column in A.columns])
-        sizes = np.array([_size(column, held) for column in A.columns])
+        D = np.array([[float(column @ w) for w in W] for column in A.columns]) + np.diag(N)
+        sizes = np.array([_size(column, held) for column in A.columns]) + N
         self._scales = np.where(sizes > 0, 1 / np.sqrt(np.where(sizes > 0, sizes, 1)), 0)
         self._values, self._vectors = np.linalg.eigh(D * np.outer(self._scales, self._scales))
 

@@ -25,7 +25,7 @@ from momentree.structure.frozen_constraints import (
     check_loop,
     frozen_constraints,
     higher_pairs,
-    naming,
+    needed_in_tree,
     tree_weights,
 )
 from momentree.structure.graph import Graph
@@ -112,8 +112,8 @@ class _Freezer:
         self.switched = switched_joints(model)
         self.joints += separating_joints(self.joints, self.switched, model.cuts)
         self.constraints = frozen_constraints(model, self.joints, self.values)
-        self.named = naming(self.constraints, self.joints)
-        check_cuts(model.cuts, self.named)
+        self.needed_in_tree = needed_in_tree(self.constraints, self.joints)
+        check_cuts(model.cuts, self.needed_in_tree)
         self.cuts = frozenset([*model.cuts, *self.switched])
         self.splits = list(model.splits)
 
@@ -154,7 +154,7 @@ class _Freezer:
     def graph(self) -> Graph:
         """Bodies and joints as in the model, weighted so that the freest joint that no constraint names is cut."""
         arcs = [(self.model_numbers[c.first.body], self.model_numbers[c.second.body]) for c in self.joints]
-        weights = tree_weights(self.joints, self.named)
+        weights = tree_weights(self.joints, self.needed_in_tree)
         numbers = {c.name: arc for arc, c in enumerate(self.joints, 1)}
         cut = [numbers[name] for name in sorted(self.cuts, key=numbers.__getitem__)]
         try:
@@ -265,7 +265,7 @@ class _Freezer:
 
     def with_tree_arcs(self, graph: Graph, in_tree: Collection[int]) -> Graph:
         """The same graph with other joints cut: these arcs enter the tree before all other joints that move freely."""
-        kept = {*(latch.joint for latch in self.model.latches), *self.named}
+        kept = {*(latch.joint for latch in self.model.latches), *self.needed_in_tree}
         ranks = []
         for arc, c in enumerate(self.joints, 1):
             first = 0 if c.type.motion is not None else 1 if c.name in kept else 2 if arc in in_tree else 3
@@ -383,9 +383,9 @@ class _Freezer:
             if c.type.motion is not None:
                 message = "closes a loop of joints that all have a prescribed motion. Leave one of them free."
                 raise ModelError([Problem(f"joint '{c.name}'", message, ("joint", self.joints.index(c)))])
-            if c.name in self.named:
+            if c.name in self.needed_in_tree:
                 others = [of_arc[a].name for cycle in graph.cycles if cycle.cut == arc for a in cycle.arcs[1:]]
-                check_loop(c, others, self.named, ("joint", self.joints.index(c)))
+                check_loop(c, others, self.needed_in_tree, ("joint", self.joints.index(c)))
             loops.append(Loop(c.name, c.type, first, second, c))
         return tuple(loops)
 

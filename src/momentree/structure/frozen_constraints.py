@@ -41,49 +41,49 @@ def higher_pairs(model: Model, values: Values, attached: Callable[[Frame], Attac
     return tuple(loops)
 
 
-def naming(constraints: Sequence[Constraint], joints: Sequence[Joint]) -> dict[str, str]:
-    """Each joint that an expression names -> the first constraint that does."""
+def needed_in_tree(constraints: Sequence[Constraint], joints: Sequence[Joint]) -> dict[str, str]:
+    """Joints that must not close a loop, and why: they have an armature, or an expression names them."""
     known = {joint.name for joint in joints}
-    named: dict[str, str] = {}
+    needed = {joint.name: "has an armature" for joint in joints if joint.type.armature is not None}
     for constraint in constraints:
         for name in sorted({reference.name for reference in constraint.expression.references()} & known):
-            named.setdefault(name, constraint.name)
-    return named
+            needed.setdefault(name, f"is named by '{constraint.name}'")
+    return needed
 
 
-def tree_weights(joints: Sequence[Joint], named: Collection[str]) -> list[float]:
-    """Weights by which a spanning tree takes joints: prescribed ones, those that constraints name, the least free."""
+def tree_weights(joints: Sequence[Joint], needed: Collection[str]) -> list[float]:
+    """Weights by which a spanning tree takes joints: prescribed ones, those that it needs, the least free."""
 
     def weight(joint: Joint) -> float:
         if joint.type.motion is not None:
             return -1
-        return joint.type.freedom / 10 - 1 if joint.name in named else joint.type.freedom
+        return joint.type.freedom / 10 - 1 if joint.name in needed else joint.type.freedom
 
     return [weight(joint) for joint in joints]
 
 
-def check_cuts(cuts: Sequence[str], named: dict[str, str]) -> None:
-    """A joint that the user cuts must not be named by a constraint."""
+def check_cuts(cuts: Sequence[str], needed: dict[str, str]) -> None:
+    """A joint that the user cuts must not be needed in the tree."""
     problems = [
         Problem(
             "cut",
-            f"joint '{name}' is named by '{named[name]}', so it cannot be cut. Cut another joint of its loop.",
+            f"joint '{name}' {needed[name]}, so it cannot be cut. Cut another joint of its loop.",
             ("structure", "cut", i),
         )
         for i, name in enumerate(cuts)
-        if name in named
+        if name in needed
     ]
     if problems:
         raise ModelError(problems)
 
 
-def check_loop(joint: Joint, others: Sequence[str], named: dict[str, str], path: tuple[str | int, ...]) -> None:
-    """The joint that closes a loop must not be named by a constraint."""
-    if joint.name not in named:
+def check_loop(joint: Joint, others: Sequence[str], needed: dict[str, str], path: tuple[str | int, ...]) -> None:
+    """The joint that closes a loop must not be needed in the tree."""
+    if joint.name not in needed:
         return
     around = ", ".join(f"'{name}'" for name in others)
-    message = f"closes a loop, but '{named[joint.name]}' names it. Constraints name joints of the tree only, and"
-    message += f" {around} cannot be cut instead: they are named as well, or prescribed."
+    message = f"closes a loop, but {needed[joint.name]}, so that it must be in the tree, and"
+    message += f" {around} cannot be cut instead: they are needed in it as well, or prescribed."
     bodies = [body for body in (joint.first.body, joint.second.body) if body != "ground"]
     way_out = f" Open the loop inside a body instead: m.split('{bodies[-1]}', '{joint.name}')."
     raise ModelError([Problem(f"joint '{joint.name}'", message + way_out, path)])

@@ -1,9 +1,9 @@
 """Maximal coordinates: the same mechanism with six coordinates, or three, of each body, every joint closing a loop.
 
 A body whose joints, from the ground on, let it move in one plane only has coordinates in that plane (x, y, angle), any
-other in space (position, quaternion). Three kinds of bodies keep their joints of the tree: those whose joints are
-prescribed, those whose joints are named by constraints, and those without inertia along a freedom of their own, such as
-massless carriers, with the bodies that they carry if need be. Bodies keep their numbers and frames.
+other in space (position, quaternion). Some bodies keep their joints of the tree: those whose joints are prescribed,
+have an armature or are named by constraints, and those without inertia along a freedom of their own, such as massless
+carriers, with the bodies that they carry if need be. Bodies keep their numbers and frames.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def in_maximal_coordinates(mechanism: Mechanism, massless: bool = False) -> Mech
     inertia have coordinates of their own too: what is then singular is the mass matrix, not the equations.
     """
     keeping = {body.number for body in mechanism.bodies if body.laws or _already_separate(body)}
+    keeping |= {body.number for body in mechanism.bodies if body.joint.type.armature}
     keeping |= {number for of in mechanism.constraint_formulas for number in of.bodies}
     while True:
         maximal = _maximal(mechanism, keeping)

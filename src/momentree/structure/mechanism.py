@@ -37,6 +37,10 @@ class Reversed:
     def __init__(self, joint_type: JointType):
         self.joint_type = joint_type
 
+    @property
+    def armature(self) -> Any:
+        return self.joint_type.armature
+
     def placement(self, q: Coordinates) -> Transform:
         return self.joint_type.placement(q).inverse()
 

@@ -70,10 +70,14 @@ def test_a_state_has_every_joint_with_units(run):
     assert float(rows[3][2]) == pytest.approx(run["C"][0], rel=1e-5)
 
 
-def test_a_run_has_its_summary_and_plot(run):
+def test_a_run_has_its_summary_plot_and_player(run, monkeypatch):
     page = run._repr_html_()
     assert "0 to 0.2 s, arrived" in page
     assert "energy, J" in picture(page)
+    assert page.count('<iframe title="3-D player of four-bar" sandbox="allow-scripts"') == 1
+    assert len(page) < 1.2e6
+    monkeypatch.setenv("MOMENTREE_PLAYER", "off")
+    assert "<iframe" not in run._repr_html_()
 
 
 def test_a_run_without_samples_has_warnings_but_no_plot(run):

@@ -62,6 +62,20 @@ def test_a_file_holds_what_memory_holds_and_nothing_is_left_beside_it(tmp_path):
 
 
 @pytest.mark.long
+def test_a_finished_run_knows_its_start_though_velocities_follow_from_momenta(tmp_path):
+    m = mt.Model("double pendulum")
+    upper, lower = (m.body(name, mt.rod(mass=1.3, length=0.7, along="-z")) for name in ("upper", "lower"))
+    m.joint("A", mt.Revolute("y"), m.ground, upper)
+    m.joint("B", mt.Revolute("y"), upper.at((0, 0, -0.7)), lower)
+    system = m.build()
+    start = system.assemble({"A": 0.4, "B": 0.7}, velocities={"A": 2.1, "B": -0.3})
+    run = system.simulate(start, t_end=0.1, path=tmp_path / "run.nc")
+    assert not np.array_equal(run.v[0], start.v)  # M^-1 (M v)
+    begun = recorder.begun(tmp_path / "run.nc")
+    assert begun.starts_at(start)
+    assert not begun.starts_at(system.assemble({"A": 0.4, "B": 0.7}, velocities={"A": 2.1, "B": -0.3 + 1e-9}))
+
+
 def test_killed_at_every_call_to_the_system_it_goes_on_to_the_same_file(tmp_path):
     whole = tmp_path / "whole.nc"
     record(falling(t_end=0.3), whole)

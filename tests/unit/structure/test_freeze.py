@@ -42,7 +42,7 @@ def test_a_loop_of_named_joints_needs_a_split():
     m = four_bar()
     m.couple("A", "B")
     m.couple("C", "D")
-    with pytest.raises(mt.ModelError, match=r"'couple 2' names it.* m\.split\('rocker', 'D'\)"):
+    with pytest.raises(mt.ModelError, match=r"is named by 'couple 2'.* m\.split\('rocker', 'D'\)"):
         freeze(m)
     m.split("rocker", "D")
     mechanism = freeze(m)

@@ -1,6 +1,10 @@
 """Machine code from the text of an LLVM module: processor, options, linking.
 
 Object files are cached on disk (cache.py): with the same text, processor and version of LLVM, code is only linked.
+
+MOMENTREE_OPTIMIZE is LLVM's level of code generation, 0 to 3; 2 if it is not set. Level 0 takes less than half the time
+of level 2, and its code, which is somewhat slower, computes the same bits: no level may reorder floating-point
+operations.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import ctypes
 import ctypes.util
 import functools
 import itertools
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,9 +23,10 @@ from momentree.activity import activity
 from momentree.compile.emit.llvm_functions import LIBM, libm_symbol
 from momentree.compile.emit.number_tables import filled, separated
 from momentree.compile.execute import cache
+from momentree.errors import MomentreeError
 
 WORKING_SET = 64 * 1024  # bytes: twice a first-level cache, since most live values are idle; 8 lanes of 842 still paid
-_OPTIONS: dict[str, Any] = {"opt": 2, "reloc": "pic", "codemodel": "small"}
+_LEVELS = ("0", "1", "2", "3")
 _SCHEDULING = "-enable-misched"
 _NEWEST_TRIED = 22  # version of LLVM
 _numbers = itertools.count()  # the name of a library is never used twice
@@ -92,8 +98,16 @@ def _key(text: str, target: Target) -> str:
 
     version = ".".join(map(str, binding.llvm_version_info))
     ours = sys.modules["momentree"].__version__
-    options = " ".join([*(f"{name}={value}" for name, value in _OPTIONS.items()), f"{_SCHEDULING}=false"])
+    options = " ".join([*(f"{name}={value}" for name, value in _options().items()), f"{_SCHEDULING}=false"])
     return cache.key_of(text, *target, binding.get_default_triple(), version, llvmlite.__version__, ours, options)
+
+
+def _options() -> dict[str, Any]:
+    """How code is generated."""
+    level = os.environ.get("MOMENTREE_OPTIMIZE", "") or "2"
+    if level not in _LEVELS:
+        raise MomentreeError(f"MOMENTREE_OPTIMIZE is '{level}'; give a whole number from 0 to 3, or unset it.")
+    return {"opt": int(level), "reloc": "pic", "codemodel": "small"}
 
 
 def _generated(text: str, target: Target) -> bytes:
@@ -101,7 +115,7 @@ def _generated(text: str, target: Target) -> bytes:
 
     _initialised()
     machine = binding.Target.from_default_triple().create_target_machine(
-        cpu=target.cpu, features=target.features, **_OPTIONS
+        cpu=target.cpu, features=target.features, **_options()
     )
     module = binding.parse_assembly(text, binding.create_context())
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
