@@ -105,7 +105,7 @@ def _projected(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     ground.a = ground.dv.linear + ground.w.cross(ground.v.linear)
     ground.U = Spin.of(ground.w, ground.dw)
     moving.outward(carry_accelerations)
-    if has_armature(at.mechanism):
+    if has_armature(mechanism):
         moving.locally(resist_acceleration)
     moving.locally(begin_with_inertial_wrench)
     moving.inward(gather)
