@@ -115,7 +115,7 @@ JOINTS = {
 }
 
 
-@pytest.mark.repeats(3)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("kind", JOINTS)
 def test_symbols_give_what_numbers_give(kind):
     """A body on a hinge, then on the joint; the hinge on a carrier that moves as prescribed; a spring and a law."""
