@@ -1,6 +1,6 @@
 """Hamiltonian variables: coordinates q and the Poisson momenta p = A' mu conjugate to the velocities u.
 
-Ivanov 2022, section 3, corrected; letters and (1), (5), (6) are the paper's, the other numbers are those of
+Ivanov 2022, section 3, corrected; letters and (1), (5), (6) are the paper's, numbers with an H are those of
 docs/theory/hamiltonian.md. With v = C v_parent + A u + v^r, (1),
 
     M v = S' mu ,   S v = A u + v^r ,   A' mu = p                                                          (5)

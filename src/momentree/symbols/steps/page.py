@@ -12,13 +12,19 @@ import sympy as sp
 from momentree.errors import MomentreeError, suggestion
 from momentree.spatial import Vector
 from momentree.symbols.layout import WIDTH, Sides, display, environment, latex_line, wrapped, write_latex
-from momentree.symbols.names import escaped
+from momentree.symbols.names import COMMANDS, DIGITS, NAMES, SUBSCRIPTS, SUPERSCRIPTS, escaped
 from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic
 from momentree.symbols.shortest import simplified
 from momentree.symbols.writing import BASIS, FUNCTION, MULTIPLIER, Latex, Rank, Text, Writer
 
 LETTER = "D"  # of line numbers: papers have numbers without a letter
+SIGNS = {
+    **{letter: rf"$\{name}$" for letter, name in NAMES.items() if name in COMMANDS},
+    **{low: f"$_{digit}$" for low, digit in zip(SUBSCRIPTS, DIGITS, strict=True)},
+    **{high: f"$^{digit}$" for high, digit in zip(SUPERSCRIPTS, DIGITS, strict=True)},
+    **{"′": "$'$", "″": "$''$", "·": r"$\cdot$", "×": r"$\times$", "∂": r"$\partial$", "⁻": "$^{-}$", "…": r"\ldots{}"},
+}
 LONGEST_NAME = 30  # characters of the name of a body
 
 
@@ -132,7 +138,7 @@ class DerivationSteps:
     def _latex_lines(self) -> Iterator[str]:
         latex, text = _Latex(self.ranks, self.labels), _Text(self.ranks, self.labels)
         for number, step in enumerate(self.steps, 1):
-            yield rf"\paragraph{{{number}. {escaped(step.title)}.}} {escaped(step.remark)}".rstrip()
+            yield f"{number}. {in_latex(step.title)}{': ' if step.remark else '.'}{in_latex(step.remark)}"
             lines = []
             for line in step.lines:
                 written, seen = line.sides(latex), line.sides(text)
@@ -160,6 +166,11 @@ class DerivationSteps:
 
     def __repr__(self) -> str:
         return f"DerivationSteps('{self.title}': {len(self.steps)} steps)"
+
+
+def in_latex(text: str) -> str:
+    """Words in LaTeX; Greek letters and signs of mathematics among them."""
+    return "".join(SIGNS.get(c) or escaped(c) for c in text)
 
 
 class Page:
@@ -193,7 +204,7 @@ class Page:
         if index is not None:
             text += f"_{Text(self.ranks).write(index)}"
             tex += rf"_{{{Latex(self.ranks).write(index)}}}"
-        return self.label(Spelling(f"{text}({name})", rf"{tex}(\text{{{escaped(name)}}})"), (MULTIPLIER, 0))
+        return self.label(Spelling(f"{text}({name})", rf"{tex}(\text{{{in_latex(name)}}})"), (MULTIPLIER, 0))
 
     def dot(self, a: sp.Symbol, b: sp.Symbol) -> sp.Symbol:
         """The scalar product of two labels, not worked out."""

@@ -47,6 +47,7 @@ def test_lines_are_numbered_with_a_letter_and_latex_is_well_formed(by, model):
     assert latex.count(r"\left(") == latex.count(r"\right)")
     assert latex.count(r"\begin{align*}") == latex.count(r"\end{align*}")
     assert "Dummy" not in text
+    assert latex.isascii(), [c for c in latex if not c.isascii()]
     assert derivation._repr_latex_() == latex
     assert derivation.data()["steps"][0]["title"] == "Coordinates and velocities"
 
