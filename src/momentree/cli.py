@@ -235,11 +235,12 @@ def run(
     With --out, what has been computed is never lost: the same command with --resume continues the run, and its file is
     the same as if nothing had happened. Exit status 1 if the simulation failed, 130 if it was interrupted.
     """
-    settings: dict[str, Any] = {
-        **{"t_end": t_end, "formulation": formulation, "stabilization": stabilization, "integrator": integrator},
-        **{"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None},
-    }
-    settings = {name: value for name, value in settings.items() if value is not None}
+    from momentree.look.run_command import Outputs, show_run
+    from momentree.results.run import RunError
+
+    chosen = {"t_end": t_end, "formulation": formulation, "stabilization": stabilization, "integrator": integrator}
+    chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None}
+    settings: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     start = (_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
     parameters = _numbers(parameter, "--parameter")
     if resume and out is None:
@@ -248,9 +249,6 @@ def run(
         raise typer.BadParameter("give a model file, or --resume and --out.")
     if show and plot is None and report is None:
         raise typer.BadParameter("--show needs --plot or --report: the file that shows it.")
-    from momentree.look.run_command import Outputs, show_run
-    from momentree.results.run import RunError
-
     outputs = Outputs(out, plot, tuple(show or ()), report, movie, as_json)
     outputs.check_files()
     try:

@@ -78,6 +78,15 @@ def test_factors_of_the_mass_matrix(pair):
     assert agree(factors(at).solve(plain.tau.tolist()), np.linalg.solve(M, plain.tau), 1e-10)
 
 
+def test_quantities_of_the_front_door_have_it(pair):
+    plain, system, N = pair
+    q, v = plain.q, plain.v
+    M = plain.system.mass_matrix(q) + np.diag(N)
+    assert agree(system.inverse_mass_matrix(q), np.linalg.inv(M), 1e-10)
+    assert agree(system.generalized_momenta(q, v), M @ v)
+    assert agree(system.coriolis_matrix(q, v), plain.system.coriolis_matrix(q, v))
+
+
 def test_rolled_code_has_it_too():
     plain = sample("either", 3)
     model, _ = with_rotors(np.random.default_rng(5), plain.model)
@@ -244,4 +253,8 @@ def test_a_parameter_and_a_file_hold_it(tmp_path):
     system = mt.load(tmp_path / "arm.toml").build(free=["N"])
     assert system.mass_matrix([0.0])[0, 0] == pytest.approx(1.4)
     assert system.with_parameters({"N": 2.0}).mass_matrix([0.0])[0, 0] == pytest.approx(3.0)
-    assert "N" in str(mt.load(tmp_path / "arm.toml").build().equations("energy").sympy())
+    built = mt.load(tmp_path / "arm.toml").build()
+    for form in ("energy", "aggregative"):
+        assert "N" in str(built.equations(form).sympy())
+    assert "N" in str(built.symbols.kinetic_energy)
+    assert "N" in str(built.symbols.mass_matrix)

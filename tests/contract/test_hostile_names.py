@@ -210,6 +210,7 @@ def test_pages_have_no_tag_or_attribute_from_a_name(written, what):
     assert len(page.frames) == (what == "run")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("error")
 def test_reports_have_no_tag_or_attribute_from_a_name(written, tmp_path):
     """The page, the player in it, and its pictures, those of system.draw and run.draw among them."""
