@@ -46,6 +46,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/symbolic_lagrange.py --write docs/symbolic-lagrange.md
 	$(BIN)/python benchmarks/forward_dynamics.py --write docs/forward-dynamics.md
 	$(BIN)/python benchmarks/simulation.py --write docs/simulation-speed.md
+	$(BIN)/python benchmarks/long_chains.py --write docs/long-chains.md
 	$(BIN)/python benchmarks/closed_loops.py --write docs/closed-loops-speed.md
 	$(BIN)/python benchmarks/closure_drift.py --write docs/closure-drift.md
 	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md

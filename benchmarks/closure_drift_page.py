@@ -114,9 +114,12 @@ def page(found: dict[Case, list[Drift]], shown: str = "") -> str:
         f"Steps are held to `rtol={RTOL:g}`. The four-bar is that of `examples/08_four_bar`,",
         "its crank going round; the walker is `examples/13_walking_mechanism` from its own start. Closure errors are",
         "the largest so far, in m or rad; energy is the worst imbalance by the energy exchanged. A number",
-        "after a stabilization is its gain, the wanted decay rate, in 1/s. `none` in Hamiltonian variables is the",
-        "paper's form, its equation (6) corrected ([theory](theory/hamiltonian.md)). Under `radau`, projection in",
-        "Hamiltonian variables lets impulses leak away instead of resetting them.",
+        "after a stabilization is its gain, the wanted decay rate, in 1/s. `none` in Hamiltonian variables is what",
+        "Ivanov integrates, his equation (6) corrected ([errata](theory/errata.md)). He splits bodies: so does the",
+        "walker, with both legs in halves, and its rows are the paper's form. The loop of the four-bar is cut at a",
+        "joint instead, which takes [one more wrench](theory/errata.md#loops-that-are-cut-at-a-joint); its rows are",
+        "not the paper's form, but what becomes of it there. Under `radau`, projection in Hamiltonian variables lets",
+        "impulses leak away instead of resetting them.",
     ]
     for case, drifts in found.items():
         until = [f"to {part * case.seconds:g} s" for part in PARTS]
@@ -154,11 +157,11 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
     claims = [
         (
             "Lagrange's equations of the first kind leave the constraints",
-            f"True. At the end their closure error is {ratio(classic, plain)} times that of the paper's form. "
+            f"True. At the end their closure error is {ratio(classic, plain)} times that of the Hamiltonian form. "
             f"In the last nine tenths of the time it grows {growth(classic)} times; the square of time would be 100.",
         ),
         (
-            "The paper's form needs no stabilization",
+            "The Hamiltonian form needs no stabilization",
             f"It drifts too, more slowly: {growth(plain)} times in the same time. The impulses that it gathers cost "
             "accuracy: on the four-bar, its energy is out of balance by "
             f"{ratio(plain, leak, 'energy', 'four-bar')} times as much as with a leak, which forgets them and changes "
@@ -170,7 +173,7 @@ def read(found: dict[Case, list[Drift]]) -> list[str]:
             f"stabilization, a gain of 50 {ratio(hard, classic, 'evaluations')} times.",
         ),
         (
-            "The paper's form has neither trouble",
+            "The Hamiltonian form has neither trouble",
             f"On the four-bar its closure error at the end is {ratio(plain, mild, system='four-bar')} times that of "
             f"Lagrange's form with a gain of 5, with {ratio(plain, mild, 'evaluations', 'four-bar')} times the "
             f"evaluations; on the walker, {ratio(plain, mild, system='walker')} times, with "

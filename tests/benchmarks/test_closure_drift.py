@@ -40,7 +40,7 @@ def test_ratios_are_told_with_two_digits(monkeypatch):
     assert page.Form("lagrange", "baumgarte", 50, "").name == "lagrange, baumgarte 50"
     drifts = [page.Drift(form, (1.0, 1.0, float(i + 1)), 1.0, 10, 0.0, None, None) for i, form in enumerate(page.FORMS)]
     told = "\n".join(page.read({page.Case(system, "dopri5", 100.0): drifts for system in ("four-bar", "walker")}))
-    assert "their closure error is 5 times that of the paper's form" in told
+    assert "their closure error is 5 times that of the Hamiltonian form" in told
     assert "leaves at most 8.0e+00" in told
     with pytest.raises(KeyError):
         page.measure(drifts[0], "time")

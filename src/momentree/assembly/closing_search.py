@@ -2,7 +2,7 @@
 
 Levenberg-Marquardt steps along the velocities of the tree (so that quaternions stay unit), then Newton steps along the
 directions that are stronger than the cut-off (scaled_constraints.py), until round-off. What is closed already does
-not move. What redundant constraints leave open within their tolerance is not chased. docs/theory/closure.md, eq. (5).
+not move. What redundant constraints leave open within their tolerance is not chased. docs/theory/closure.md, eq. (K5).
 """
 
 from __future__ import annotations

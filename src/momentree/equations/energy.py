@@ -5,9 +5,9 @@ T_s depends on the q' itself, and anything orthogonal to q' may be added to the 
 virtual power (D'Alembert, Jourdain, Kane): time, configuration, velocities, *accelerations and forces* are held; only
 the velocities that these are multiplied with are replaced by the partial velocities v_s, w_s of one velocity at a time:
 
-    V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                  (1)
-    T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                       (2)
-    A_sr = sum_b [ M v_s . v_r + w_s . I w_r ]                                                                     (3)
+    V = sum v_s u_s + v_t,   w = sum w_s u_s + w_t                                   of each body                 (T1)
+    T_s = sum_b [ M a . v_s + (I eps + w x I w) . w_s ],   Q_s = sum_b [ R . v_s + m . w_s ]                      (T2)
+    A_sr = sum_b [ M v_s . v_r + w_s . I w_r ]                                                                    (T3)
 
 His (4) lacks w x I w. In space it is needed, and dT/dt does not tell that it is missing, because it has no power.
 Partial velocities exist for any velocities, also for those of balls and free bodies, which are derivatives of no
@@ -81,8 +81,8 @@ class EnergyForm:
     | armature     | velocity           | N, the inertia of rotors: T has N u'_s, and A_ss has N                    |
     | du           | velocity           | u'_s                                                                      |
     | inertial     | body               | (M a; I eps + w x I w)                                                    |
-    | T, Q         | velocity           | projections of `inertial` and of `force`, (2); `joint_forces` belong to Q |
-    | A            | velocity, velocity | the mass matrix, (3)                                                      |
+    | T, Q         | velocity           | projections of `inertial` and of `force`, (T2); `joint_forces` are in Q   |
+    | A            | velocity, velocity | the mass matrix, (T3)                                                     |
     """
 
     inertia: tuple[RigidInertia, ...]
@@ -105,18 +105,18 @@ class EnergyForm:
 
     @cached_property
     def T(self) -> tuple[Scalar, ...]:
-        """T_s, the inertial side, (2)."""
+        """T_s, the inertial side, (T2)."""
         rotors = zip(self.armature, self.du, strict=True)
         return tuple(_projected(self.partial, self.inertial, s) + N * du for s, (N, du) in enumerate(rotors))
 
     @cached_property
     def Q(self) -> tuple[Scalar, ...]:
-        """Q_s, the side of the active forces, (2)."""
+        """Q_s, the side of the active forces, (T2)."""
         return tuple(_projected(self.partial, self.force, s) + Q for s, Q in enumerate(self.joint_forces))
 
     @cached_property
     def A(self) -> tuple[tuple[Scalar, ...], ...]:
-        """A_sr, the derivative of T_s with respect to du_r, (3)."""
+        """A_sr, the derivative of T_s with respect to du_r, (T3)."""
         n = len(self.joint_forces)
         A: list[list[Scalar]] = [[0] * n for _ in range(n)]
         for r in range(n):

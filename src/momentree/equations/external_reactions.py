@@ -1,7 +1,7 @@
 """External reactions: forward dynamics with a frame of the tree held along some axes, and the forces that this takes.
 
 Belkov and Konoplev 1997, section 3, corrected: the second aggregative form needs no change, the reactions R enter on
-the right as S_R R, with S_R' the constraint Jacobian (docs/theory/aggregative.md, eq. (9)).
+the right as S_R R, with S_R' the constraint Jacobian (docs/theory/aggregative.md, eq. (A9)).
 """
 
 from __future__ import annotations

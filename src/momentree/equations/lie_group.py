@@ -16,7 +16,7 @@ def velocities_on_group(body: Record) -> Fields:
 
 
 def forces_on_group(body: Record) -> Fields:
-    """F = p' - p x w of momenta that a rotation w carries along, p' of all others: structure-preserving.md (3)."""
+    """F = p' - p x w of momenta that a rotation w carries along, p' of all others: structure-preserving.md (V3)."""
     if not body.free or len(body.q) == len(body.u):
         return {"group_force": body.dp}
     w = Vector(*body.u[-3:])

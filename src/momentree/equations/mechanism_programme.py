@@ -2,19 +2,19 @@
 
 With J v + j the velocities of all rows, those of loops, of the model and of the programme, and g their closure errors,
 
-    v = argmin 1/2 (v - w)' m (v - w)   with   J v + j = -position_gain g                                            (1)
+    v = argmin 1/2 (v - w)' m (v - w)   with   J v + j = -position_gain g                                           (M1)
 
 for wanted velocities w: momenta m w, projected onto the constraints as Ivanov's Hamiltonian equations do it. The
 deviation u = q' - v then decays by equations/programme.py with m the mass matrix of the tree. Loops and constraints of
 the model exist physically, and their reactions are added to it,
 
-    m q'' = m q''_u + J_0' mu ,   d/dt (J_0 u) = -position_gain J_0 u                                                (2)
+    m q'' = m q''_u + J_0' mu ,   d/dt (J_0 u) = -position_gain J_0 u                                               (M2)
 
 with q''_u the accelerations without them, J_0 their rows: so that J_0 u stays 0 where it is 0, the motion is one that
 the mechanism can make, and mu does no work on u: V' = -u' S u as before. Closure errors die out, g'' + 2 k g' + k^2 g =
 0 with k the position gain. Only deviations with J_0 u = 0 count for the decay: with P the projection onto them,
 
-    P' S P + K (m - P' m P) ,   K^2 = trace (m^-1 P' S P)^2                                                          (4)
+    P' S P + K (m - P' m P) ,   K^2 = trace (m^-1 P' S P)^2                                                         (M4)
 
 has the eigenvalues of S along them and K, no less than any of these, along all others. All functions run on any scalar.
 docs/theory/programme-mechanisms.md has the derivation; numbers are its.
@@ -40,7 +40,7 @@ from momentree.structure.mechanism import Mechanism
 
 
 def programme_velocity(at: Evaluation, wanted: Coordinates, position_gain: Scalar = 0) -> tuple[Scalar, ...]:
-    """v of (1)."""
+    """v of (M1)."""
     moving = moving_bodies(at, momenta(at, wanted), gamma=position_gain)
     return generalized(at.mechanism, moving, "u")
 
@@ -48,7 +48,7 @@ def programme_velocity(at: Evaluation, wanted: Coordinates, position_gain: Scala
 def held_accelerations(
     at: Evaluation, qd: Coordinates, qdd: Sequence[Scalar], position_gain: Scalar = 0
 ) -> tuple[Scalar, ...]:
-    """q'' of (2): the nearest to q''_u, by kinetic energy, that loops and constraints of the mechanism allow."""
+    """q'' of (M2): the nearest to q''_u, by kinetic energy, that loops and constraints of the mechanism allow."""
     if not at.mechanism.constrained:
         return tuple(qdd)
     moving = accelerating_bodies(at, qd, inverse_dynamics(at, qd, qdd), alpha=position_gain)
@@ -56,7 +56,7 @@ def held_accelerations(
 
 
 def allowed_deviations(at: Evaluation) -> list[tuple[Scalar, ...]] | None:
-    """P of (4), column by column: the nearest velocities with J_0 u = 0; None where all are allowed."""
+    """P of (M4), column by column: the nearest velocities with J_0 u = 0; None where all are allowed."""
     mechanism = at.mechanism
     if not mechanism.constrained:
         return None
@@ -67,7 +67,7 @@ def allowed_deviations(at: Evaluation) -> list[tuple[Scalar, ...]] | None:
 
 
 def allowed_decay(S: Matrix, m: Matrix, P: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-    """(4), of a decay matrix and the columns of P."""
+    """(M4), of a decay matrix and the columns of P."""
     n = range(len(m))
     S_P, m_P = ([[dot(P[i], product(A, P[j])) for j in n] for i in n] for A in (S, m))
     ratio = [solve(m, column) for column in zip(*S_P, strict=True)]  # columns of m^-1 P' S P

@@ -11,7 +11,7 @@ What N' B does not reach is an error that names the motion. Without actuators F 
 
 which is what actuators at all coordinates would have to do besides the reactions. Where the passive constraints do not
 allow q'', the system accelerates as nearly as they do (Gauss): for a u = 0 this changes nothing of V' = -u' S u.
-docs/theory/programme-mechanisms.md, there (5) and (6).
+docs/theory/programme-mechanisms.md, there (M5) and (M6).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def expression_forces(c: Record, eta: Scalar) -> Fields:
 
 
 def expression_impulse_changes(c: Record, eta: Scalar, kappa: Scalar) -> Fields:
-    """kappa J' eta - (dJ'/dt) eta, along joints and on bodies: loops.md (7)."""
+    """kappa J' eta - (dJ'/dt) eta, along joints and on bodies: loops.md (L7)."""
     names, changes = _moving_names(c), Fields()
     for j, change in enumerate(_along_derivatives(c, names)):
         both = zip(getattr(c, f"rows_along{j}")[0], change, strict=True)

@@ -1,14 +1,14 @@
 """Stabilization as a programme: the energy of the deviation from the constraints decays at a given rate, exactly.
 
-Kaspirovich and Mukharlyamov 2019, in the metric of kinetic energy; docs/theory/loops.md (9a) to (9d). With velocities
+Kaspirovich and Mukharlyamov 2019, in the metric of kinetic energy; docs/theory/loops.md (L9a) to (L9d). With velocities
 c = J u + j of the constraint rows, their closure errors g (0 of a nonholonomic row), a gain k (1/s) and the Delassus
 matrix Phi = J M^-1 J', the deviation e and its energy V are
 
-    e = c + k g ,   w = M^-1 J' Phi^+ e ,   V = 1/2 w' M w = 1/2 e' Phi^+ e                                     (9a)
+    e = c + k g ,   w = M^-1 J' Phi^+ e ,   V = 1/2 w' M w = 1/2 e' Phi^+ e                                    (L9a)
 
 w is the part of the velocities that violates e = 0: the shortest one with J w = e. Reactions such that
 
-    de/dt = -k e + dJ/dt w + J w_t ,   w_t = -1/2 M^-1 dM/dt w                                                  (9b)
+    de/dt = -k e + dJ/dt w + J w_t ,   w_t = -1/2 M^-1 dM/dt w                                                 (L9b)
 
 give dV/dt = -2 k V, since a w that changes by w_t alone keeps its energy. The elimination finds w; the derivatives
 along the motion are those of M w, of J w with w_t beside w, and of g, by passes along the open tree on dual numbers.
@@ -36,7 +36,7 @@ MOST_BODIES = 150  # beyond, it takes more than ten seconds or so to make the co
 
 
 def find_programme_bias(at: Evaluation, moving: Records, gain: Scalar) -> None:
-    """What (9b) adds to the bias of constraint accelerations, k (dg/dt + e) - dJ/dt w - J w_t, where bodies move.
+    """What (L9b) adds to the bias of constraint accelerations, k (dg/dt + e) - dJ/dt w - J w_t, where bodies move.
 
     Its own passes are run by the plain loop, whoever runs those of the equations: they are straight-line code.
     """
@@ -66,7 +66,7 @@ def _check_size(mechanism: Mechanism) -> None:
 
 
 def deviation_of(constraint: Record, gain: Scalar) -> tuple[Scalar, ...]:
-    """e of each row of a constraint, where bodies move and velocities are shared: (9a)."""
+    """e of each row of a constraint, where bodies move and velocities are shared: (L9a)."""
     velocities = find_constraint_velocities(constraint)["constraint_velocity"]
     errors = measure_closure_error(constraint)["closure_error"]
     return tuple(velocity + error * gain for velocity, error in zip(velocities, errors, strict=True))

@@ -37,7 +37,7 @@ def apply_constraint_forces(constraint: Record) -> Fields:
 def apply_impulse_changes(kappa: Scalar) -> Callable[[Record], Fields]:
     """A step: the wrenches by which impulses R eta change, -(R' eta + (0; v_O x f)), and leak by kappa.
 
-    Rows turn and the origin moves: docs/theory/loops.md (7). Without these wrenches the motion is wrong.
+    Rows turn and the origin moves: docs/theory/loops.md (L7). Without these wrenches the motion is wrong.
     """
 
     def step(loop: Record) -> Fields:

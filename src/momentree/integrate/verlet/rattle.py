@@ -1,16 +1,16 @@
 """RATTLE: the steps of step.py with loops closed at the end of every step, both positions and velocities.
 
-    B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0              (12)
-    p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open           (13)
+    B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0) + J(q0, t0)' lam          lam such that g(q1, t1) = 0             (V12)
+    p1 = s1 + a F(q1, pi1, t1) + J(q1, t1)' mu                          mu such that loops do not open          (V13)
 
 r and F are those of the tree (docs/theory/structure-preserving.md). A simplified Newton's method finds the Lagrange
-multipliers lam, each step after (5) and (6) were solved with the last ones: `closure_errors` gives g, and
+multipliers lam, each step after (V5) and (V6) were solved with the last ones: `closure_errors` gives g, and
 `constraint_push` what closes it,
 
-    lam <- lam - w Phi^+ g(q1, t1) / h ,   r1 <- r1 + w c ,   c = -M^-1 J' Phi^+ g / h                          (14)
-    w <- w c'(c' - c) / |c' - c|^2 ,   c' the last c ,   w = 1 at first                                         (15)
+    lam <- lam - w Phi^+ g(q1, t1) / h ,   r1 <- r1 + w c ,   c = -M^-1 J' Phi^+ g / h                         (V14)
+    w <- w c'(c' - c) / |c' - c|^2 ,   c' the last c ,   w = 1 at first                                        (V15)
 
-with the Delassus matrix Phi = J M^-1 J' at q0, redundant rows or not. (13) is linear: `velocity_projection` gives
+with the Delassus matrix Phi = J M^-1 J' at q0, redundant rows or not. (V13) is linear: `velocity_projection` gives
 J' mu.
 """
 
@@ -40,7 +40,7 @@ class RattleStep(VerletStep):
             self.do(f"%{name} = alloca {self.lines.type}, align 64")
 
     def _halves(self, differences: Sequence[str]) -> None:
-        """lam of (12) with pi0 and r1; the first guesses come from the `differences` of all three."""
+        """lam of (V12) with pi0 and r1; the first guesses come from the `differences` of all three."""
         again = self.new_label("close")
         self._guess(differences)
         self._guess_lam(differences[2])
@@ -106,7 +106,7 @@ class RattleStep(VerletStep):
         self._go_on(again, self.chunk("%settled", "0"), "%turns", f"{again}.correct")
 
     def _correct(self) -> None:
-        """lam and r1 by (14), then pi0; lanes that are settled stay as they are."""
+        """lam and r1 by (V14), then pi0; lanes that are settled stay as they are."""
         lines = self.lines
         self._relax()
         settled = lines.compare("one", self.chunk("%settled", "0"), lines.number(0.0))
@@ -119,7 +119,7 @@ class RattleStep(VerletStep):
         self._copy("%guess", "%pi", self.layout.nv)
 
     def _relax(self) -> None:
-        """The share of a correction c that is taken, by (15) from the one before; at first all of it."""
+        """The share of a correction c that is taken, by (V15) from the one before; at first all of it."""
         lines = self.lines
         for array in ("%along", "%square"):
             self.do(f"store {lines.type} zeroinitializer, ptr {array}")
@@ -152,7 +152,7 @@ class RattleStep(VerletStep):
             self.put_chunk(self.lines.plus(self.chunk("%more.p", i), self.chunk("%lam", i)), "%more.p", i)
 
     def _kick_again(self) -> None:
-        """p1 - p0 by (13)."""
+        """p1 - p0 by (V13)."""
         super()._kick_again()
         with self._momenta() as i:
             column = self._next(i, self.layout.nq)

@@ -1,4 +1,4 @@
-"""Rotations within a structure-preserving step: (8) to (11) of docs/theory/structure-preserving.md, in machine code."""
+"""Rotations within a structure-preserving step: (V8) to (V11) of structure-preserving.md, in machine code."""
 
 from __future__ import annotations
 

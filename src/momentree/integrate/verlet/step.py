@@ -3,13 +3,13 @@
 One step of size h, a = h/2, in Hamiltonian variables; r and F are `drift` and `kick` of right_hand_sides.py. For joints
 with a quaternion docs/theory/structure-preserving.md derives o, C and B; for all others o is a sum, C and B are 1.
 
-    B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0)                            r0 = r(q0, pi0, t0)                    (5)
-    q1 = q0 o a r0 o a r1 ,   s1 = C s0 ,   B(a r1) pi1 = s1             r1 = r(q1, pi1, t1)                    (6)
-    p1 = s1 + a F(q1, pi1, t1)                                                                                  (7)
+    B(-a r0) pi0 = s0 = p0 + a F(q0, pi0, t0)                            r0 = r(q0, pi0, t0)                   (V5)
+    q1 = q0 o a r0 o a r1 ,   s1 = C s0 ,   B(a r1) pi1 = s1             r1 = r(q1, pi1, t1)                   (V6)
+    p1 = s1 + a F(q1, pi1, t1)                                                                                 (V7)
 
-(5) and (6) are solved by iterating to round-off, from values extrapolated from the last steps. What rounding takes off
-the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts of
-work w gain a (P0 + P1) of their powers P.
+(V5) and (V6) are solved by iterating to round-off, from values extrapolated from the last steps. What rounding takes
+off the sums of q and p is kept and added later (Kahan), so that it does not pile up. Loops join in rattle.py. Accounts
+of work w gain a (P0 + P1) of their powers P.
 
 The calling convention is that of methods.py; `floor` is not read. For dense output, a cubic polynomial, a
 record holds y' at both ends of the step and its mean. Behind q and p the array y goes on:
@@ -107,7 +107,7 @@ class VerletStep(RotationCode, FixedPointCode):
         self._add()
 
     def _halves(self, differences: Sequence[str]) -> None:
-        """pi0, r0 and s0 of (5), then r1 of (6); their first guesses come from `differences`."""
+        """pi0, r0 and s0 of (V5), then r1 of (V6); their first guesses come from `differences`."""
         self._guess(differences)
         self._first_half()
         self._learn_gain(differences[0])
@@ -131,7 +131,7 @@ class VerletStep(RotationCode, FixedPointCode):
             self._learn(self.lines.times(gained, scale), differences, i)
 
     def _first_half(self) -> None:
-        """pi0, r0 and s0 of (5), from the guess in %pi."""
+        """pi0, r0 and s0 of (V5), from the guess in %pi."""
         self._copy("%y", "%there", self.layout.nq)
         with self._iterated() as done:
             self._call("kick", 3)
@@ -145,7 +145,7 @@ class VerletStep(RotationCode, FixedPointCode):
                 self.put_chunk(self.chunk("%guess", i), "%pi", i)
 
     def _kicked(self) -> None:
-        """s0, and pi0 in %guess, from F0 and r0: (5)."""
+        """s0, and pi0 in %guess, from F0 and r0: (V5)."""
         a = self._a()
         with self._momenta() as i:
             s = self._pushed(self.lines.fused(a, self.chunk("%F0", i), self.chunk("%p", i)), i)
@@ -159,7 +159,7 @@ class VerletStep(RotationCode, FixedPointCode):
         return s
 
     def _second_half(self) -> None:
-        """r1 of (6), from the guess in %velocity1; then q1 - q0 and s1 - p0 are in %more, q1 and pi1 in %there."""
+        """r1 of (V6), from the guess in %velocity1; then q1 - q0 and s1 - p0 are in %more, q1 and pi1 in %there."""
         with self._iterated() as done:
             self._reach()
             self._call("drift", 4)
@@ -169,7 +169,7 @@ class VerletStep(RotationCode, FixedPointCode):
         self._reach()
 
     def _reach(self) -> None:
-        """q1 and pi1 from r1, by (6)."""
+        """q1 and pi1 from r1, by (V6)."""
         lines, a = self.lines, self._a()
         self._begin_more()
         self._copy("%s0", "%pi", self.layout.nv)
@@ -190,7 +190,7 @@ class VerletStep(RotationCode, FixedPointCode):
             self.put_chunk(self.lines.times(a, self.chunk("%F0", i)), "%more.p", i)
 
     def _kick_again(self) -> None:
-        """p1 - p0 by (7)."""
+        """p1 - p0 by (V7)."""
         a = self._a()
         self._call("kick", 4)
         with self._kicks() as i:

@@ -114,7 +114,7 @@ def test_the_way_back_is_the_way_there(kinds, integrator):
 
 
 def two_form(mechanism, p):
-    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta a step of the coordinates: structure-preserving.md (2)."""
+    """theta ^ dp + p([ , ]) in the basis (theta, dp), theta a step of the coordinates: structure-preserving.md (V2)."""
     nv = mechanism.nv
     W = np.zeros((2 * nv, 2 * nv))
     W[:nv, nv:], W[nv:, :nv] = np.eye(nv), -np.eye(nv)
