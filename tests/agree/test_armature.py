@@ -254,7 +254,12 @@ def test_a_parameter_and_a_file_hold_it(tmp_path):
     assert system.mass_matrix([0.0])[0, 0] == pytest.approx(1.4)
     assert system.with_parameters({"N": 2.0}).mass_matrix([0.0])[0, 0] == pytest.approx(3.0)
     built = mt.load(tmp_path / "arm.toml").build()
-    for form in ("energy", "aggregative"):
+    for form in ("energy", "aggregative", "lagrange", "hamiltonian"):
         assert "N" in str(built.equations(form).sympy())
+    with pytest.raises(mt.MomentreeError, match="newton_euler: joint 'A' has an armature"):
+        built.equations("newton_euler")
+    steps = str(built.equations("energy").derivation())
+    assert "T = ½ A′² + ½ N A′²" in steps
+    assert "+ N A″ = R(link)·v_A(link)" in steps
     assert "N" in str(built.symbols.kinetic_energy)
     assert "N" in str(built.symbols.mass_matrix)

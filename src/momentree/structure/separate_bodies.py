@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from momentree.errors import MomentreeError
 from momentree.model.elements import Joint
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Free, Planar
@@ -25,6 +26,7 @@ AXES = {"x": X, "y": Y, "z": Z}
 
 def separate_bodies(mechanism: Mechanism) -> Mechanism:
     """The mechanism in maximal coordinates, bodies at their centers of mass; a body names its own coordinates."""
+    _refuse_armatures(mechanism)
     maximal = in_maximal_coordinates(mechanism, massless=True)
     shifts: dict[int, Transform] = {}  # X of the new frame of a body in its old one
     bodies = []
@@ -36,6 +38,13 @@ def separate_bodies(mechanism: Mechanism) -> Mechanism:
         bodies.append(_named(new, mechanism))
     moved = dataclasses.replace(maximal, bodies=tuple(bodies))
     return _reattached(moved, lambda frame: _shifted(frame, shifts))
+
+
+def _refuse_armatures(mechanism: Mechanism) -> None:
+    for body in mechanism.bodies:
+        if body.joint.type.armature is not None:
+            message = f"joint '{body.joint.name}' has an armature, which belongs to no body by itself"
+            raise MomentreeError(f"newton_euler: {message}. Choose 'lagrange' or 'energy', or give the rotor a body.")
 
 
 def _centered(body: TreeBody) -> tuple[TreeBody, Transform]:

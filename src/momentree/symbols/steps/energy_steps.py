@@ -80,9 +80,10 @@ def index_of(s: Symbolic, u: sp.Symbol) -> sp.Symbol:
 
 
 def write_kinetic_energy(page: Page, form: EnergyForm) -> None:
-    """T, body by body."""
-    page.step("Kinetic energy", "T = sum of (M V·V + ω·I ω)/2")
-    page.line(page.label(Spelling("T", "T")), [page.short(part) for part in kinetic_energies(form)])
+    """T, body by body, and of armatures."""
+    rotors = [sp.S(N) * u**2 / 2 for N, u in zip(form.armature, page.s.u, strict=True) if N != 0]
+    page.step("Kinetic energy", "T = sum of (M V·V + ω·I ω)/2" + ", and of N u_s²/2 of armatures N" * bool(rotors))
+    page.line(page.label(Spelling("T", "T")), [page.short(part) for part in (*kinetic_energies(form), *rotors)])
 
 
 def kinetic_energies(form: EnergyForm) -> list[sp.Expr]:
@@ -170,6 +171,8 @@ def _products(of: Bodies, form: EnergyForm, n: int) -> tuple[sp.Expr, sp.Expr]:
                 T += page.dot(_angular_inertia(of, i), angular)
             if of.vector(i, form.force[i].angular) != 0:
                 Q += page.dot(of.label("m", i), angular)
+    if form.armature[n] != 0:
+        T += sp.S(form.armature[n]) * s.du[n]
     if sp.S(form.joint_forces[n]) != 0:
         Q += of_velocity(page, "Q^J", s.u[n])
     return T, Q
