@@ -457,9 +457,13 @@ class System(SystemViews, SystemQuantities):
         Choose "energy", "aggregative", "lagrange", "hamiltonian" or "newton_euler"; `.derivation()` shows the steps.
         With `reduced`, Lagrange multipliers and dependent velocities are eliminated; it may name those that remain.
         """
+        from momentree.compile.trace.quantities import operation_count
         from momentree.symbols.equations import derive, freed
 
-        return derive(freed(self._model), by, velocities, reduced, lambda: self.start().q.tolist())
+        def start() -> list[float]:
+            return [float(x) for x in self.start().q]
+
+        return derive(freed(self._model), by, velocities, reduced, start, operation_count)
 
     @cached_property
     def _numeric(self) -> Mechanism:

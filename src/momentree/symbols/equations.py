@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from momentree.symbols.steps.page import DerivationSteps
 
 MOST_VELOCITIES = 60  # of equations in symbols
+MOST_OPERATIONS = 900  # of inverse dynamics in numbers: beyond, symbols never came to an end, or were too many to read
 MOST_WRITTEN = 10_000  # terms of equations that are multiplied out
 FUNCTION_LONG = 6  # ink above which a root or function gets a name
 
@@ -236,6 +237,7 @@ def derive(
     velocities: Mapping[str, str] | None = None,
     reduced: bool | Sequence[str] = False,
     at: Callable[[], Sequence[float]] | None = None,
+    operations: Callable[[Mechanism], int] | None = None,
 ) -> Equations | HamiltonEquations:
     """The equations of a mechanism in its free parameters.
 
@@ -244,6 +246,7 @@ def derive(
     | velocities | other names for velocities, as {"theta5": "w5"}                                          |
     | reduced    | whether multipliers and dependent velocities are eliminated; or the velocities that stay |
     | at         | finds coordinates where constraints hold and dependent velocities must follow            |
+    | operations | counts those of inverse dynamics in numbers, by which too large mechanisms are refused   |
     """
     if by not in FORMALISMS:
         raise MomentreeError(f"equations: there is no formalism '{by}'.{all_choices(str(by), list(FORMALISMS))}")
@@ -258,6 +261,9 @@ def derive(
         mechanism = separate_bodies(mechanism)
     if mechanism.nv > MOST_VELOCITIES:
         raise _too_large(mechanism, by, f"{mechanism.nv} velocities, more than {MOST_VELOCITIES}")
+    if operations is not None and (count := operations(mechanism)) > MOST_OPERATIONS:
+        reason = f"inverse dynamics takes {count} operations with numbers, and with symbols at most {MOST_OPERATIONS}"
+        raise _too_large(mechanism, by, reason)
     try:
         with activity("deriving the equations of", mechanism.name):
             return _derived(mechanism, by, velocities, reduced, at)

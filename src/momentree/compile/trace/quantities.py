@@ -77,6 +77,11 @@ def trace_rolled(mechanism: Mechanism, what: str, varied: bool = False) -> Rolle
     return Recording(mechanism, signature, varied=varied).rolled(_ROLLED[what], by_columns)
 
 
+def operation_count(mechanism: Mechanism, what: str = "inverse_dynamics") -> int:
+    """How many operations a quantity takes, those on free parameters left out."""
+    return len(trace(mechanism, what)[0].online())
+
+
 def cost(tape: Tape) -> int:
     """Live operations; those on parameters alone count too, for a function does them at every call."""
     nodes = tape.nodes
