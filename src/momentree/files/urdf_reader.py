@@ -1,0 +1,293 @@
+"""URDF: robots of ROS as models; links become bodies, joints become joints, mimic joints become couplings.
+
+| URDF                          | model                                                                               |
+|-------------------------------|-------------------------------------------------------------------------------------|
+| the root link                 | fixed to the ground, or floating                                                    |
+| revolute, continuous          | Revolute; limits become stops                                                       |
+| prismatic, planar             | Prismatic, Planar                                                                   |
+| floating, fixed               | Free, Fixed                                                                         |
+| dynamics damping, friction    | damping; a torque -f tanh(v / 0.01): full friction from about 0.02 rad/s or m/s on  |
+| mimic                         | a coupling                                                                          |
+| visual                        | shapes that are drawn                                                               |
+
+A link without inertial has no mass. What has no counterpart is listed in one warning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from momentree.errors import choices, suggestion
+from momentree.files.counterparts import Notes
+from momentree.files.mesh_addresses import MeshAddresses
+from momentree.files.robot_xml import Element, read_xml
+from momentree.model import Model
+from momentree.model.frames import GROUND, Frame, Turn, rotation_of
+from momentree.model.joint_type import JointType
+from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute
+from momentree.model.shapes import Shape, box, cylinder, mesh, sphere
+from momentree.model.values import Values
+from momentree.spatial.inertia import turned_symmetric
+
+FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
+TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+READ = ("link", "joint", "material")  # elements of a robot that are read
+
+
+def read_urdf(
+    path: str | os.PathLike[str], packages: Sequence[str | os.PathLike[str]] = (), floating: bool = False
+) -> Model:
+    """The model in a URDF file; `packages` are folders where package:// addresses are looked for."""
+    robot = read_xml(path, "robot")
+    return _Urdf(robot, MeshAddresses(path, packages), floating).model()
+
+
+class _Urdf:
+    """Reads a robot element by element."""
+
+    def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool):
+        self.robot, self.addresses, self.floating = robot, addresses, floating
+        self.notes = Notes(robot.file)
+        self.links = _by_name(robot, "link")
+        self.joints = _by_name(robot, "joint")
+        self.bodies = {name: _free_name(name, self.links, self.notes) for name in self.links}
+        self.colors = {m.attributes.get("name", ""): m for m in robot.all("material")}
+
+    def model(self) -> Model:
+        model = Model(self.robot.attributes.get("name") or "robot")
+        if not self.links:
+            raise self.robot.error("has no <link>. A robot has at least one.")
+        root = self.root()
+        for name, link in self.links.items():
+            self.add_link(model, name, link)
+        model.joint(self.root_name(), Free() if self.floating else Fixed(), model.ground, Frame(self.bodies[root]))
+        for name, joint in self.joints.items():
+            self.add_joint(model, name, joint)
+        for name, joint in self.joints.items():
+            self.add_mimic(model, name, joint)
+        for element in self.robot.children:
+            if element.tag not in READ:
+                self.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
+        self.notes.report()
+        model.source = self.place_of
+        return model
+
+    def place_of(self, path: tuple[str | int, ...]) -> str:
+        """The line of what the model has at a path."""
+        elements = {"body": [*self.links.values()], "joint": [self.robot, *self.joints.values()]}
+        elements["couple"] = [joint for joint in self.joints.values() if joint.first("mimic") is not None]
+        kind, number = (*path, "", "")[:2]
+        known = elements.get(str(kind), [])
+        line = known[number].line if isinstance(number, int) and number < len(known) else self.robot.line
+        return f"{self.robot.file}:{line}"
+
+    def root(self) -> str:
+        """The one link that is nobody's child; an error where the links are no tree."""
+        parents: dict[str, Element] = {}
+        for joint in self.joints.values():
+            child = self.linked(joint, "child")
+            if child in parents:
+                before = parents[child].attributes["name"]
+                message = f"its child '{child}' is already the child of joint '{before}'; a URDF is a tree."
+                raise joint.error(f"{message} Give loops in a YAML file: closures=.")
+            parents[child] = joint
+        roots = [name for name in self.links if name not in parents]
+        if len(roots) != 1:
+            if not roots:
+                raise self.robot.error("every link is the child of a joint: the joints form a ring. Cut it.")
+            message = f"has {len(roots)} links that no joint carries: {choices(roots)}. Connect them by joints."
+            raise self.robot.error(message)
+        seen, name = {roots[0]}, ""
+        for name in parents:
+            path = []
+            while name not in seen:
+                path.append(name)
+                name = self.linked(parents[name], "parent")
+                if name in path:
+                    raise parents[name].error(f"joints lead from link '{name}' back to it. Cut that ring.")
+            seen.update(path)
+        return roots[0]
+
+    def root_name(self) -> str:
+        name = "root"
+        while name in self.joints:
+            name += "_"
+        return name
+
+    def linked(self, joint: Element, role: str) -> str:
+        end = joint.first(role)
+        if end is None:
+            raise joint.error(f"<{role}> is missing.")
+        name = end.get("link")
+        if name not in self.links:
+            raise end.error(f"there is no link '{name}'.{suggestion(name, self.links)}")
+        return name
+
+    # --- links ---
+
+    def add_link(self, model: Model, name: str, link: Element) -> None:
+        shapes = [shape for visual in link.all("visual") for shape in self.shape(visual)]
+        inertial = link.first("inertial")
+        mass = inertial.first("mass") if inertial is not None else None
+        amount = 0.0 if mass is None else mass.number("value")
+        if inertial is None or amount == 0:
+            if inertial is not None and amount == 0:
+                self.notes.add("mass 0, so without inertia", name)
+            model.body(self.bodies[name], shapes=shapes, massless=True)
+            return
+        origin, rotation = _origin(inertial)
+        inertia = inertial.first("inertia")
+        moments = (0.0,) * 6 if inertia is None else tuple(inertia.number(key, 0.0) for key in _MOMENTS)
+        if rotation is not None:
+            moments = turned_symmetric(rotation_of(rotation, Values({})), moments)
+        model.body(self.bodies[name], shapes=shapes, mass=amount, com=origin, inertia=moments)
+
+    def shape(self, visual: Element) -> list[Shape]:
+        """What a visual draws: nothing, where its mesh cannot be found or read."""
+        geometry = visual.first("geometry")
+        drawn = geometry.children[0] if geometry is not None and geometry.children else None
+        if drawn is None:
+            return []
+        position, rotation = _origin(visual)
+        found = self.geometry(drawn)
+        if found is None:
+            return []
+        color = self.color(visual)
+        placed = found.at(position, rotation)
+        return [placed if color is None else replace(placed, color=color)]
+
+    def geometry(self, drawn: Element) -> Shape | None:
+        if drawn.tag == "box":
+            return box(size=drawn.vector("size"))
+        if drawn.tag == "sphere":
+            return sphere(radius=drawn.number("radius"))
+        if drawn.tag == "cylinder":
+            return cylinder(radius=drawn.number("radius"), length=drawn.number("length"), axis="z")
+        if drawn.tag != "mesh":
+            self.notes.add(f"not drawn <{drawn.tag}>")
+            return None
+        address = drawn.get("filename")
+        if not self.addresses.drawable(address):
+            self.notes.add("meshes not drawn, in another format than STL, OBJ or PLY", address)
+            return None
+        path = self.addresses.find(address)
+        if path is None:
+            self.notes.add("meshes not found (name their folder: packages=)", address)
+            return None
+        scale = drawn.vector("scale", (1.0, 1.0, 1.0))
+        if len({*scale}) > 1:
+            self.notes.add("meshes not drawn, scaled differently along the axes", address)
+            return None
+        return mesh(path, scale=scale[0])
+
+    def color(self, visual: Element) -> tuple[int, int, int] | None:
+        material = visual.first("material")
+        if material is None:
+            return None
+        color = material.first("color")
+        if color is None:
+            known = self.colors.get(material.attributes.get("name", ""))
+            color = None if known is None else known.first("color")
+        if color is None or "rgba" not in color.attributes:
+            return None
+        red, green, blue, _ = (min(max(x, 0.0), 1.0) for x in color.vector("rgba", count=4))
+        return round(255 * red), round(255 * green), round(255 * blue)
+
+    # --- joints ---
+
+    def add_joint(self, model: Model, name: str, joint: Element) -> None:
+        parent, child = (self.bodies[self.linked(joint, role)] for role in ("parent", "child"))
+        position, rotation = _origin(joint)
+        model.joint(name, self.joint_type(name, joint), Frame(parent, position, rotation), Frame(child))
+        dynamics = joint.first("dynamics")
+        friction = 0.0 if dynamics is None else dynamics.number("friction", 0.0)
+        if friction and joint.attributes.get("type") in ("revolute", "continuous", "prismatic"):
+            if name.isidentifier() and joint.first("mimic") is None:
+                model.torque(name, f"-{abs(friction)!r}*tanh({name}'/{FRICTION_SPEED})")
+            else:
+                self.notes.add("friction left out", name)
+
+    def joint_type(self, name: str, joint: Element) -> JointType:
+        kind = joint.get("type")
+        if kind not in TYPES:
+            raise joint.error(f"there is no joint type '{kind}'.{suggestion(kind, TYPES)}")
+        if kind in ("fixed", "floating"):
+            return Fixed() if kind == "fixed" else Free()
+        element = joint.first("axis")
+        axis = (1.0, 0.0, 0.0) if element is None else element.vector("xyz", (1.0, 0.0, 0.0))
+        if not any(axis):
+            raise joint.error('its axis has no direction. Give axis xyz="0 0 1".')
+        if kind == "planar":
+            return Planar(_axis(axis))
+        options: dict[str, Any] = {}
+        dynamics = joint.first("dynamics")
+        damping = 0.0 if dynamics is None else dynamics.number("damping", 0.0)
+        if damping > 0:
+            options["damping"] = damping
+        limits = None if kind == "continuous" else self.limits(name, joint)
+        if limits is not None:
+            options["limits"] = limits
+        return Prismatic(_axis(axis), **options) if kind == "prismatic" else Revolute(_axis(axis), **options)
+
+    def limits(self, name: str, joint: Element) -> tuple[float, float] | None:
+        limit = joint.first("limit")
+        if limit is None or joint.first("mimic") is not None:
+            return None
+        lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
+        if lower >= upper:
+            self.notes.add("limits left out, since they leave no room", name)
+            return None
+        return lower, upper
+
+    def add_mimic(self, model: Model, name: str, joint: Element) -> None:
+        mimic = joint.first("mimic")
+        if mimic is None:
+            return
+        other = mimic.get("joint")
+        if other not in self.joints:
+            raise mimic.error(f"there is no joint '{other}'.{suggestion(other, self.joints)}")
+        model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
+
+
+_MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+
+
+def _by_name(robot: Element, tag: str) -> dict[str, Element]:
+    named: dict[str, Element] = {}
+    for element in robot.all(tag):
+        name = element.get("name")
+        if name in named:
+            raise element.error(f"there is another <{tag}> of this name in line {named[name].line}. Rename one.")
+        named[name] = element
+    return named
+
+
+def _free_name(name: str, links: dict[str, Element], notes: Notes) -> str:
+    """The name of a body: that of the link, unless it is the ground's."""
+    if name != GROUND:
+        return name
+    other = f"{name}_link"
+    while other in links:
+        other += "_"
+    notes.add(f"link renamed to '{other}'", name)
+    return other
+
+
+def _origin(element: Element) -> tuple[tuple[float, ...], Any]:
+    """Position and rotation: yaw about z, then pitch about y, then roll about x, each about axes already turned."""
+    origin = element.first("origin")
+    none = (0.0, 0.0, 0.0)
+    position, (roll, pitch, yaw) = (none if origin is None else origin.vector(key, none) for key in ("xyz", "rpy"))
+    turns = tuple(Turn(axis, angle) for axis, angle in (("z", yaw), ("y", pitch), ("x", roll)) if angle)
+    return position, None if not turns else turns[0] if len(turns) == 1 else turns
+
+
+def _axis(axis: tuple[float, ...]) -> Any:
+    """ "x" or "-x" for an axis along one of the frame's, else its components."""
+    letters: dict[tuple[float, float, float], str]
+    letters = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z", (-1, 0, 0): "-x", (0, -1, 0): "-y", (0, 0, -1): "-z"}
+    x, y, z = axis
+    return letters.get((x, y, z), axis)
