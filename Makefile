@@ -50,6 +50,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md
 	$(BIN)/python benchmarks/couplings.py --write docs/couplings.md
 	$(BIN)/python benchmarks/constants_as_parameters.py --write docs/constants.md
+	$(BIN)/python benchmarks/pages.py --write docs/look.md
 	$(BIN)/python benchmarks/damaged_files.py -n 1000
 
 bench-against: $(VENV)/.tools  ## this checkout against another, in turns: make bench-against OTHER=../before

@@ -343,6 +343,14 @@ def look(
     file: Annotated[Path, typer.Argument(metavar="FILE|RUN.nc", help="A model file, or the file of a run.")],
     save: Annotated[Path | None, typer.Option(help="Write one .html file that plays by itself, open nothing.")] = None,
     ghost: Annotated[Path | None, typer.Option(help="Another run of the same bodies (.nc), drawn pale.")] = None,
+    follow: Annotated[str | None, typer.Option(metavar="BODY", help="Stay with this body; '' for none.")] = None,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BODY[@X,Y,Z]", help="Draw the path of its origin or point, or of 'all'; repeatable."),
+    ] = None,
+    arrows: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="velocities, forces or reactions; repeatable.")
+    ] = None,
     port: Annotated[int | None, typer.Option(help="Where the page is served; the next free one from 8080 on.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the web browser.")] = True,
 ) -> None:
@@ -353,7 +361,7 @@ def look(
     """
     from momentree.look.look_command import look_command
 
-    look_command(file, ghost, save, port, browser, _build)
+    look_command(file, save, _build, port, browser, ghost=ghost, follow=follow, trace=trace, arrows=arrows)
 
 
 @app.command(cls=Command)

@@ -106,10 +106,67 @@ def test_a_saved_page_plays_by_itself(page, run, tmp_path):
     page.open((tmp_path / "four-bar.html").as_uri())
     for t, i in ((1.0, 30), (0.5, 15)):  # to a later and to an earlier frame
         page.enter(f"{t:.1f}")
-        wanted = run.position("coupler")[i]
-        assert page.until(lambda: np.abs(page.matrix("/scene/bodies/coupler")[:3, 3] - wanted).max() < 1e-6)  # noqa: B023
+        for body in ("crank", "coupler", "rocker"):
+            wanted, node = run.position(body)[i], f"/scene/bodies/{body}"
+            assert page.until(lambda: np.abs(page.matrix(node)[:3, 3] - wanted).max() < 1e-6)  # noqa: B023
     assert page.complaints == []
     assert len(page.requests) == len([url for url in page.requests if url.startswith(("file:", "blob:", "data:"))])
+
+
+@pytest.mark.long
+def test_the_scene_tree_of_a_saved_page_hides_arrows(page, run, tmp_path):
+    run.look(save=tmp_path / "four-bar.html", traces=True, arrows="velocities")
+    page.open((tmp_path / "four-bar.html").as_uri())
+    shown = "name => window.__viserMutable.nodeRefFromName[name].visible"
+    assert page.page.evaluate(shown, "/scene/arrows")
+    page.page.evaluate("[...document.querySelectorAll('button')].at(-1).click()")  # the last one of the bar
+    middle = "box => [box.left + box.width / 2, box.top + box.height / 2]"
+    for node, icon in (("/scene", 0), ("/scene/arrows", 1)):  # unfold the one, close the eye of the other
+        row = f"document.querySelector('[data-scene-node=\"{node}\"]')"
+        assert page.until(lambda: page.page.evaluate(f"{row} !== null")), node  # noqa: B023
+        at = page.page.evaluate(f"({middle})({row}.querySelectorAll('svg')[{icon}].getBoundingClientRect())")
+        page.page.mouse.click(*at)
+    assert page.until(lambda: not page.page.evaluate(shown, "/scene/arrows"))
+    assert page.page.evaluate(shown, "/scene/traces")
+    assert page.complaints == []
+
+
+@pytest.mark.long
+def test_a_clicked_body_gets_its_gizmo(page, system):
+    viewer = system.look(state=system.assemble({"A": 1.0}), browser=False, wait=False)
+    try:
+        page.open(viewer.url)
+        crank = "/scene/bodies/crank"
+        assert page.until(lambda: abs(page.matrix(crank)[0, 0] - np.cos(1.0)) < 1e-9)
+        page.page.wait_for_timeout(500)
+        page.page.mouse.click(*page.seen(crank, (0.7, 0, 0)))
+        assert page.until(lambda: viewer.view.gizmo.body == 1)
+        assert page.until(lambda: "/scene/gizmo" in page.nodes())
+        assert page.until(lambda: "crank: position (m)" in page.page.inner_text("body"))
+        passive = "Unable to preventDefault inside passive event listener invocation."  # of viser's own, by a click
+        assert ([text for text in page.complaints if text != passive], page.outside) == ([], [])
+    finally:
+        viewer.close()
+
+
+def test_a_second_reader_sees_the_same_and_the_first_may_leave(page, run):
+    viewer = run.look(browser=False, wait=False)
+    first = page.page.context.browser.new_page()
+    try:
+        first.goto(viewer.url)
+        page.open(viewer.url)
+        viewer.player.start()
+        assert page.until(lambda: viewer.view.index > 2)
+        first.close()
+        at = viewer.view.index
+        assert page.until(lambda: viewer.view.index not in (at, at + 1))
+        viewer.player.pause()
+        viewer.player.seek(float(run.t[40]))
+        node, wanted = "/scene/bodies/coupler", run.position("coupler")[40]
+        assert page.until(lambda: np.abs(page.matrix(node)[:3, 3] - wanted).max() < 1e-6)
+        assert page.complaints == []
+    finally:
+        viewer.close()
 
 
 @pytest.mark.long

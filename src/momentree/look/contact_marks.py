@@ -1,61 +1,80 @@
-"""Marks of contacts: the rim of a wheel or of a foot, and the ball that touches."""
+"""Marks of what touches or rolls: the rim of a wheel with a spoke, the arc of a foot with its leg, a ball.
+
+The one rule for the page, pictures and movies. A rim turns visibly by its spoke. A contact whose radius is large beside
+its mechanism belongs to a foot, of which only the part near the floor is there: on the side of the center of mass.
+"""
 
 from __future__ import annotations
-
-import itertools
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.look import meshes
 from momentree.look.meshes import Mesh
-from momentree.look.scene import PALETTE, THICKNESS, Piece, Scene
+from momentree.spatial import Transform
 from momentree.spatial.vector import Vector, normals
-from momentree.structure.mechanism import Contact, Mechanism, TreeBody
 
 Array = NDArray[np.float64]
-FOOT = np.pi / 9  # rad: half of the arc that is drawn of a foot
-ASIDE = 0.2  # of the radius: a center of mass farther from the center of a disc makes a foot of a wheel
+FOOT = 0.5  # of the size of the mechanism: a larger radius may be that of a foot
+ASIDE = 0.2  # of the radius: a center of mass nearer than this to the center belongs to a wheel
+ARC = np.pi / 9  # rad: half of the arc that is drawn of a foot
+ROUND, BOW = 48, 12  # pieces of a whole rim and of an arc
+SPOKE = 0.16  # of the radius: the width of a spoke, which is seen on both sides of a wheel
+SIDES = 8  # of the section of a rim
+THICK = 0.012  # of the size of the mechanism: the radius of that section
 
 
-def contact_pieces(mechanism: Mechanism, scene: Scene) -> Iterator[Piece]:
-    """A piece for each contact of a body that has a radius; what lies farther than its shapes would not be seen."""
-    for contact in mechanism.contacts:
-        radius = float(contact.radius)
-        if not contact.frame.body or radius <= 0:
-            continue
-        body = mechanism.bodies[contact.frame.body - 1]
-        thick = min(THICKNESS * max(scene.size, radius), 0.2 * radius)
-        center = _own(body, contact.frame.placement.offset)
-        if contact.disc is None:
-            mesh = meshes.ball(radius).placed(np.eye(3), center)
-        else:
-            mesh = _rim(contact, contact.disc, body, center, radius, thick)
-        yield Piece(contact.name, "contact", body.number, mesh, PALETTE[(body.number - 1) % len(PALETTE)])
+def mark_of(
+    placement: Transform, radius: float, disc: Vector | None, size: float, com: Array | None, rolls: bool
+) -> Mesh:
+    """What touches with a radius about the origin of a frame, in the frame of its body.
 
-
-def _rim(contact: Contact, disc: Vector, body: TreeBody, center: Array, radius: float, thick: float) -> Mesh:
-    """The whole rim of a wheel; of a foot, whose center of mass lies aside, an arc below it and the leg to it."""
-    R = body.own.inverse().rotation @ contact.frame.placement.rotation
-    n = np.array([*(R @ disc)], dtype=float)
-    mass = body.inertia.mass
-    com = _own(body, body.inertia.h / mass) if mass else center
-    aside = com - center - n * float(n @ (com - center))
+    | argument  | meaning                                                            |
+    |-----------|--------------------------------------------------------------------|
+    | placement | of the frame in its body                                           |
+    | disc      | axis of the disc in that frame, of which the rim touches; None: a ball |
+    | size      | of the mechanism (m)                                               |
+    | com       | center of mass of the body (m); None without mass                  |
+    | rolls     | whether it rolls without slip: then it is never a foot             |
+    """
+    center = np.array([*placement.offset], dtype=float)
+    thick = min(THICK * max(size, radius), 0.2 * radius)
+    aside = np.zeros(3) if com is None or rolls or radius <= FOOT * size else com - center
+    if disc is None:
+        if np.linalg.norm(aside) <= ASIDE * radius:
+            return meshes.ball(radius).placed(np.eye(3), center)
+        down = aside / np.linalg.norm(aside)
+        axes = [np.array([*n], dtype=float) for n in normals(Vector(*down))]
+        return meshes.joined([_foot(center, radius, down, n, thick) for n in axes])
+    n = np.array([*(placement.rotation @ disc)], dtype=float)
+    aside = aside - n * (n @ aside)
     if np.linalg.norm(aside) > ASIDE * radius:
-        a = aside / np.linalg.norm(aside)
-        angles = np.linspace(-FOOT, FOOT, 13)
-    else:
-        a = np.array([*normals(Vector(*n))[0]], dtype=float)
-        angles = np.linspace(0, 2 * np.pi, 49)
-    b = np.cross(n, a)
-    points = center + radius * (np.cos(angles)[:, None] * a + np.sin(angles)[:, None] * b)
-    parts = [meshes.rod(p, q, thick) for p, q in itertools.pairwise(points)]
-    if len(angles) < 20:
-        parts.append(meshes.rod(center, center + radius * a, thick))
-    return meshes.joined(parts)
+        return _foot(center, radius, aside / np.linalg.norm(aside), n, thick)
+    e = np.array([*(placement.rotation @ normals(disc)[0])], dtype=float)
+    across = max(2 * thick, SPOKE * radius)
+    bar = meshes.box((radius - thick, 2 * thick, across))
+    spoke = bar.placed(np.stack([e, np.cross(n, e), n], axis=1), center + (radius - thick) / 2 * e)
+    return meshes.joined([arc(center, radius, e, n, np.linspace(0, 2 * np.pi, ROUND + 1)[:-1], thick), spoke])
 
 
-def _own(body: TreeBody, point: Vector) -> Array:
-    """A point of a body, in the frame of it that the user knows."""
-    return np.array([*body.own.inverse().point(point)], dtype=float)
+def _foot(center: Array, radius: float, down: Array, n: Array, thick: float) -> Mesh:
+    """An arc about a direction, across n, and the leg to its middle."""
+    bow = arc(center, radius, down, n, np.linspace(-ARC, ARC, BOW + 1), thick, closed=False)
+    return meshes.joined([bow, meshes.rod(center, center + (radius - thick) * down, thick)])
+
+
+def arc(center: Array, radius: float, e: Array, n: Array, angles: Array, thick: float, closed: bool = True) -> Mesh:
+    """A round bar within a circle about the axis n, at angles from the direction e; it touches the circle."""
+    outward = np.cos(angles)[:, None] * e + np.sin(angles)[:, None] * np.cross(n, e)
+    turns = 2 * np.pi * np.arange(SIDES) / SIDES
+    section = np.cos(turns)[:, None] * outward[:, None] + np.sin(turns)[:, None] * n
+    vertices = center + (radius - thick) * outward[:, None] + thick * section
+    count = len(angles)
+    i, k = np.meshgrid(np.arange(count if closed else count - 1), np.arange(SIDES), indexing="ij")
+    here, there = i * SIDES, (i + 1) % count * SIDES
+    a, b, c, d = (one.ravel() for one in (here + k, there + k, there + (k + 1) % SIDES, here + (k + 1) % SIDES))
+    faces = [np.stack([a, b, d], axis=1), np.stack([b, c, d], axis=1)]
+    if not closed:
+        fan = np.stack([np.zeros(SIDES - 2, dtype=int), np.arange(1, SIDES - 1), np.arange(2, SIDES)], axis=1)
+        faces += [fan, fan[:, ::-1] + (count - 1) * SIDES]
+    return Mesh(vertices.reshape(-1, 3), np.concatenate(faces).astype(np.int64))

@@ -5,22 +5,20 @@ The triangles of the scene are projected and painted from the farthest to the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.look.graph_layout import GREY, INK
 from momentree.look.graph_picture import short
-from momentree.look.mechanism_drawing import FLOATING, FOOT
-from momentree.look.mechanism_symbols import PLAIN, ROUND, zigzag
+from momentree.look.mechanism_drawing import FLOATING
+from momentree.look.mechanism_symbols import PLAIN, zigzag
 from momentree.look.projection import View, joint_places
-from momentree.look.scene import JOINT_COLOR, THICKNESS, Poses, Scene, _own
+from momentree.look.scene import THICKNESS, Piece, Poses, Scene, _own
 from momentree.model.higher_pairs import Rolling
 from momentree.spatial import Z
-from momentree.spatial.vector import normals
-from momentree.structure.mechanism import Attached, Mechanism
+from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.collections import LineCollection
@@ -43,21 +41,17 @@ class Frames:
         self.as_lines = sum(len(piece.mesh.faces) for piece in scene.pieces) > MOST_FACES
         floating = {place.name for place in joint_places(mechanism) if place.type.kind in FLOATING}
         seen = [piece for piece in scene.pieces if piece.kind != "joint" or piece.name not in floating]
-        pieces = [piece for piece in seen if not self.as_lines or piece.kind == "body"]
-        meshes = [_segment(piece.mesh.vertices) if self.as_lines else piece.mesh.vertices for piece in pieces]
+        pieces = [piece for piece in seen if not self.as_lines or piece.kind in ("body", "rim")]
+        meshes = [_segment(piece.mesh.vertices) if self._is_line(piece) else piece.mesh.vertices for piece in pieces]
         starts = np.cumsum([0, *(len(vertices) for vertices in meshes)])
         self.vertices = np.concatenate([np.zeros((0, 3)), *meshes])
         self.bodies = np.repeat([piece.body for piece in pieces], np.diff(starts)).astype(int)
-        groups = [
-            np.array([[0, 1]]) + start if self.as_lines else piece.mesh.faces + start
-            for piece, start in zip(pieces, starts, strict=False)
-        ]
+        groups = [self._faces(piece) + start for piece, start in zip(pieces, starts, strict=False)]
         self.faces = np.concatenate([np.zeros((0, 2 if self.as_lines else 3), dtype=int), *groups])
         colors = [np.repeat([piece.color[:3]], len(group), axis=0) for piece, group in zip(pieces, groups, strict=True)]
         self.colors = np.concatenate([np.zeros((0, 3)), *colors]) / 255
         closed = [np.full(len(group), not self.as_lines and _is_closed(group)) for group in groups]
         self.closed = np.concatenate([np.zeros(0, dtype=bool), *closed])
-        self.rims = [*_rims(mechanism, {piece.body: piece.color for piece in pieces if piece.kind == "body"})]
         self.floor = _floors(mechanism)
         self.centers, self.extent = self._looked_at()
         self._set_up()
@@ -73,7 +67,6 @@ class Frames:
             a, b = (self.view.flat(self.poses.points(end)[k]) for end in strand.ends)
             lines.append(zigzag(a, b, unit) if strand.kind == "spring" else np.stack([a, b]))
         self.strands.set_segments(lines)
-        self.rim_lines.set_segments([self.view.flat(self._moved(k, rim.body, rim.points)) for rim in self.rims])
         half = self.extent / 2
         self.axes.set(
             xlim=self.centers[k, 0] + np.array([-half[0], half[0]]),
@@ -94,15 +87,21 @@ class Frames:
         R, position = self.poses.rotations[k][self.bodies], self.poses.positions[k][self.bodies]
         return np.asarray(position + np.einsum("nij,nj->ni", R, self.vertices))
 
-    def _moved(self, k: int, body: int, points: Array) -> Array:
-        return np.asarray(self.poses.positions[k, body] + points @ self.poses.rotations[k, body].T)
+    def _is_line(self, piece: Piece) -> bool:
+        """Whether a piece is drawn by one line; of a rim, all edges are."""
+        return self.as_lines and piece.kind != "rim"
+
+    def _faces(self, piece: Piece) -> NDArray[np.int64]:
+        """Indices of the vertices of its triangles, or of the ends of its lines."""
+        if self._is_line(piece):
+            return np.array([[0, 1]])
+        return piece.mesh.faces[:, :2] if self.as_lines else piece.mesh.faces
 
     def _flat(self, k: int) -> Array:
         """Everything that must be seen at moment k, on the sheet; where there is a floor, only what moves."""
-        rims = [self._moved(k, rim.body, rim.points) for rim in self.rims]
         placed = self._placed(k)[self.bodies > 0] if self.floor else self._placed(k)
         ends = [self.poses.points(end)[k][None] for strand in self.scene.strands for end in strand.ends]
-        found = self.view.flat(np.concatenate([placed, *rims, *ends]))
+        found = self.view.flat(np.concatenate([placed, *ends]))
         return found if len(found) else np.zeros((1, 2))
 
     def _painted(self, k: int) -> tuple[Array, Array]:
@@ -162,9 +161,6 @@ class Frames:
         self.axes.add_collection(self.collection)
         self.strands = LineCollection([], colors=INK, linewidths=1.4, zorder=3)
         self.axes.add_collection(self.strands)
-        colors = [np.array(rim.color) / 255 for rim in self.rims]
-        self.rim_lines = LineCollection([], colors=colors or None, linewidths=2.2, zorder=1.5)
-        self.axes.add_collection(self.rim_lines)
         how: Any = {"transform": self.axes.transAxes, "fontsize": 11, "color": INK, "zorder": 4, **PLAIN}
         self.axes.text(0.015, 0.98, short(self.scene.name, 60), va="top", **how)
         self.clock = self.axes.text(0.015, 0.02, "", **how)
@@ -206,38 +202,6 @@ def _is_closed(faces: NDArray[np.int64]) -> bool:
     """Whether triangles enclose a solid: every edge belongs to two of them."""
     edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     return bool(np.all(np.unique(edges, axis=0, return_counts=True)[1] == 2))
-
-
-class Rim(NamedTuple):
-    """A line that moves with a body: the rim of a wheel, or the foot on which a body stands."""
-
-    body: int
-    points: Array
-    color: tuple[int, ...]
-
-
-def _rims(mechanism: Mechanism, colors: dict[int, Any]) -> Iterator[Rim]:
-    """Of what rolls or touches with a radius."""
-    wheels: list[tuple[Attached, Any, Any, bool]] = [(c.frame, c.radius, c.disc, False) for c in mechanism.contacts]
-    for loop in mechanism.loops:
-        if isinstance(loop.joint_type, Rolling):
-            wheels.append((loop.second, loop.joint_type.radius, loop.joint_type.disc, True))
-    for inside, radius, disc, rolls in wheels:
-        if not inside.body or not float(radius) or disc is None:
-            continue
-        frame = _own(mechanism, inside)
-        center = np.array([*frame.placement.offset], dtype=float)
-        e1, e2 = (np.array([*(frame.placement.rotation @ axis)], dtype=float) for axis in normals(disc))
-        body = mechanism.bodies[inside.body - 1]
-        angles, arm = ROUND, e1
-        if not rolls and float(radius) > FOOT * mechanism.size and body.inertia.mass:
-            com = np.array([*body.own.inverse().point(body.inertia.h / body.inertia.mass)], dtype=float) - center
-            down = np.arctan2(com @ e2, com @ e1)
-            angles, arm = down + np.linspace(-0.16, 0.16, 17), np.cos(down) * e1 + np.sin(down) * e2
-        color = colors.get(body.image_of or body.number, JOINT_COLOR)
-        rim = center + float(radius) * (np.cos(angles)[:, None] * e1 + np.sin(angles)[:, None] * e2)
-        yield Rim(inside.body, rim, color)
-        yield Rim(inside.body, np.array([center, center + float(radius) * arm]), color)
 
 
 def _floors(mechanism: Mechanism) -> list[tuple[Array, Array]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
 from momentree.look import mechanism_symbols as symbols
+from momentree.look.contact_marks import FOOT
 from momentree.look.graph_layout import GREY, INK
 from momentree.look.graph_picture import short
 from momentree.look.mechanism_symbols import Sheet, Text
@@ -40,7 +41,6 @@ UNIT = 0.026  # of the extent of a drawing: the length that symbols are made of
 WIDTH, HEIGHT, LEAST = 5.5, 4.2, 1.9  # inches, of a drawing at most and at least
 MARGINS = (1.0, 0.5)  # inches, for names
 THIN = 0.25  # width by length of a shape that is drawn as a line
-FOOT = 0.5  # of the size of the mechanism: a larger radius of contact is that of a foot
 TRAVEL = 1.6  # of the largest extent at an instant: what moves in more is drawn where it is
 EDGE_ON = 0.98  # cosine of the angle between the sheet and the normal of a plane that is seen as a line
 FLOATING = ("Free", "Planar")  # joints that are no joints: nothing is there

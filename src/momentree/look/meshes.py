@@ -16,6 +16,8 @@ from momentree.spatial.vector import Vector, normals
 Array = NDArray[np.float64]
 Point = Sequence[float] | Array
 SIDES = 24  # of a cylinder
+MOST_TRIANGLES = 40_000  # of a mesh that is drawn
+LENGTHS = ("extents", "radius", "height")
 SLENDER = 0.02  # of its length: the radius of a rod that has none, the thickness of a plate that has none
 
 
@@ -42,25 +44,46 @@ def joined(meshes: Sequence[Mesh]) -> Mesh:
     return Mesh(np.concatenate([mesh.vertices for mesh in meshes]), np.concatenate(faces))
 
 
+def coarser(mesh: Mesh, most: int) -> Mesh:
+    """A mesh with at most so many triangles: vertices in one cell of a grid become one, the mean of them.
+
+    Rossignac and Borrel, Multi-resolution 3D approximations for rendering complex scenes (1993). Only for the eye.
+    """
+    cells = int(np.sqrt(most))
+    found = mesh
+    low, extent = mesh.vertices.min(axis=0), float(np.ptp(mesh.vertices, axis=0).max())
+    while len(found.faces) > most and cells > 1:
+        at = np.floor((mesh.vertices - low) * (cells / extent)).astype(np.int64)
+        _, of, count = np.unique(
+            (at[:, 0] * (cells + 1) + at[:, 1]) * (cells + 1) + at[:, 2], return_inverse=True, return_counts=True
+        )
+        means = np.stack([np.bincount(of, mesh.vertices[:, i]) / count for i in range(3)], axis=1)
+        faces = of[mesh.faces]
+        faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+        _, once = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+        found, cells = Mesh(means, faces[np.sort(once)]), int(0.8 * cells)
+    return found
+
+
 def box(size: Sequence[float]) -> Mesh:
     """A box about the origin."""
-    return _made("box", extents=size)
+    return _made("box", max(size), extents=size)
 
 
 def ball(radius: float) -> Mesh:
     """A ball about the origin."""
-    return _made("icosphere", subdivisions=2, radius=radius)
+    return _made("icosphere", radius, subdivisions=2, radius=radius)
 
 
 def cylinder(radius: float, length: float, axis: Point = (0, 0, 1)) -> Mesh:
     """A cylinder about the origin, along an axis."""
-    upright = _made("cylinder", radius=radius, height=length, sections=SIDES)
+    upright = _made("cylinder", max(radius, length), radius=radius, height=length, sections=SIDES)
     return upright.placed(along(axis), (0, 0, 0))
 
 
 def capsule(radius: float, length: float, axis: Point = (0, 0, 1)) -> Mesh:
     """A cylinder with a half ball at each end, about the origin, along an axis."""
-    upright = _made("capsule", radius=radius, height=length, count=[SIDES, SIDES // 2])
+    upright = _made("capsule", max(radius, length), radius=radius, height=length, count=[SIDES, SIDES // 2])
     return upright.placed(along(axis), (0, 0, 0))
 
 
@@ -120,7 +143,7 @@ def _polygon(shape: Polygon, values: Values) -> Mesh:
 
 def _mesh(shape: MeshShape, values: Values) -> Mesh:
     vertices, faces = shape.triangles()
-    return Mesh(vertices * float(shape.scaling(values)), faces)
+    return coarser(Mesh(vertices * float(shape.scaling(values)), faces), MOST_TRIANGLES)
 
 
 def _sphere(shape: Sphere, values: Values) -> Mesh:
@@ -145,8 +168,10 @@ def along(axis: Point) -> Array:
     return np.array([[*column] for column in (*normals(n), n)], dtype=float).T
 
 
-def _made(kind: str, **sizes: Any) -> Mesh:
+def _made(kind: str, size: float, **lengths: Any) -> Mesh:
+    """A mesh of trimesh, made of size 1: it merges points that are nearer than 1e-8."""
     from trimesh import creation
 
-    made = getattr(creation, kind)(**sizes)
-    return Mesh(np.array(made.vertices, dtype=float), np.array(made.faces, dtype=np.int64))
+    unit = {name: np.asarray(value) / size if name in LENGTHS else value for name, value in lengths.items()}
+    made = getattr(creation, kind)(**unit)
+    return Mesh(np.array(made.vertices, dtype=float) * size, np.array(made.faces, dtype=np.int64))

@@ -62,7 +62,7 @@ def motion_frames(run: Run, rate: float | None = None, t: Array | None = None) -
 def frame_times(t: Array, rate: float | None = None) -> Array:
     """From the first sample on, `rate` times a second, up to the last one."""
     duration = float(t[-1] - t[0])
-    if rate is not None and not (np.isfinite(rate) and rate > 0):
+    if rate is not None and not (isinstance(rate, (int, float)) and np.isfinite(rate) and rate > 0):
         raise MomentreeError(f"look: a rate of {rate} frames a second. Choose a positive one, such as {RATE:g}.")
     wanted = RATE if rate is None else float(rate)
     wanted = min(wanted, MOST_FRAMES / duration) if duration > 0 else wanted

@@ -1,8 +1,8 @@
 """Scene: what is drawn of a system, whatever draws it: pieces fixed to bodies, springs between points, and poses.
 
 A body is drawn by its shapes or, where it has none, by rods from its joints to their middle. Joints are drawn by type:
-a pin along the axis of a hinge, a sleeve along that of a slider, a ball. Gears, wheels and contacts are drawn as
-element_meshes.py says. All viewers, pictures and movies take a Scene.
+a pin along the axis of a hinge, a sleeve along that of a slider, a ball. Gears, wheels and planes are drawn as
+element_meshes.py says, rims and feet as contact_marks.py does. All viewers, pictures and movies take a Scene.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
 from momentree.look import meshes
+from momentree.look.contact_marks import mark_of
 from momentree.look.element_meshes import element_meshes
 from momentree.look.meshes import Mesh
 from momentree.model.colors import Color, color_of
 from momentree.model.frames import GROUND
-from momentree.model.higher_pairs import Distance
+from momentree.model.higher_pairs import Distance, Rolling
 from momentree.model.shapes import Shape
 from momentree.model.values import Mistake, Values
 from momentree.spatial import Transform, X, Y, Z
@@ -39,6 +40,7 @@ PALETTE: tuple[Color, ...] = (
 GROUND_COLOR, JOINT_COLOR, PLANE_COLOR = (130, 130, 130), (60, 60, 60), (205, 208, 210)
 _AXES = (X, Y, Z)
 THICKNESS = 0.012  # of the size of the mechanism: the radius of a rod between joints
+SHADE = 0.75  # of the color of a body: that of its rims, which are seen before its shapes
 PIN = 2.0  # of that: the radius of a pin, and 3 times its length
 
 
@@ -49,7 +51,7 @@ class Piece(NamedTuple):
     |-------|--------------------------------------------------------------------------------------------|
     | name  | of the body, the joint or the contact                                                      |
     | kind  | "body" (its shapes, gears and wheels), "joint", "ground" (its shapes), "contact" (planes,  |
-    |       | balls and points that touch)                                                               |
+    |       | balls and points that touch), "rim" (of wheels and feet: contact_marks.py)                 |
     | body  | its number; 0 is the ground                                                                |
     | mesh  | in the frame of the body that the user knows                                               |
     | color | red, green, blue, 0 to 255                                                                 |
@@ -109,6 +111,7 @@ def scene_of(system: System) -> Scene:
     size = float(mechanism.size) or extent or 1.0
     pieces = [*shapes, *_rods(mechanism, {piece.body for piece in shapes}, size)]
     pieces += [*_element_pieces(system, mechanism, values, max(size, extent)), *_joint_pieces(mechanism, size)]
+    pieces += [*_rims(mechanism, max(size, extent), {piece.body: piece.color for piece in reversed(pieces)})]
     names = (GROUND, *(body.name for body in mechanism.bodies))
     return Scene(system.name, names, tuple(pieces), tuple(_strands(mechanism)), max(size, extent))
 
@@ -194,6 +197,23 @@ def _element_pieces(system: System, mechanism: Mechanism, values: Values, size: 
         else:
             color = PLANE_COLOR if element.kind == "plane" else _color(number)
             yield Piece(element.name, "contact", number, element.mesh, color)
+
+
+def _rims(mechanism: Mechanism, size: float, colors: dict[int, Color]) -> Iterator[Piece]:
+    """Marks of contacts with a radius and of discs that roll."""
+    touching = [(c.name, c.frame, c.radius, c.disc, False) for c in mechanism.contacts]
+    for loop in mechanism.loops:
+        if isinstance(loop.joint_type, Rolling) and loop.joint_type.disc is not None:
+            touching.append((loop.name, loop.second, loop.joint_type.radius, loop.joint_type.disc, True))
+    for name, inside, radius, disc, rolls in touching:
+        if not inside.body or float(radius) <= 0:
+            continue
+        frame, body = _own(mechanism, inside), mechanism.bodies[inside.body - 1]
+        mass = body.inertia.mass
+        com = np.array([*body.own.inverse().point(body.inertia.h / mass)], dtype=float) if mass else None
+        mesh = mark_of(frame.placement, float(radius), disc, size, com, rolls)
+        red, green, blue = (int(SHADE * x) for x in colors.get(body.image_of or body.number, _color(body.number)))
+        yield Piece(name, "rim", inside.body, mesh, (red, green, blue))
 
 
 def _between_joints(mechanism: Mechanism, body: TreeBody, size: float) -> Mesh:

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
-from momentree.look.contact_marks import contact_pieces
-from momentree.look.meshes import joined
+from momentree.look.meshes import Mesh, joined
 from momentree.look.motion_frames import rotated
 from momentree.look.scene import Scene
 from momentree.model.colors import Color
 from momentree.spatial import Z
-from momentree.structure.mechanism import Mechanism
+from momentree.structure.mechanism import Attached, Mechanism
 
 Array = NDArray[np.float64]
 SPRING_COLOR: Color = (213, 94, 0)
@@ -30,6 +29,8 @@ MANY = 60  # bodies; with more, each is drawn in one piece and one color
 LONGEST_NAME = 40  # characters of a name that are shown
 HOST = "127.0.0.1"
 PANEL = 0.5  # of the radius of the mechanism: how far it stands aside of the panel
+FAR_AWAY = 1e3  # times the size of the mechanism: bodies farther from the origin are drawn from a base point near them
+SMALLEST, LARGEST = 1e-2, 1e4  # m: sizes of mechanisms that are drawn as they are
 COILS, POINTS_OF_A_COIL = 8, 12
 
 
@@ -46,7 +47,7 @@ def open_server(port: int | None = None, label: str = "Momentree") -> Any:
         import viser
     except ImportError:
         raise MomentreeError("look: the 3-D page needs viser. Install it with: pip install viser") from None
-    if port is not None and not 1 <= port <= 65535:
+    if port is not None and not (isinstance(port, int) and 1 <= port <= 65535):
         raise MomentreeError(f"look: there is no port {port}. Choose one from 1024 to 65535.")
     with contextlib.redirect_stdout(io.StringIO()):
         try:
@@ -75,17 +76,32 @@ class Stage:
         server.scene.set_up_direction(tuple(self.up))
         server.scene.configure_default_lights(enabled=True, cast_shadow=False)
         self.root = server.scene.add_frame("/scene", show_axes=False)
-        self.pieces = (*scene.pieces, *contact_pieces(mechanism, scene))
+        self.pieces = scene.pieces
         self.names = node_names(scene.bodies)
         self.meshes: list[tuple[int, Any]] = []
+        self.base, self.unit = np.zeros(3), 1.0
         points = self._vertices(positions, wxyz)
         self.size = max(scene.size, float(np.linalg.norm(np.ptp(points, axis=0))) / 2)
+        self.base, self.unit = base_point(points, self.size), page_unit(self.size)
+        self.length = self.size / self.unit
         self.main = self._draw("/scene/bodies")
         self.axes = server.scene.add_frame(
-            "/scene/axes", axes_length=0.2 * self.size, axes_radius=0.005 * self.size, origin_radius=0
+            "/scene/axes",
+            axes_length=0.2 * self.length,
+            axes_radius=0.005 * self.length,
+            origin_radius=0,
+            position=self.on_page(np.zeros(3)),
         )
         self.show(positions, wxyz)
         self.ghost: Drawn | None = None
+
+    def on_page(self, points: Array) -> Array:
+        """Points in inertial space (m) as the page has them: from the base point, in units of the page."""
+        return np.asarray((points - self.base) / self.unit)
+
+    def in_space(self, points: Any) -> Array:
+        """Points of the page in inertial space (m)."""
+        return np.asarray(np.asarray(points, dtype=float) * self.unit + self.base)
 
     def draw_ghost(self) -> None:
         """The same bodies once more, pale and transparent, for another run."""
@@ -97,6 +113,10 @@ class Stage:
         many = len(self.names) > MANY
         for number, name in enumerate(self.names):
             pieces = [piece for piece in self.pieces if piece.body == number]
+            if not number or self.unit != 1:
+                base = np.zeros(3) if number else self.base
+                scaled = [Mesh((mesh.vertices - base) / self.unit, mesh.faces) for mesh in (p.mesh for p in pieces)]
+                pieces = [piece._replace(mesh=mesh) for piece, mesh in zip(pieces, scaled, strict=True)]
             if pieces and many:  # one node for each body: a page takes its time for each node
                 first, whole = pieces[0], joined([piece.mesh for piece in pieces])
                 pieces = [first._replace(mesh=whole)]
@@ -128,21 +148,26 @@ class Stage:
         drawn = self.ghost if ghost else self.main
         if drawn is None:
             return
+        near = self.on_page(positions)
+        near[0] += rotated(wxyz[0], self.base) / self.unit  # the ground is drawn from there
         for number, handle in drawn.bodies.items():
-            handle.position, handle.wxyz = positions[number], wxyz[number]
+            place(handle, near[number], wxyz[number])
         for strand, handle in zip(self.scene.strands, drawn.springs, strict=True):
-            ends = [
-                positions[end.body] + rotated(wxyz[end.body], np.array([*end.placement.offset], dtype=float))
-                for end in strand.ends
-            ]
-            _stretch(handle, ends[0], ends[1], 0.03 * self.size)
+            ends = [near[end.body] + rotated(wxyz[end.body], self._drawn(end)) for end in strand.ends]
+            _stretch(handle, ends[0], ends[1], 0.03 * self.length)
+
+    def _drawn(self, end: Attached) -> Array:
+        """The origin of a frame, in its body as it is drawn."""
+        offset = np.array([*end.placement.offset], dtype=float)
+        return (offset if end.body else offset - self.base) / self.unit
 
     def draw_floor(self, positions: Array, wxyz: Array) -> None:
         """A grid normal to gravity: through the origin if bodies touch the ground there, else below all bodies."""
         reach, lowest = self._extent(positions, wxyz)
-        section = 10.0 ** np.floor(np.log10(max(1.5 * self.size, 1e-9)))
+        section = 10.0 ** np.floor(np.log10(1.5 * self.length))
         turn = turned_to(self.up)
-        at = np.zeros(3) if touches_ground(self.mechanism) else self.up * (lowest - 0.02 * self.size)
+        ground = float(self.on_page(np.zeros(3)) @ self.up)
+        height = ground if touches_ground(self.mechanism) else lowest - 0.02 * self.length
         self.server.scene.add_grid(
             "/scene/floor",
             infinite_grid=True,
@@ -154,14 +179,14 @@ class Stage:
             fade_distance=float(15 * reach),
             shadow_opacity=0.0,
             wxyz=turn,
-            position=at,
+            position=self.up * height,
         )
 
     def aim_camera(self, positions: Array, wxyz: Array, aside: float = 0.0) -> None:
         """Look at the middle of the bodies across their thinnest extent, `aside` of a panel on the right."""
         points = self._vertices(positions, wxyz)
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
-        radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.3 * self.size)
+        radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.3 * self.length)
         sight = self._sight(points)
         middle = middle + aside * radius * np.cross(self.up, sight)
         camera = self.server.initial_camera
@@ -183,9 +208,9 @@ class Stage:
         return np.asarray(sight / np.linalg.norm(sight))
 
     def _vertices(self, positions: Array, wxyz: Array) -> Array:
-        """All vertices of all bodies in inertial space."""
+        """All vertices of all bodies on the page."""
         placed = [
-            positions[piece.body] + rotated(wxyz[piece.body], piece.mesh.vertices)
+            self.on_page(positions[piece.body] + rotated(wxyz[piece.body], piece.mesh.vertices))
             for piece in self.pieces
             if np.isfinite(piece.mesh.vertices).all()
         ]
@@ -195,7 +220,7 @@ class Stage:
         """How far from the middle anything is, and the lowest height; positions (k, n, 3) or (n, 3)."""
         many = positions.ndim == 3
         moments = range(0, len(positions), max(1, len(positions) // 40)) if many else [0]
-        lowest, reach = np.inf, self.size
+        lowest, reach = np.inf, self.length
         for i in moments:
             points = self._vertices(positions[i], wxyz[i]) if many else self._vertices(positions, wxyz)
             lowest = min(lowest, float((points @ self.up).min()))
@@ -286,6 +311,27 @@ def _stretch(handle: Any, begin: Array, end: Array, radius: float) -> None:
     """Put a coil or a bar between two points."""
     along = end - begin
     length = float(np.linalg.norm(along))
-    handle.position = begin
-    handle.wxyz = turned_to(along / length) if length > 0 else (1.0, 0.0, 0.0, 0.0)
-    handle.scale = (radius, radius, max(length, 1e-9))
+    place(handle, begin, turned_to(along / length) if length > 0 else np.array([1.0, 0.0, 0.0, 0.0]))
+    handle.scale = (radius, radius, max(length, 1e-9 * radius))
+
+
+def base_point(points: Array, size: float) -> Array:
+    """What positions on the page are counted from: the origin, or a point near bodies that are far from it.
+
+    A page draws in 32-bit floats, which tell points apart by 6e-8 of their distance from the base.
+    """
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    return np.round(middle / size) * size if np.linalg.norm(middle) > FAR_AWAY * size else np.zeros(3)
+
+
+def page_unit(size: float) -> float:
+    """What 1 on the page means (m): 1, or a power of ten for mechanisms that are tiny or huge."""
+    return 1.0 if SMALLEST <= size <= LARGEST else float(10.0 ** np.round(np.log10(size)))
+
+
+def place(handle: Any, position: Array, wxyz: Array | None = None) -> None:
+    """Move a node exactly there. By itself, viser leaves out movements of less than 1e-5 of a coordinate."""
+    for name, value in (("position", position), ("wxyz", wxyz)):
+        if value is not None and not np.array_equal(getattr(handle, name), value):
+            getattr(handle, name).fill(np.nan)
+            setattr(handle, name, value)

@@ -10,6 +10,8 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from momentree.assembly.state import State
+from momentree.errors import MomentreeError
 from momentree.look.motion_frames import motion_frames
 from momentree.look.stage import HOST, close_server, open_server
 from momentree.look.viewer_file import check_page, suitable_rate, write_motion, write_scene
@@ -17,7 +19,6 @@ from momentree.look.viewer_model import ModelView
 from momentree.look.viewer_run import Player, RunView
 
 if TYPE_CHECKING:
-    from momentree.assembly.state import State
     from momentree.results.run import Run
     from momentree.system import System
 
@@ -71,6 +72,8 @@ def look_at_system(
     if save is not None:
         check_page(save)
     start = system.start() if state is None else state
+    if not isinstance(start, State) or start.mechanism.coordinates != system._numeric.coordinates:
+        raise MomentreeError("look: the state is none of this system. Create it with its assemble(...).")
     with _server(port, system.name, lasting=save is None) as server:
         view = ModelView(server, system, start)
         if save is not None:
@@ -85,7 +88,7 @@ def look_at_run(
     save: Where | None = None,
     *,
     ghost: Run | None = None,
-    traces: Sequence[Any] | bool | None = None,
+    traces: Any = None,
     arrows: Sequence[str] | str = (),
     follow: str | None = None,
     rate: float | None = None,
@@ -109,7 +112,7 @@ def look_at_run(
     if save is not None and rate is None and len(run.t):
         rate = suitable_rate(float(run.t[-1] - run.t[0]), len(run.mechanism.bodies))
     frames = motion_frames(run, rate)
-    kinds = (arrows,) if isinstance(arrows, str) else tuple(arrows)
+    kinds, traces = _several(arrows), traces if isinstance(traces, bool) else _several(traces)
     with _server(port, run.system.name, lasting=save is None) as server:
         view = RunView(server, run, frames, ghost)
         view.follow(view.traveller() if follow is None else follow or None)
@@ -122,6 +125,12 @@ def look_at_run(
             return None
         viewer = Viewer(server, view, Player(view, traces, kinds))
     return _opened(viewer, browser, wait)
+
+
+def _several(things: Any) -> tuple[Any, ...]:
+    """One thing or several as a tuple; None is none."""
+    listed = isinstance(things, Sequence) and not isinstance(things, str)
+    return tuple(things) if listed else () if things is None else (things,)
 
 
 @contextlib.contextmanager

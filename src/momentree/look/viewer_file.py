@@ -1,6 +1,6 @@
 """A page in one file: the scene and its motion, played by double-click, with no server and no request to anywhere.
 
-Poses are written with the precision of 32-bit floats, which compress well: 6e-8 of their size.
+Poses are rounded to 6e-8 of the size of the mechanism, and of a turn: numbers with few digits compress well.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def write_motion(view: RunView, path: str | os.PathLike[str]) -> None:
     frames = view.frames
     for each in (frames, view.other):
         if each is not None:
-            each.positions, each.quaternions = _short(each.positions), _short(each.quaternions)
+            each.positions = rounded(each.positions - view.stage.base, view.stage.size) + view.stage.base
+            each.quaternions = rounded(each.quaternions, 1.0)
     view.show(0)
     serializer = view.server.get_scene_serializer()
     for i in range(1, len(frames.t)):
@@ -62,5 +63,7 @@ def page_of(serializer: Any, name: str) -> str:
     return page.replace("<title>Viser</title>", f"<title>{html.escape(shown(name))}</title>", 1)
 
 
-def _short(numbers: Array) -> Array:
-    return numbers.astype(np.float32).astype(float)
+def rounded(numbers: Array, size: float) -> Array:
+    """To multiples of a power of two below 1.2e-7 of a size."""
+    step = 2.0 ** np.floor(np.log2(1.2e-7 * size))
+    return np.asarray(np.round(numbers / step) * step)

@@ -9,24 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.assembly.configuration import Configuration
 from momentree.assembly.state import State
-from momentree.equations.kinematics import frame_jacobian
 from momentree.errors import MomentreeError
+from momentree.look.body_moves import Gizmo, Wish, nearest_state
 from momentree.look.joint_sliders import JointSlider, joint_sliders
 from momentree.look.motion_frames import quaternions, rotated
 from momentree.look.scene import poses_of, scene_of
 from momentree.look.stage import PANEL, Stage
-from momentree.spatial import Transform, Vector
-from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 Array = NDArray[np.float64]
-DRAGS = 6  # steps towards the pointer for each of its movements
-DAMPING = 0.02  # of the size of the mechanism: how softly a body follows near singular positions
-LONGEST_STEP = 0.3  # rad, or of the size
 MOST_SLIDERS = 60
 
 
@@ -64,8 +58,10 @@ class ModelView:
         if self.mechanism.ground is not None or any(body.laws for body in self.mechanism.bodies):
             end = max(self.system.t_end or 10.0, self.state.t + 1.0)
             self._add_time(gui.add_slider("time (s)", self.state.t, end, end / 1000, self.state.t))
+        self.gizmo = Gizmo(self.stage, lambda wish: self.moves.ask((None, lambda: self.dragged(*wish))))
         for number, mesh in self.stage.meshes:
             mesh.on_drag(self._on_drag(number))
+            mesh.on_click(self._on_click(number))
 
     def _add_time(self, handle: Any) -> None:
         """Prescribed motions follow the time."""
@@ -94,12 +90,20 @@ class ModelView:
             if event.phase == "start":
                 positions, wxyz = self._poses()
                 inverse = wxyz[number] * [1, -1, -1, -1]
-                grabbed["point"] = rotated(inverse, np.array(event.start_position) - positions[number])
+                held = self.stage.in_space(event.start_position)
+                grabbed["point"] = rotated(inverse, held - positions[number])
             elif event.phase == "update" and "point" in grabbed:
-                point, target = grabbed["point"], np.array(event.end_position, dtype=float)
+                point, target = grabbed["point"], self.stage.in_space(event.end_position)
                 self.moves.ask((None, lambda: self.dragged(number, point, target)))
 
         return dragged
+
+    def _on_click(self, number: int) -> Callable[[Any], None]:
+        def clicked(_: Any) -> None:
+            self.gizmo.select(None if self.gizmo.body == number else number)
+            self.gizmo.follow(*self._poses())
+
+        return clicked
 
     def _with(self, slider: JointSlider, value: float) -> State:
         return self.system.assemble(slider.given(self.state, value), guess=self.state, t=self.state.t)
@@ -119,49 +123,16 @@ class ModelView:
             self.stage.show(*self._poses())
             self.message.value, self.message.visible = message[:500], bool(message)
             self.closed.value = f"{state.closure_error:.1e}"
+            self.gizmo.follow(*self._poses())
             for slider, handle in self.sliders:
                 if slider is not held or message:
                     handle.value = slider.value(state)
 
     # --- where things are ---
 
-    def dragged(self, number: int, point: Array, target: Array) -> State:
-        """The state at which a point of a body is as near to a target as the loops allow, from the present one.
-
-        Damped least squares along the motions that keep the loops closed, which are assembled again after each step.
-        """
-        body, state, size = self.mechanism.bodies[number - 1], self.state, self.stage.size
-        frame = Attached(number, Transform(offset=body.own.point(Vector(*(float(x) for x in point)))))
-        best, nearest = state, np.inf
-        for _ in range(DRAGS):
-            at = Configuration(self.mechanism, state.q, None, state.t)
-            X = at.bodies[number].X_0 @ frame.placement
-            miss = target - np.array([*X.offset], dtype=float)
-            if np.linalg.norm(miss) >= nearest * (1 - 1e-3):
-                break
-            best, nearest = state, float(np.linalg.norm(miss))
-            columns = frame_jacobian(self.mechanism, at.bodies, frame)
-            J = np.array([[*column.linear] for column in columns], dtype=float).reshape(-1, 3).T
-            free = _kernel(at.jacobian())
-            Jf = J @ free
-            step = free @ Jf.T @ np.linalg.solve(Jf @ Jf.T + (DAMPING * size) ** 2 * np.eye(3), miss)
-            step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-12))
-            guess = State(self.mechanism, self._stepped(state.q, step), state.v, state.t)
-            state = self.system.assemble(guess=guess, t=state.t)
-        return best
-
-    def _stepped(self, q: Array, step: Array) -> Array:
-        """Coordinates after a step along the velocities of the tree, within the limits of the joints."""
-        moved = q.copy()
-        for body in self.mechanism.bodies:
-            if body.laws is None:
-                joint = body.joint.type
-                new = np.array([*joint.integrate([*q[body.q]], [*step[body.v]])], dtype=float)
-                if joint.limits is not None and len(new) == len(joint.limits):
-                    low, high = np.array(joint.limits, dtype=float).T
-                    new = np.clip(new, low, high)
-                moved[body.q] = new
-        return moved
+    def dragged(self, number: int, point: Array, target: Array, wxyz: Array | None = None) -> State:
+        """The state nearest to the present one that brings a point of a body to a target (body_moves.py)."""
+        return nearest_state(self.system, self.state, Wish(number, point, target, wxyz), self.stage.size)
 
     def _poses(self) -> tuple[Array, Array]:
         poses = poses_of(self.mechanism, self.state.q[None], np.array([self.state.t]))
@@ -196,12 +167,3 @@ class Newest:
             with self._some:
                 self._idle = self._wish is None
                 self._some.notify_all()
-
-
-def _kernel(J: Array) -> Array:
-    """An orthonormal basis of the motions that J lets go, as columns."""
-    if not len(J):
-        return np.eye(J.shape[1])
-    _, strengths, directions = np.linalg.svd(J)
-    rank = int((strengths > 1e-9 * max(strengths.max(initial=0.0), 1e-300)).sum())
-    return np.asarray(directions[rank:].T)

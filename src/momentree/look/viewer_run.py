@@ -14,7 +14,7 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.look.arrows import KINDS, LONG, Arrows, center_of_mass
 from momentree.look.motion_frames import MotionFrames, motion_frames
 from momentree.look.scene import PALETTE, scene_of
-from momentree.look.stage import PANEL, Stage, distinct, node_names, shown
+from momentree.look.stage import PANEL, Stage, distinct, node_names, place, shown
 from momentree.model.model import as_frame
 from momentree.structure.mechanism import Attached
 
@@ -49,7 +49,11 @@ class RunView:
         self.show(0)
 
     def _add_ghost(self, ghost: Run) -> None:
-        theirs = ["ground", *(body.name for body in ghost.mechanism.bodies)]
+        mechanism = getattr(ghost, "mechanism", None)
+        if mechanism is None:
+            message = f"look: the ghost is a {type(ghost).__name__}. Give a run; momentree.load_run reads one."
+            raise MomentreeError(message)
+        theirs = ["ground", *(body.name for body in mechanism.bodies)]
         if theirs != [*self.stage.scene.bodies]:
             raise MomentreeError("look: the ghost is a run of another system. Choose one with the same bodies.")
         self.other = motion_frames(ghost, t=self.frames.t)
@@ -63,10 +67,10 @@ class RunView:
             self.stage.show(self.other.positions[index], self.other.quaternions[index], ghost=True)
         for arrows, unit, handle in self.arrows.values():
             if handle.visible:
-                handle.points = arrows.segments(index, unit * self.scale).astype(np.float32)
+                handle.points = self.stage.on_page(arrows.segments(index, unit * self.scale)).astype(np.float32)
         if self.followed:
             body = frames.positions[:, self.followed]
-            self.stage.root.position = body[0] - body[index]
+            place(self.stage.root, (body[0] - body[index]) / self.stage.unit)
 
     # --- what may be shown ---
 
@@ -82,7 +86,8 @@ class RunView:
     def follow(self, body: str | None) -> None:
         """Let the floor move below a body instead of the body over the floor; None: no longer."""
         if body is None:
-            self.followed, self.stage.root.position = 0, (0.0, 0.0, 0.0)
+            self.followed = 0
+            place(self.stage.root, np.zeros(3))
             return
         self.followed = self.number_of(body)
         self.show(self.index)
@@ -113,7 +118,7 @@ class RunView:
         every = max(1, len(self.frames.t) // POINTS_OF_A_TRACE)
         names = node_names(name for name, _ in traces)
         return [
-            self._trace(name, frame.body, self.frames.points(frame)[::every])
+            self._trace(name, frame.body, self.stage.on_page(self.frames.points(frame)[::every]))
             for name, (_, frame) in list(zip(names, traces, strict=True))[:MOST_TRACES]
         ]
 
@@ -137,15 +142,15 @@ class RunView:
             return self.arrows[kind][0].long()
         color, find = KINDS[kind]
         arrows = find(self.run, self.frames)
-        size, longest = self.stage.size, arrows.long()
-        unit = LONG * size / longest if longest > 0 else 0.0
+        longest = arrows.long()
+        unit = LONG * self.stage.size / longest if longest > 0 else 0.0
         handle = self.server.scene.add_arrows(
             f"/scene/arrows/{kind}",
-            arrows.segments(self.index, unit * self.scale),
+            self.stage.on_page(arrows.segments(self.index, unit * self.scale)),
             color,
-            shaft_radius=0.008 * size,
-            head_radius=0.02 * size,
-            head_length=0.05 * size,
+            shaft_radius=0.008 * self.stage.length,
+            head_radius=0.02 * self.stage.length,
+            head_length=0.05 * self.stage.length,
         )
         self.arrows[kind] = (arrows, unit, handle)
         return longest
@@ -180,7 +185,7 @@ class Player:
         now = next((label for label, name in labels.items() if view.followed == view.number_of(name)), NOBODY)
         follow = gui.add_dropdown("follow", distinct([NOBODY, *labels]), initial_value=now)
         follow.on_update(lambda _: self._do(lambda: view.follow(labels.get(follow.value))))
-        paths: list[Any] = view.add_traces(None if isinstance(traces, bool) or traces is None else traces)
+        paths: list[Any] = view.add_traces(None if isinstance(traces, bool) or not traces else traces)
         shown_now = bool(traces)
         _set_visible(paths, shown_now)
         box = gui.add_checkbox("traces", shown_now)

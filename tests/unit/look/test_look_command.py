@@ -11,6 +11,9 @@ import pytest
 
 from command_line import command
 from mechanisms import four_bar
+from momentree.errors import MomentreeError
+from momentree.look.look_command import traced
+from momentree.model.frames import Frame
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +35,32 @@ def test_a_model_and_a_run_become_pages(folder):
         (folder / "page.html").unlink()
 
 
+def test_a_run_is_followed_traced_and_has_arrows(folder):
+    words = ["--follow", "rocker", "--trace", "coupler@1,0,0", "--trace", "crank", "--arrows", "velocities"]
+    done = command("look", "run.nc", "--save", "page.html", *words, cwd=folder)
+    assert (done.returncode, done.stderr.strip()) == (0, "page written to page.html")
+    with_all = (folder / "page.html").stat().st_size
+    command("look", "run.nc", "--save", "page.html", cwd=folder)
+    assert with_all > (folder / "page.html").stat().st_size
+    (folder / "page.html").unlink()
+
+
+def test_traces_are_bodies_or_points_of_them():
+    assert traced("a@1,-2,0.5", ["a"]) == Frame("a", (1.0, -2.0, 0.5))
+    assert traced("a@1,2,3", ["a", "a@1,2,3"]) == Frame("a@1,2,3", (0.0, 0.0, 0.0))
+    for text, message in {"b": "no body 'b' to trace", "a@1,2": "is no trace", "a@nan,0,0": "is no trace"}.items():
+        with pytest.raises(MomentreeError, match=message):
+            traced(text, ["a"])
+
+
 def test_mistakes_are_explained(folder):
     wrong = {
         ("look", "four-bar.toml", "--save", "page.txt"): "End the name in .html",
         ("look", "four-bar.toml", "--ghost", "run.nc"): "is a model, which has no ghost",
+        ("look", "four-bar.toml", "--arrows", "forces"): "is a model, which has no arrows",
+        ("look", "run.nc", "--save", "p.html", "--follow", "rokcer"): "Did you mean 'rocker'?",
+        ("look", "run.nc", "--save", "p.html", "--arrows", "winds"): "there are no arrows 'winds'",
+        ("look", "run.nc", "--save", "p.html", "--trace", "rokcer"): "Did you mean 'rocker'?",
         ("look", "missing.nc"): "missing.nc",
         ("look", "missing.toml"): "missing.toml",
         ("look", "run.nc", "--port", "0", "--no-browser"): "there is no port 0",
@@ -50,7 +75,7 @@ def test_mistakes_are_explained(folder):
 def test_help_says_what_it_does():
     done = command("look", "--help")
     assert done.returncode == 0
-    for word in ("--save", "--ghost", "--port", "--no-browser", "3-D", "Ctrl-C"):
+    for word in ("--save", "--ghost", "--follow", "--trace", "--arrows", "--port", "--no-browser", "3-D", "Ctrl-C"):
         assert word in done.stdout
 
 

@@ -73,3 +73,25 @@ def test_joined_meshes_keep_their_triangles():
 def test_a_rod_of_no_length_is_a_ball():
     mesh = meshes.rod((1, 2, 3), (1, 2, 3), 0.1)
     assert mesh.vertices.mean(axis=0) == pytest.approx([1, 2, 3], abs=1e-9)
+
+
+@pytest.mark.parametrize("most", [100, 1000, 20_000])
+def test_a_coarser_mesh_has_few_triangles_near_the_surface(most):
+    made = trimesh.creation.icosphere(subdivisions=6, radius=2.0).apply_scale((1, 1, 0.5))  # 82 000
+    coarse = meshes.coarser(meshes.Mesh(made.vertices, made.faces), most)
+    assert most / 8 < len(coarse.faces) <= most
+    assert coarse.faces.max() < len(coarse.vertices)
+    assert np.abs(coarse.vertices.min(axis=0) - made.bounds[0]).max() < 8 / np.sqrt(most)
+    assert trimesh.Trimesh(*coarse).area == pytest.approx(made.area, rel=8 / np.sqrt(most))
+    same = meshes.coarser(coarse, most)
+    assert same.faces is coarse.faces
+
+
+@pytest.mark.long
+def test_a_mesh_of_many_triangles_becomes_a_small_page(tmp_path):
+    solid = trimesh.creation.icosphere(subdivisions=7, radius=2.0)  # a third of a million
+    solid.export(tmp_path / "ball.stl")
+    m = mt.Model("large", gravity=(0, 0, -9.81))
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("ball", mt.mesh(tmp_path / "ball.stl", mass=1.0)))
+    m.build().look(save=tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 5e6

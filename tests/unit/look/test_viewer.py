@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ import pytest
 import momentree as mt
 from mechanisms import four_bar
 from momentree.errors import MomentreeError
+from momentree.look.motion_frames import motion_frames
 from momentree.look.stage import close_server, open_server
 from momentree.look.viewer_model import ModelView
+from momentree.simulate.blocks import Block
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +166,87 @@ def test_pages_are_files(system, run, tmp_path):
 def test_bad_ports_are_refused(system):
     with pytest.raises(MomentreeError, match="there is no port 99999"):
         system.look(port=99999, browser=False, wait=False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"port": "x"}, "there is no port x"),
+        ({"port": 8080.5}, r"there is no port 8080\.5"),
+        ({"rate": "fast"}, "a rate of fast"),
+        ({"rate": -1}, "a rate of -1"),
+        ({"ghost": "other.nc"}, "the ghost is a str"),
+        ({"arrows": 3}, "there are no arrows '3'"),
+        ({"traces": 3}, "3 is not a frame"),
+        ({"traces": "cuopler"}, "there is no body 'cuopler'"),
+        ({"follow": 3}, "there is no body '3'"),
+    ],
+)
+def test_wrong_arguments_are_explained(run, tmp_path, wrong, message):
+    with pytest.raises(MomentreeError, match=message):
+        run.look(save=tmp_path / "run.html", **wrong)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_state_of_another_system_is_refused(system, tmp_path):
+    other = two_links().build().assemble()
+    for state in (other, 3, system.assemble().q):
+        with pytest.raises(MomentreeError, match="the state is none of this system"):
+            system.look(state=state, save=tmp_path / "x.html")
+
+
+def two_links(scale=1.0):
+    m = mt.Model("two links", gravity=(0, 0, -9.81))
+    one, two = (m.body(name, mt.rod(mass=1.0, length=scale)) for name in ("one", "two"))
+    m.joint("A", mt.Revolute("y"), m.ground, one)
+    m.joint("B", mt.Revolute("y"), one.at((scale, 0, 0)), two)
+    return m
+
+
+def with_samples(run, order, t=None):
+    """The run with some of its samples, at other times if given."""
+    samples = run.samples
+    picked = {name: getattr(samples, name)[order] for name in ("t", "q", "v", "work")}
+    return replace(run, samples=Block(**{**picked, "t": picked["t"] if t is None else t}))
+
+
+def test_pages_of_nothing_of_little_and_of_much(tmp_path):
+    """No bodies; a body without shapes and joints to others; a run of two samples; one of a million."""
+    path = tmp_path / "page.html"
+    empty = mt.Model("nothing").build()
+    empty.look(save=path)
+    empty.simulate(empty.assemble(), t_end=0.1).look(save=path)
+    m = mt.Model("free")
+    m.joint("x", mt.Free(), m.ground, m.body("point", mass=1.0, inertia=(1, 1, 1)))
+    free = m.build()
+    free.look(save=path)
+    free.simulate(free.assemble(), t_end=1.0, every=1.0).look(save=path, traces=True, arrows=["velocities", "forces"])
+    system = two_links().build()
+    run = system.simulate(system.assemble(), t_end=0.01, every=0.005)
+    with_samples(run, np.arange(10**6) % 3, np.linspace(0, 1000, 10**6)).look(save=path, traces=True, rate=0.5)
+    assert path.stat().st_size < 5e6
+
+
+def test_events_of_a_run_are_frames_like_others(tmp_path):
+    """Two samples at one time, before and after an event."""
+    system = two_links().build()
+    run = system.simulate(system.assemble(), t_end=0.1, every=0.05)
+    twice = with_samples(run, np.array([0, 1, 1, 2]))
+    frames = motion_frames(twice)
+    assert np.isfinite(frames.positions).all()
+    assert frames.positions[-1] == pytest.approx(motion_frames(run).positions[-1], abs=1e-12)
+    twice.look(save=tmp_path / "page.html")
+
+
+def test_a_port_in_use_two_pages_and_a_second_end(system, run):
+    first = system.look(port=18080, browser=False, wait=False)
+    second = run.look(port=18080, browser=False, wait=False)
+    try:
+        assert first.url != second.url
+    finally:
+        second.close()
+        first.close()
+        first.close()
 
 
 @pytest.mark.parametrize("name", ["16_rolling_disc", "05_heavy_top_and_flipping_body", "09_slider_crank"])
