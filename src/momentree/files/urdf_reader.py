@@ -17,22 +17,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from momentree.errors import choices, suggestion
-from momentree.files.counterparts import Notes
 from momentree.files.mesh_addresses import MeshAddresses
+from momentree.files.robot_parts import MOMENTS, RobotParts, axis_of, free_name, turns, unused
 from momentree.files.robot_xml import Element, read_xml
 from momentree.model import Model
-from momentree.model.frames import GROUND, Frame, Turn, rotation_of
+from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute
-from momentree.model.shapes import Shape, box, cylinder, mesh, sphere
+from momentree.model.shapes import Shape, box, capsule, cylinder, sphere
 from momentree.model.values import Values
-from momentree.spatial.inertia import turned_symmetric
 
-FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 READ = ("link", "joint", "material")  # elements of a robot that are read
 
@@ -49,40 +46,30 @@ class _Urdf:
     """Reads a robot element by element."""
 
     def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool):
-        self.robot, self.addresses, self.floating = robot, addresses, floating
-        self.notes = Notes(robot.file)
+        self.robot, self.floating = robot, floating
+        self.parts = RobotParts(robot, robot.attributes.get("name") or "robot", addresses)
+        self.notes = self.parts.notes
         self.links = _by_name(robot, "link")
         self.joints = _by_name(robot, "joint")
-        self.bodies = {name: _free_name(name, self.links, self.notes) for name in self.links}
+        self.bodies = {name: free_name(name, self.links, self.notes) for name in self.links}
         self.colors = {m.attributes.get("name", ""): m for m in robot.all("material")}
 
     def model(self) -> Model:
-        model = Model(self.robot.attributes.get("name") or "robot")
         if not self.links:
             raise self.robot.error("has no <link>. A robot has at least one.")
         root = self.root()
         for name, link in self.links.items():
-            self.add_link(model, name, link)
-        model.joint(self.root_name(), Free() if self.floating else Fixed(), model.ground, Frame(self.bodies[root]))
+            self.add_link(name, link)
+        carrier = Free() if self.floating else Fixed()
+        self.parts.joint(self.robot, unused("root", self.joints), carrier, Frame(GROUND), Frame(self.bodies[root]))
         for name, joint in self.joints.items():
-            self.add_joint(model, name, joint)
+            self.add_joint(name, joint)
         for name, joint in self.joints.items():
-            self.add_mimic(model, name, joint)
+            self.add_mimic(name, joint)
         for element in self.robot.children:
             if element.tag not in READ:
                 self.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
-        self.notes.report()
-        model.source = self.place_of
-        return model
-
-    def place_of(self, path: tuple[str | int, ...]) -> str:
-        """The line of what the model has at a path."""
-        elements = {"body": [*self.links.values()], "joint": [self.robot, *self.joints.values()]}
-        elements["couple"] = [joint for joint in self.joints.values() if joint.first("mimic") is not None]
-        kind, number = (*path, "", "")[:2]
-        known = elements.get(str(kind), [])
-        line = known[number].line if isinstance(number, int) and number < len(known) else self.robot.line
-        return f"{self.robot.file}:{line}"
+        return self.parts.finished()
 
     def root(self) -> str:
         """The one link that is nobody's child; an error where the links are no tree."""
@@ -111,12 +98,6 @@ class _Urdf:
             seen.update(path)
         return roots[0]
 
-    def root_name(self) -> str:
-        name = "root"
-        while name in self.joints:
-            name += "_"
-        return name
-
     def linked(self, joint: Element, role: str) -> str:
         end = joint.first(role)
         if end is None:
@@ -128,22 +109,21 @@ class _Urdf:
 
     # --- links ---
 
-    def add_link(self, model: Model, name: str, link: Element) -> None:
+    def add_link(self, name: str, link: Element) -> None:
         shapes = [shape for visual in link.all("visual") for shape in self.shape(visual)]
         inertial = link.first("inertial")
         mass = inertial.first("mass") if inertial is not None else None
         amount = 0.0 if mass is None else mass.number("value")
         if inertial is None or amount == 0:
-            if inertial is not None and amount == 0:
+            if inertial is not None:
                 self.notes.add("mass 0, so without inertia", name)
-            model.body(self.bodies[name], shapes=shapes, massless=True)
+            self.parts.body(link, self.bodies[name], 0.0, (), None, (), shapes)
             return
         origin, rotation = _origin(inertial)
         inertia = inertial.first("inertia")
-        moments = (0.0,) * 6 if inertia is None else tuple(inertia.number(key, 0.0) for key in _MOMENTS)
-        if rotation is not None:
-            moments = turned_symmetric(rotation_of(rotation, Values({})), moments)
-        model.body(self.bodies[name], shapes=shapes, mass=amount, com=origin, inertia=moments)
+        moments = (0.0,) * 6 if inertia is None else tuple(inertia.number(key, 0.0) for key in MOMENTS)
+        axes = None if rotation is None else rotation_of(rotation, Values({}))
+        self.parts.body(link, self.bodies[name], amount, origin, axes, moments, shapes)
 
     def shape(self, visual: Element) -> list[Shape]:
         """What a visual draws: nothing, where its mesh cannot be found or read."""
@@ -151,13 +131,7 @@ class _Urdf:
         drawn = geometry.children[0] if geometry is not None and geometry.children else None
         if drawn is None:
             return []
-        position, rotation = _origin(visual)
-        found = self.geometry(drawn)
-        if found is None:
-            return []
-        color = self.color(visual)
-        placed = found.at(position, rotation)
-        return [placed if color is None else replace(placed, color=color)]
+        return self.parts.drawn(self.geometry(drawn), *_origin(visual), self.color(visual))
 
     def geometry(self, drawn: Element) -> Shape | None:
         if drawn.tag == "box":
@@ -166,24 +140,14 @@ class _Urdf:
             return sphere(radius=drawn.number("radius"))
         if drawn.tag == "cylinder":
             return cylinder(radius=drawn.number("radius"), length=drawn.number("length"), axis="z")
+        if drawn.tag == "capsule":
+            return capsule(radius=drawn.number("radius"), length=drawn.number("length"), axis="z")
         if drawn.tag != "mesh":
             self.notes.add(f"not drawn <{drawn.tag}>")
             return None
-        address = drawn.get("filename")
-        if not self.addresses.drawable(address):
-            self.notes.add("meshes not drawn, in another format than STL, OBJ or PLY", address)
-            return None
-        path = self.addresses.find(address)
-        if path is None:
-            self.notes.add("meshes not found (name their folder: packages=)", address)
-            return None
-        scale = drawn.vector("scale", (1.0, 1.0, 1.0))
-        if len({*scale}) > 1:
-            self.notes.add("meshes not drawn, scaled differently along the axes", address)
-            return None
-        return mesh(path, scale=scale[0])
+        return self.parts.mesh(drawn.get("filename"), drawn.vector("scale", (1.0, 1.0, 1.0)))
 
-    def color(self, visual: Element) -> tuple[int, int, int] | None:
+    def color(self, visual: Element) -> tuple[float, ...] | None:
         material = visual.first("material")
         if material is None:
             return None
@@ -193,22 +157,20 @@ class _Urdf:
             color = None if known is None else known.first("color")
         if color is None or "rgba" not in color.attributes:
             return None
-        red, green, blue, _ = (min(max(x, 0.0), 1.0) for x in color.vector("rgba", count=4))
-        return round(255 * red), round(255 * green), round(255 * blue)
+        return color.vector("rgba", count=4)
 
     # --- joints ---
 
-    def add_joint(self, model: Model, name: str, joint: Element) -> None:
+    def add_joint(self, name: str, joint: Element) -> None:
         parent, child = (self.bodies[self.linked(joint, role)] for role in ("parent", "child"))
-        position, rotation = _origin(joint)
-        model.joint(name, self.joint_type(name, joint), Frame(parent, position, rotation), Frame(child))
+        made = self.parts.joint(joint, name, self.joint_type(name, joint), Frame(parent, *_origin(joint)), Frame(child))
         dynamics = joint.first("dynamics")
         friction = 0.0 if dynamics is None else dynamics.number("friction", 0.0)
-        if friction and joint.attributes.get("type") in ("revolute", "continuous", "prismatic"):
-            if name.isidentifier() and joint.first("mimic") is None:
-                model.torque(name, f"-{abs(friction)!r}*tanh({name}'/{FRICTION_SPEED})")
+        if friction and len(made.type.velocities) == 1:
+            if joint.first("mimic") is None:
+                self.parts.friction(made, (friction,))
             else:
-                self.notes.add("friction left out", name)
+                self.notes.add("friction left out, of joints that follow others", name)
 
     def joint_type(self, name: str, joint: Element) -> JointType:
         kind = joint.get("type")
@@ -221,38 +183,32 @@ class _Urdf:
         if not any(axis):
             raise joint.error('its axis has no direction. Give axis xyz="0 0 1".')
         if kind == "planar":
-            return Planar(_axis(axis))
+            return Planar(axis_of(axis))
         options: dict[str, Any] = {}
         dynamics = joint.first("dynamics")
-        damping = 0.0 if dynamics is None else dynamics.number("damping", 0.0)
-        if damping > 0:
+        damping = self.parts.damping(name, 0.0 if dynamics is None else dynamics.number("damping", 0.0))
+        if damping:
             options["damping"] = damping
         limits = None if kind == "continuous" else self.limits(name, joint)
         if limits is not None:
             options["limits"] = limits
-        return Prismatic(_axis(axis), **options) if kind == "prismatic" else Revolute(_axis(axis), **options)
+        return Prismatic(axis_of(axis), **options) if kind == "prismatic" else Revolute(axis_of(axis), **options)
 
     def limits(self, name: str, joint: Element) -> tuple[float, float] | None:
         limit = joint.first("limit")
         if limit is None or joint.first("mimic") is not None:
             return None
-        lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
-        if lower >= upper:
-            self.notes.add("limits left out, since they leave no room", name)
-            return None
-        return lower, upper
+        return self.parts.limits(name, limit.number("lower", 0.0), limit.number("upper", 0.0))
 
-    def add_mimic(self, model: Model, name: str, joint: Element) -> None:
+    def add_mimic(self, name: str, joint: Element) -> None:
         mimic = joint.first("mimic")
         if mimic is None:
             return
         other = mimic.get("joint")
         if other not in self.joints:
             raise mimic.error(f"there is no joint '{other}'.{suggestion(other, self.joints)}")
-        model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
-
-
-_MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        self.parts.from_element("couple", joint)
+        self.parts.model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
 
 
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
@@ -265,29 +221,8 @@ def _by_name(robot: Element, tag: str) -> dict[str, Element]:
     return named
 
 
-def _free_name(name: str, links: dict[str, Element], notes: Notes) -> str:
-    """The name of a body: that of the link, unless it is the ground's."""
-    if name != GROUND:
-        return name
-    other = f"{name}_link"
-    while other in links:
-        other += "_"
-    notes.add(f"link renamed to '{other}'", name)
-    return other
-
-
 def _origin(element: Element) -> tuple[tuple[float, ...], Any]:
-    """Position and rotation: yaw about z, then pitch about y, then roll about x, each about axes already turned."""
-    origin = element.first("origin")
-    none = (0.0, 0.0, 0.0)
+    """Position and rotation."""
+    origin, none = element.first("origin"), (0.0, 0.0, 0.0)
     position, (roll, pitch, yaw) = (none if origin is None else origin.vector(key, none) for key in ("xyz", "rpy"))
-    turns = tuple(Turn(axis, angle) for axis, angle in (("z", yaw), ("y", pitch), ("x", roll)) if angle)
-    return position, None if not turns else turns[0] if len(turns) == 1 else turns
-
-
-def _axis(axis: tuple[float, ...]) -> Any:
-    """ "x" or "-x" for an axis along one of the frame's, else its components."""
-    letters: dict[tuple[float, float, float], str]
-    letters = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z", (-1, 0, 0): "-x", (0, -1, 0): "-y", (0, 0, -1): "-z"}
-    x, y, z = axis
-    return letters.get((x, y, z), axis)
+    return position, turns(roll, pitch, yaw)
