@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from momentree.errors import ModelError
+from momentree.files.mjcf_reader import read_mjcf
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
 from momentree.files.sdf_reader import read_sdf
@@ -38,6 +39,8 @@ def load(
         model = read_urdf(path, packages, bool(floating))
     elif suffix == ".sdf":
         model = read_sdf(path, packages, floating is not False)
+    elif suffix in (".xml", ".mjcf"):
+        model = read_mjcf(path, bool(floating))
     else:
         _refuse_options(path, packages=packages, floating=floating is not None)
         return load_toml(path, inertia_check)
@@ -52,4 +55,6 @@ def _refuse_options(path: str | os.PathLike[str], **options: object) -> None:
     given = [name for name, value in options.items() if value]
     if given:
         name = printed_name(os.fsdecode(path))
-        raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. Robots end in .urdf or .sdf.")
+        raise file_error(
+            name, f"is read as a model file (TOML), which takes no {given[0]}=. Robots end in .urdf or .sdf."
+        )

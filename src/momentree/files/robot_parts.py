@@ -141,7 +141,7 @@ class RobotParts:
         """Dry friction along each velocity of a joint: -f tanh(v / 0.01)."""
         if any(forces) and "`" not in joint.name:
             along = zip(forces, _components(joint), strict=True)
-            laws = [_friction_law(f, Reference(joint.name, component, True)) for f, component in along]
+            laws = [friction_law(f, Reference(joint.name, component, True)) for f, component in along]
             self.model.torque(joint.name, laws[0] if len(laws) == 1 else tuple(laws))
 
     def start_within_limits(self) -> None:
@@ -158,7 +158,7 @@ class RobotParts:
             self.model.start_at(guess=guess)
 
 
-def _friction_law(force: float, velocity: Reference) -> str | int:
+def friction_law(force: float, velocity: Reference) -> str | int:
     return f"-{abs(force)!r}*tanh({velocity}/{FRICTION_SPEED})" if force else 0
 
 

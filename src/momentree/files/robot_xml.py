@@ -95,8 +95,8 @@ def read_xml(path: str | os.PathLike[str], root: str) -> Element:
     return parse_xml(read_bytes(path, name), name, root)
 
 
-def parse_xml(data: bytes, name: str, root: str) -> Element:
-    """The outermost element of a text; `name` is what errors call the file."""
+def parse_xml(data: bytes, name: str, root: str | None) -> Element:
+    """The outermost element of a text, of any tag if `root` is None; `name` is what errors call the file."""
     tree = _Tree(name)
     try:
         tree.parser.Parse(data, True)
@@ -106,7 +106,7 @@ def parse_xml(data: bytes, name: str, root: str) -> Element:
     except (ValueError, LookupError) as error:  # of encodings
         raise file_error(name, f"is not XML: {error}.") from None
     found = tree.root
-    if found is None or found.tag != root:
+    if found is None or root not in (found.tag, None):
         said = "is empty" if found is None else f"begins with <{printed_name(found.tag[:60])}>"
         raise file_error(name, f"{said}; <{root}> is expected.", None if found is None else found.line)
     return found

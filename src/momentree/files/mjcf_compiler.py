@@ -1,0 +1,203 @@
+"""MJCF files through MuJoCo's own compiler: checked before it reads them, and its errors with file and line.
+
+MuJoCo reads the files that a file includes, and its meshes. Here they may lie anywhere, but must be regular files of
+bearable size, and XML without a document type. Numbers that would copy elements a million times are refused. Pictures
+of textures are not read. A mesh that is not found is left out where no inertia depends on it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from momentree.errors import ModelError
+from momentree.files.counterparts import Notes
+from momentree.files.model_bytes import file_error, printed_name, read_bytes
+from momentree.files.robot_xml import Element, parse_xml
+from momentree.model.mesh_files import LARGEST_FILE
+
+MOST_COPIES = 10_000  # elements that <replicate>, <composite> and <flexcomp> may make
+MOST_NUMBERS = 10**7  # of a height field, a texture, a size
+COPYING = ("replicate", "composite", "flexcomp")
+# attributes whose product is how many numbers an element needs
+SIZES = {"hfield": ("nrow", "ncol"), "texture": ("width", "height"), "numeric": ("size",)}
+TEXTS = ("name", "class", "childclass", "file", "model", "prefix", "info", "data")  # attributes that hold no numbers
+
+
+class MjcfText:
+    """The elements of an MJCF file and of those that it includes.
+
+    | field    | meaning                                                          |
+    |----------|------------------------------------------------------------------|
+    | root     | the <mujoco> element                                             |
+    | elements | all elements, with those of included files where they stand last |
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
+        self.path = os.fspath(path)
+        self.name = printed_name(os.fsdecode(path))
+        self.folder = Path(os.path.abspath(self.path)).parent
+        self.root = parse_xml(read_bytes(path, self.name), self.name, "mujoco")
+        self.elements = [self.root, *self.root.inside()]
+        self._include()
+        for element in self.elements:
+            _check_numbers(element)
+            self._check_files(element)
+        _check_copies(self.root)
+        self._by_name: dict[tuple[str, str], Element] = {}
+        for element in self.elements:
+            self._by_name.setdefault((element.tag, element.attributes.get("name", "")), element)
+
+    def _include(self) -> None:
+        """Add the elements of included files; what MuJoCo cannot find, it says itself."""
+        seen, waiting = {os.path.realpath(self.path)}, list(self.elements)
+        while waiting:
+            element = waiting.pop(0)
+            file = element.attributes.get("file", "")
+            is_model = element.tag == "model" and "content_type" not in element.attributes
+            if not file or not (element.tag == "include" or is_model):
+                continue
+            path = self.folder / file
+            if not path.exists() or os.path.realpath(path) in seen:
+                continue
+            seen.add(os.path.realpath(path))
+            name = printed_name(os.path.relpath(path, self.folder) if not Path(file).is_absolute() else file)
+            shown = printed_name(os.path.join(os.path.dirname(self.name), name))
+            root = parse_xml(read_bytes(path, shown), shown, "mujoco" if is_model else None)
+            _check_copies(root)
+            found = [root, *root.inside()]
+            self.elements += found
+            waiting += found
+
+    def _check_files(self, element: Element) -> None:
+        """No pipes, no devices, nothing that takes minutes to read."""
+        file = element.attributes.get("file", "")
+        folders = [c.attributes.get(k, "") for c in self.elements if c.tag == "compiler" for k in _FOLDERS]
+        for folder in ["", *folders] if file else ():
+            try:
+                status = os.stat(self.folder / folder / file)
+            except (OSError, ValueError):
+                continue
+            if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:
+                limit = f"{LARGEST_FILE // 2**20} MB"
+                raise element.error(f"'{printed_name(file)}' is not a regular file of at most {limit}.")
+
+    def find(self, tag: str, name: str) -> Element | None:
+        """The element of a name."""
+        return self._by_name.get((tag, name)) if name else None
+
+    def error(self, message: str) -> ModelError:
+        """An error of MuJoCo as one of ours, at its line, in the file that has such an element there."""
+        line = re.search(r"\bline (\d+)", message)
+        element = re.search(r"Element (?:name )?'([^']*)'", message)
+        first = message.strip().splitlines()[0] if message.strip() else "MuJoCo gives no reason"
+        said = re.sub(r"^((XML )?Error: )+", "", first).rstrip(".")
+        named = element.group(1) if element else ""
+        who = f"'{printed_name(named[:80])}': " if named else ""
+        if line is None:
+            return file_error(self.name, f"{who}MuJoCo cannot compile it: {printed_name(said)}.")
+        number = int(line.group(1))
+        near = [e for e in self.elements if e.line == number and named in (e.tag, e.attributes.get("name", ""))]
+        file = near[0].file if near else self.name
+        return file_error(file, f"{who}MuJoCo cannot compile it: {printed_name(said)}.", number)
+
+
+_FOLDERS = ("meshdir", "texturedir", "assetdir")
+
+
+def _numbers(element: Element, attribute: str) -> list[float]:
+    words = element.attributes.get(attribute, "").split()
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        return []
+
+
+def _check_numbers(element: Element) -> None:
+    for attribute, text in element.attributes.items():
+        if attribute not in TEXTS and any(word.lower().lstrip("+-") in ("nan", "inf") for word in text.split()):
+            raise element.error(f"{attribute} is '{printed_name(text.strip()[:60])}'; finite numbers are expected.")
+    products = [SIZES[element.tag]] if element.tag in SIZES else []
+    if element.tag == "size":
+        products = [(attribute,) for attribute in element.attributes]
+    for factors in products:
+        if math.prod(abs(number) for key in factors for number in _numbers(element, key)) > MOST_NUMBERS:
+            raise element.error(f"needs more than {MOST_NUMBERS:.0e} numbers. Make it smaller.")
+
+
+def _check_copies(root: Element) -> None:
+    """That the elements which are multiplied do not become too many."""
+    total = 0.0
+    waiting: list[tuple[Element, float]] = [(root, 1.0)]
+    while waiting:
+        element, times = waiting.pop()
+        if element.tag in COPYING:
+            times *= math.prod(max(abs(count), 1.0) for count in _numbers(element, "count"))
+        if times > 1:
+            total += times
+        if total > MOST_COPIES:
+            raise element.error(f"makes more than {MOST_COPIES} elements. Make fewer.")
+        waiting += [(child, times) for child in element.children]
+
+
+def compiled(text: MjcfText, notes: Notes) -> Any:
+    """MuJoCo's model (mjModel) of a file."""
+    try:
+        import mujoco
+    except ImportError:
+        message = "MJCF is read by MuJoCo's own compiler, which is not installed: pip install 'momentree[mjcf]'."
+        raise file_error(text.name, message) from None
+    warnings: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(warnings.append)  # else they go to a file in the working folder
+    try:
+        spec = mujoco.MjSpec.from_file(text.path)
+        _leave_out_pictures(spec)
+        _leave_out_meshes(spec, text, notes)
+        model = spec.compile()
+    except ModelError:
+        raise
+    except Exception as error:  # ValueError and FatalError of MuJoCo, errors of texts in other encodings
+        raise text.error(str(error)) from None
+    finally:
+        mujoco.set_mju_user_warning(before)
+    for warning in dict.fromkeys(warnings):
+        notes.add("MuJoCo warns", printed_name(warning.strip().rstrip(".")))
+    return model
+
+
+def _leave_out_pictures(spec: Any) -> None:
+    for material in spec.materials:
+        material.textures = [""] * len(material.textures)
+    for texture in list(spec.textures):
+        spec.delete(texture)
+
+
+def _leave_out_meshes(spec: Any, text: MjcfText, notes: Notes) -> None:
+    """Remove meshes whose files are not there, unless the inertia of a body comes from them."""
+    import mujoco
+
+    missing = {mesh.name: mesh for mesh in spec.meshes if mesh.file and not _found(spec, mesh, text)}
+    if not missing:
+        return
+    from_geoms = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    geoms = [geom for geom in spec.geoms if geom.meshname in missing]
+    for geom in geoms:
+        if geom.parent.name != "world" and (from_geoms or not geom.parent.explicitinertial):
+            return  # MuJoCo says which file it misses
+    for geom in geoms:
+        spec.delete(geom)
+    for mesh in missing.values():
+        notes.add("meshes not found", printed_name(mesh.file))
+        spec.delete(mesh)
+
+
+def _found(spec: Any, mesh: Any, text: MjcfText) -> bool:
+    file = os.path.basename(mesh.file.replace("\\", "/")) if spec.strippath else mesh.file
+    folders: Iterator[Path] = (text.folder / folder for folder in (str(spec.meshdir or ""), ""))
+    return any((folder / file).is_file() for folder in folders)
