@@ -124,7 +124,8 @@ class Peer:
             rows, rates = (self.body_rows if kind in (0, 1) else self.coordinate_rows)(i)
             J.extend(rows)
             Jdot.extend(rates)
-        return np.array(J).reshape(-1, self.nv), np.array(Jdot)
+        found = np.array(J).reshape(-1, self.nv)
+        return np.where(np.abs(found) < 1e-12, 0.0, found), np.array(Jdot)  # of bodies that are fixed to each other
 
     def body_rows(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         m, d, total, rate = self.m, self.d, 0, 0

@@ -25,7 +25,7 @@ def load(
 ) -> Model:
     """The model in a file, or one error with every problem that it has, each with its line.
 
-    A model file (TOML), or a robot in URDF or SDF (docs/robots.md). For robots:
+    A model file (TOML), or a robot in URDF, SDF or MJCF (docs/robots.md). For robots:
 
     | argument      | meaning                                                                                         |
     |---------------|-------------------------------------------------------------------------------------------------|
@@ -40,7 +40,7 @@ def load(
     elif suffix == ".sdf":
         model = read_sdf(path, packages, floating is not False)
     elif suffix in (".xml", ".mjcf"):
-        model = read_mjcf(path, bool(floating))
+        model = read_mjcf(path, packages, bool(floating))
     else:
         _refuse_options(path, packages=packages, floating=floating is not None)
         return load_toml(path, inertia_check)

@@ -13,13 +13,15 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from momentree.errors import ModelError
 from momentree.files.counterparts import Notes
+from momentree.files.mjcf_values import placement
 from momentree.files.model_bytes import file_error, printed_name, read_bytes
 from momentree.files.robot_xml import Element, parse_xml
 from momentree.model.mesh_files import LARGEST_FILE
+from momentree.spatial import Transform
 
 MOST_COPIES = 10_000  # elements that <replicate>, <composite> and <flexcomp> may make
 MOST_NUMBERS = 10**7  # of a height field, a texture, a size
@@ -101,10 +103,17 @@ class MjcfText:
         who = f"'{printed_name(named[:80])}': " if named else ""
         if line is None:
             return file_error(self.name, f"{who}MuJoCo cannot compile it: {printed_name(said)}.")
-        number = int(line.group(1))
-        near = [e for e in self.elements if e.line == number and named in (e.tag, e.attributes.get("name", ""))]
-        file = near[0].file if near else self.name
-        return file_error(file, f"{who}MuJoCo cannot compile it: {printed_name(said)}.", number)
+        place = self._place(int(line.group(1)), named, re.findall("'([^']*)'", said))
+        return file_error(place.file, f"{who}MuJoCo cannot compile it: {printed_name(said)}.", place.line)
+
+    def _place(self, line: int, named: str, words: list[str]) -> Element:
+        """The element with a tag or name in a line; line 0 is that of a file that is included, whichever it is."""
+        like = [element for element in self.elements if named in (element.tag, element.attributes.get("name", ""))]
+        here = [element for element in like if element.line == line]
+        included = [element for element in like if element.file != self.name]
+        told = [element for element in included if any(word in element.attributes for word in words)]
+        other = Element("", {}, line or 1, self.name)
+        return [*here, *told, *included, other][0] if named else other
 
 
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
@@ -145,8 +154,21 @@ def _check_copies(root: Element) -> None:
         waiting += [(child, times) for child in element.children]
 
 
-def compiled(text: MjcfText, notes: Notes) -> Any:
-    """MuJoCo's model (mjModel) of a file."""
+class Compiled(NamedTuple):
+    """What MuJoCo makes of a file.
+
+    | field      | meaning                                                                               |
+    |------------|---------------------------------------------------------------------------------------|
+    | mj         | its model, mjModel                                                                    |
+    | references | by mesh: where refpos and refquat put the origin of the file, in units of the file    |
+    """
+
+    mj: Any
+    references: dict[int, Transform]
+
+
+def compiled(text: MjcfText, notes: Notes) -> Compiled:
+    """MuJoCo's model of a file."""
     try:
         import mujoco
     except ImportError:
@@ -160,6 +182,7 @@ def compiled(text: MjcfText, notes: Notes) -> Any:
         _leave_out_pictures(spec)
         _leave_out_meshes(spec, text, notes)
         model = spec.compile()
+        references = {int(mesh.id): placement(mesh.refpos, mesh.refquat) for mesh in spec.meshes}
     except ModelError:
         raise
     except Exception as error:  # ValueError and FatalError of MuJoCo, errors of texts in other encodings
@@ -168,7 +191,7 @@ def compiled(text: MjcfText, notes: Notes) -> Any:
         mujoco.set_mju_user_warning(before)
     for warning in dict.fromkeys(warnings):
         notes.add("MuJoCo warns", printed_name(warning.strip().rstrip(".")))
-    return model
+    return Compiled(model, references)
 
 
 def _leave_out_pictures(spec: Any) -> None:
@@ -188,8 +211,11 @@ def _leave_out_meshes(spec: Any, text: MjcfText, notes: Notes) -> None:
     from_geoms = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     geoms = [geom for geom in spec.geoms if geom.meshname in missing]
     for geom in geoms:
-        if geom.parent.name != "world" and (from_geoms or not geom.parent.explicitinertial):
-            return  # MuJoCo says which file it misses
+        body, file = geom.parent.name, printed_name(missing[geom.meshname].file)
+        if body != "world" and (from_geoms or not geom.parent.explicitinertial):
+            place = text.find("mesh", geom.meshname) or text.root
+            message = f"there is no file '{file}', which gives body '{printed_name(body)}' its inertia"
+            raise place.error(f"{message}. Put it there, or give the body an <inertial>.")
     for geom in geoms:
         spec.delete(geom)
     for mesh in missing.values():

@@ -141,14 +141,18 @@ class _Equalities:
 
     def constrain(self, name: str, x1: Terms, zero1: float, x2: Terms, zero2: float, c: tuple[float, ...]) -> None:
         """The polynomial as it is."""
-        y = f"({self.text(x2)} - ({zero2!r}))"
-        powers = " + ".join(f"({c[k]!r})*{y}^{k}" for k in range(1, 5) if c[k])
-        self.model.constrain(f"{self.text(x1)} - ({zero1!r}) = {powers}", name=name)
+        y = f"({self.text(x2)}{_added(-zero2)})"
+        powers = [f"{_factor(c[k])}{y}{f'^{k}' * (k > 1)}" for k in range(1, 5) if c[k]]
+        self.model.constrain(f"{self.text(x1)}{_added(-zero1)} = {' + '.join(powers)}", name=name)
 
     def text(self, terms: Terms) -> str:
-        return " + ".join(
-            f"({coefficient!r})*{Reference(self.names.joints[joint])}"
-            if coefficient != 1
-            else f"{Reference(self.names.joints[joint])}"
-            for joint, coefficient in terms.items()
-        )
+        joints = self.names.joints
+        return " + ".join(f"{_factor(factor)}{Reference(joints[joint])}" for joint, factor in terms.items())
+
+
+def _factor(number: float) -> str:
+    return "" if number == 1 else f"{number!r}*" if number > 0 else f"({number!r})*"
+
+
+def _added(number: float) -> str:
+    return "" if number == 0 else f" {'+' if number > 0 else '-'} {abs(number)!r}"

@@ -20,13 +20,15 @@ What has no counterpart is listed in one warning.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from momentree.files.counterparts import Notes
-from momentree.files.mjcf_compiler import MjcfText, compiled
+from momentree.files.mjcf_compiler import Compiled, MjcfText, compiled
 from momentree.files.mjcf_equalities import add_equalities, fixed_tendons
 from momentree.files.mjcf_shapes import add_sites, shapes_of
 from momentree.files.mjcf_values import BALL, FREE, HINGE, SLIDE, Names, floats, placement, quaternion
+from momentree.files.model_bytes import file_error
 from momentree.files.robot_parts import axis_of, frame_of, friction_law
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
@@ -49,9 +51,11 @@ LEFT_OUT = {  # kinds of MuJoCo's elements, by their counts
 }
 
 
-def read_mjcf(path: str | os.PathLike[str], floating: bool = False) -> Model:
+def read_mjcf(path: str | os.PathLike[str], packages: Sequence[Any] = (), floating: bool = False) -> Model:
     """The model in an MJCF file; with `floating`, bodies that are fixed to the world move freely."""
     text = MjcfText(path)
+    if packages:
+        raise file_error(text.name, "is MJCF, which takes no packages=: it says itself where its meshes are (meshdir).")
     notes = Notes(text.name)
     return MjcfModel(text, compiled(text, notes), notes, floating).model()
 
@@ -59,16 +63,17 @@ def read_mjcf(path: str | os.PathLike[str], floating: bool = False) -> Model:
 class MjcfModel:
     """Makes a model of MuJoCo's compiled one (mj), part by part."""
 
-    def __init__(self, text: MjcfText, mj: Any, notes: Notes, floating: bool):
-        self.text, self.mj, self.notes, self.floating = text, mj, notes, floating
-        self.names = Names(mj, notes)
+    def __init__(self, text: MjcfText, made: Compiled, notes: Notes, floating: bool):
+        self.text, self.made, self.notes, self.floating = text, made, notes, floating
+        self.mj = made.mj
+        self.names = Names(made.mj, notes)
         self.laws: dict[int, list[str]] = {}  # torques by joint
 
     def model(self) -> Model:
         mj = self.mj
         model = Model(self.text.root.attributes.get("model", "").strip() or "robot")
         model.gravity = floats(mj.opt.gravity) if not self.disabled("GRAVITY") else (0, 0, 0)
-        for shape in shapes_of(mj, 0, self.notes):
+        for shape in shapes_of(self.made, 0, self.notes):
             model.shape(model.ground, shape)
         for body in range(1, mj.nbody):
             self.add_body(model, body)
@@ -111,7 +116,7 @@ class MjcfModel:
 
     def add_body(self, model: Model, body: int) -> None:
         mj, name = self.mj, self.names.bodies[body]
-        shapes = shapes_of(mj, body, self.notes)
+        shapes = shapes_of(self.made, body, self.notes)
         mass = float(mj.body_mass[body])
         if mj.body_mocapid[body] >= 0:
             self.notes.add("mocap bodies, which do not move here", name)

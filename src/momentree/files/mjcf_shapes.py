@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from momentree.files.counterparts import Notes
+from momentree.files.mjcf_compiler import Compiled
 from momentree.files.mjcf_values import Names, floats, placement, quaternion
 from momentree.files.robot_parts import rgb
 from momentree.model import Model
 from momentree.model.frames import Frame
 from momentree.model.mesh_files import FORMATS
 from momentree.model.shapes import Shape, box, capsule, cylinder, mesh, polygon, sphere
+from momentree.spatial import Transform
 from momentree.spatial.rotation import rotation_quaternion
 
 PLANE, HFIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, SDF = range(9)  # as MuJoCo numbers them (mjtGeom)
@@ -21,11 +23,12 @@ SHOWN = 3  # groups of geoms that MuJoCo's viewer shows at first: 0, 1 and 2; co
 GRAY = (0.5, 0.5, 0.5, 1.0)  # of geoms without a color
 
 
-def shapes_of(mj: Any, body: int, notes: Notes) -> list[Shape]:
+def shapes_of(made: Compiled, body: int, notes: Notes) -> list[Shape]:
     """What is drawn of a body."""
+    mj = made.mj
     first = int(mj.body_geomadr[body])
     geoms = range(first, first + int(mj.body_geomnum[body]))
-    return [shape for geom in geoms if (shape := _shape(mj, geom, notes)) is not None]
+    return [shape for geom in geoms if (shape := _shape(made, geom, notes)) is not None]
 
 
 def add_sites(model: Model, mj: Any, names: Names) -> None:
@@ -38,13 +41,14 @@ def add_sites(model: Model, mj: Any, names: Names) -> None:
             model.frame(names.unused(said), frame)
 
 
-def _shape(mj: Any, geom: int, notes: Notes) -> Shape | None:
+def _shape(made: Compiled, geom: int, notes: Notes) -> Shape | None:
+    mj = made.mj
     color = _color(mj, geom)
     if mj.geom_group[geom] >= SHOWN or color[3] == 0:
         return None
     kind = int(mj.geom_type[geom])
     position, turned = floats(mj.geom_pos[geom]), quaternion(mj.geom_quat[geom])
-    found = _mesh(mj, geom, notes) if kind == MESH else _solid(mj, geom, kind, notes)
+    found = _mesh(made, geom, notes) if kind == MESH else _solid(mj, geom, kind, notes)
     if found is None:
         return None
     if kind != MESH:
@@ -69,9 +73,9 @@ def _solid(mj: Any, geom: int, kind: int, notes: Notes) -> Shape | None:
     return None
 
 
-def _mesh(mj: Any, geom: int, notes: Notes) -> Shape | None:
+def _mesh(made: Compiled, geom: int, notes: Notes) -> Shape | None:
     """The file of a mesh at its own place: MuJoCo moves the vertices to the center of mass and the principal axes."""
-    number = int(mj.geom_dataid[geom])
+    mj, number = made.mj, int(made.mj.geom_dataid[geom])
     address = int(mj.mesh_pathadr[number])
     path = "" if address < 0 else bytes(mj.paths[address : mj.paths.index(b"\0", address)]).decode(errors="replace")
     if os.path.splitext(path)[1][1:].lower() not in FORMATS or not os.path.isfile(path):
@@ -82,7 +86,9 @@ def _mesh(mj: Any, geom: int, notes: Notes) -> Shape | None:
         notes.add("meshes not drawn, scaled differently along the axes", os.path.basename(path))
         return None
     moved = placement(mj.mesh_pos[number], mj.mesh_quat[number])
-    X = placement(mj.geom_pos[geom], mj.geom_quat[geom]) @ moved.inverse()
+    reference = made.references[number]
+    scaled = Transform(reference.rotation, reference.offset * scale[0])
+    X = placement(mj.geom_pos[geom], mj.geom_quat[geom]) @ moved.inverse() @ scaled.inverse()
     return mesh(path, scale=scale[0]).at(tuple(X.offset), tuple(rotation_quaternion(X.rotation)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from momentree.files.counterparts import Notes
 from momentree.files.robot_parts import unused
+from momentree.model.check import RESERVED
 from momentree.model.frames import GROUND
 from momentree.spatial import Transform, Vector
 from momentree.spatial.rotation import IDENTITY, normalised, quaternion_rotation
@@ -41,7 +42,7 @@ class Names:
     """
 
     def __init__(self, mj: Any, notes: Notes):
-        self.mj = mj
+        self.mj, self.notes = mj, notes
         self.joints: list[str] = []
         self.taken: set[str] = set()
         for number in range(mj.njnt):
@@ -63,7 +64,9 @@ class Names:
 
     def unused(self, name: str) -> str:
         """A name for a joint, constraint or frame that nothing has yet."""
-        found = unused(name, self.taken)
+        found = unused(name, self.taken | {*RESERVED})
+        if name in RESERVED:
+            self.notes.add(f"renamed to '{found}', since it means {RESERVED[name]} in expressions", name)
         self.taken.add(found)
         return found
 
