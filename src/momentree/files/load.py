@@ -21,6 +21,7 @@ def load(
     *,
     packages: Sequence[str | os.PathLike[str]] = (),
     floating: bool | None = None,
+    closures: str | os.PathLike[str] | None = None,
     inertia_check: str | None = None,
 ) -> Model:
     """The model in a file, or one error with every problem that it has, each with its line.
@@ -32,17 +33,20 @@ def load(
     | packages      | folders where package:// and model:// addresses of meshes are looked for                        |
     | floating      | True: the root link moves freely; False: it is fixed to the ground. None: a URDF is fixed,      |
     |               | models of SDF float unless a joint holds them                                                   |
+    | closures      | the YAML file with the loops of a URDF (Extended URDF); by default the one beside it, if any    |
     | inertia_check | "warn": physically impossible inertias, as many published robots have them, are not an error    |
     """
     suffix = PurePath(path).suffix.lower()
     if suffix == ".urdf":
-        model = read_urdf(path, packages, bool(floating))
+        model = read_urdf(path, packages, bool(floating), closures)
     elif suffix == ".sdf":
+        if closures is not None:
+            raise file_error(printed_name(os.fsdecode(path)), "has its loops itself. Leave out closures=.")
         model = read_sdf(path, packages, floating is not False)
     elif suffix in (".xml", ".mjcf"):
         model = read_mjcf(path, packages, bool(floating))
     else:
-        _refuse_options(path, packages=packages, floating=floating is not None)
+        _refuse_options(path, packages=packages, floating=floating is not None, closures=closures)
         return load_toml(path, inertia_check)
     model.inertia_check = inertia_check or model.inertia_check
     problems = [model.placed(problem) for problem in problems_of(model)]

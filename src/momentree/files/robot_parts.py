@@ -23,6 +23,7 @@ from momentree.spatial.rotation import rotation_quaternion
 
 FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
 NO_LIMIT = 1e10  # rad or m: a limit so far away is none
+INSIDE = 0.1  # of the room between limits (at most 1 rad or 1 m), by which a joint begins inside them
 ROUND_OFF = 1e-15  # of rotations
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 LETTERS = {
@@ -145,15 +146,19 @@ class RobotParts:
             self.model.torque(joint.name, laws[0] if len(laws) == 1 else tuple(laws))
 
     def start_within_limits(self) -> None:
-        """A joint whose limits do not allow zero begins at the limit that is nearer to it."""
+        """A joint whose limits do not allow zero begins inside them, near the limit that is nearer to zero.
+
+        It is only a guess: loops may move it, which is why it is not at the limit itself.
+        """
         guess = {}
         for joint in self.model.joints:
             if joint.type.limits is None or len(joint.type.velocities) > 1:
                 continue
             low, high = joint.type.limits
             if not low <= 0 <= high:
-                guess[joint.name] = low if low > 0 else high
-                self.notes.add("begin at a limit, since 0 is beyond it", joint.name)
+                inside = INSIDE * min(high - low, 1.0)
+                guess[joint.name] = low + inside if low > 0 else high - inside
+                self.notes.add("begin inside their limits, since 0 is beyond them", joint.name)
         if guess:
             self.model.start_at(guess=guess)
 

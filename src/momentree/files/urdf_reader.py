@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from momentree.errors import choices, suggestion
+from momentree.files.extended_urdf import Closures, closures_beside, read_closures
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.robot_parts import MOMENTS, RobotParts, axis_of, free_name, turns, unused
 from momentree.files.robot_xml import Element, read_xml
 from momentree.model import Model
 from momentree.model.frames import GROUND, Frame, rotation_of
 from momentree.model.joint_type import JointType
-from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute
+from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from momentree.model.shapes import Shape, box, capsule, cylinder, sphere
 from momentree.model.values import Values
 
@@ -35,18 +36,26 @@ READ = ("link", "joint", "material")  # elements of a robot that are read
 
 
 def read_urdf(
-    path: str | os.PathLike[str], packages: Sequence[str | os.PathLike[str]] = (), floating: bool = False
+    path: str | os.PathLike[str],
+    packages: Sequence[str | os.PathLike[str]] = (),
+    floating: bool = False,
+    closures: str | os.PathLike[str] | None = None,
 ) -> Model:
-    """The model in a URDF file; `packages` are folders where package:// addresses are looked for."""
+    """The model in a URDF file, with the loops of a YAML file (extended_urdf.py), by default the one beside it."""
     robot = read_xml(path, "robot")
-    return _Urdf(robot, MeshAddresses(path, packages), floating).model()
+    beside = closures_beside(path) if closures is None else None
+    chosen = closures or beside
+    reader = _Urdf(robot, MeshAddresses(path, packages), floating, read_closures(chosen) if chosen else Closures())
+    if beside is not None:
+        reader.notes.add("loops are closed as the file beside it says", beside.name)
+    return reader.model()
 
 
 class _Urdf:
     """Reads a robot element by element."""
 
-    def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool):
-        self.robot, self.floating = robot, floating
+    def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool, closures: Closures):
+        self.robot, self.floating, self.closures = robot, floating, closures
         self.parts = RobotParts(robot, robot.attributes.get("name") or "robot", addresses)
         self.notes = self.parts.notes
         self.links = _by_name(robot, "link")
@@ -66,6 +75,7 @@ class _Urdf:
             self.add_joint(name, joint)
         for name, joint in self.joints.items():
             self.add_mimic(name, joint)
+        self.close_loops()
         for element in self.robot.children:
             if element.tag not in READ:
                 self.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
@@ -173,6 +183,8 @@ class _Urdf:
                 self.notes.add("friction left out, of joints that follow others", name)
 
     def joint_type(self, name: str, joint: Element) -> JointType:
+        if name in self.closures.types:
+            return self.changed_type(name)
         kind = joint.get("type")
         if kind not in TYPES:
             raise joint.error(f"there is no joint type '{kind}'.{suggestion(kind, TYPES)}")
@@ -194,6 +206,15 @@ class _Urdf:
             options["limits"] = limits
         return Prismatic(axis_of(axis), **options) if kind == "prismatic" else Revolute(axis_of(axis), **options)
 
+    def changed_type(self, name: str) -> JointType:
+        """The type that the file of closures gives to a joint."""
+        kind, line = self.closures.types[name]
+        if kind.startswith("UJOINT_") and {*kind[-2:]} <= {*"XYZ"} and len(kind) == 9 and kind[-1] != kind[-2]:
+            return Universal(kind[-2].lower(), kind[-1].lower())
+        if kind not in ("SPHERICAL", "FIXED"):
+            raise self.closures.error(f"there is no joint type '{kind}'. Choose SPHERICAL, FIXED or UJOINT_XY.", line)
+        return Spherical() if kind == "SPHERICAL" else Fixed()
+
     def limits(self, name: str, joint: Element) -> tuple[float, float] | None:
         limit = joint.first("limit")
         if limit is None or joint.first("mimic") is not None:
@@ -209,6 +230,28 @@ class _Urdf:
             raise mimic.error(f"there is no joint '{other}'.{suggestion(other, self.joints)}")
         self.parts.from_element("couple", joint)
         self.parts.model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
+
+
+    # --- loops ---
+
+    def close_loops(self) -> None:
+        for name in self.closures.types:
+            if name not in self.joints:
+                self.notes.add("no joint has this name, so its type is not changed", name)
+        for closure in self.closures.loops:
+            first, second = (self.frame_named(end, closure.line) for end in (closure.first, closure.second))
+            type = Fixed() if closure.kind == "6d" else Spherical()
+            name = unused(f"{closure.first}-{closure.second}", self.joints)
+            self.parts.joint(self.robot, name, type, first, second)
+
+    def frame_named(self, name: str, line: int) -> Frame:
+        """The frame of a link, or that of a joint's child."""
+        if name in self.joints:
+            return Frame(self.bodies[self.linked(self.joints[name], "child")])
+        if name in self.links:
+            return Frame(self.bodies[name])
+        known = [*self.joints, *self.links]
+        raise self.closures.error(f"there is no link or joint '{name}'.{suggestion(name, known)}", line)
 
 
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
