@@ -178,10 +178,7 @@ def compiled(text: MjcfText, notes: Notes) -> Compiled:
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(warnings.append)  # else they go to a file in the working folder
     try:
-        spec = mujoco.MjSpec.from_file(text.path)
-        _leave_out_pictures(spec)
-        _leave_out_meshes(spec, text, notes)
-        model = spec.compile()
+        spec, model = _specified(text, notes)
         references = {int(mesh.id): placement(mesh.refpos, mesh.refquat) for mesh in spec.meshes}
     except ModelError:
         raise
@@ -194,36 +191,52 @@ def compiled(text: MjcfText, notes: Notes) -> Compiled:
     return Compiled(model, references)
 
 
-def _leave_out_pictures(spec: Any) -> None:
+def _specified(text: MjcfText, notes: Notes) -> tuple[Any, Any]:
+    """What MuJoCo reads (mjSpec) and compiles; once more without the meshes that it cannot find."""
+    spec = _without_pictures(text)
+    try:
+        return spec, spec.compile()
+    except ValueError as error:
+        if "opening file" not in str(error):
+            raise
+        spec = _without_pictures(text)
+        missing = {mesh.name: mesh for mesh in spec.meshes if mesh.file and not _is_there(spec, mesh, text)}
+        if not missing:
+            raise
+    _leave_out(missing, spec, text, notes)
+    return spec, spec.compile()
+
+
+def _without_pictures(text: MjcfText) -> Any:
+    import mujoco
+
+    spec = mujoco.MjSpec.from_file(text.path)
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for texture in list(spec.textures):
         spec.delete(texture)
+    return spec
 
 
-def _leave_out_meshes(spec: Any, text: MjcfText, notes: Notes) -> None:
-    """Remove meshes whose files are not there, unless the inertia of a body comes from them."""
+def _leave_out(missing: dict[str, Any], spec: Any, text: MjcfText, notes: Notes) -> None:
+    """Remove meshes, unless the inertia of a body comes from one; their geoms stay, as points, for what names them."""
     import mujoco
 
-    missing = {mesh.name: mesh for mesh in spec.meshes if mesh.file and not _found(spec, mesh, text)}
-    if not missing:
-        return
     from_geoms = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
-    geoms = [geom for geom in spec.geoms if geom.meshname in missing]
-    for geom in geoms:
-        body, file = geom.parent.name, printed_name(missing[geom.meshname].file)
+    for geom in [geom for geom in spec.geoms if geom.meshname in missing]:
+        body, file = geom.parent.name, os.path.basename(missing[geom.meshname].file)
         if body != "world" and (from_geoms or not geom.parent.explicitinertial):
-            place = text.find("mesh", geom.meshname) or text.root
-            message = f"there is no file '{file}', which gives body '{printed_name(body)}' its inertia"
-            raise place.error(f"{message}. Put it there, or give the body an <inertial>.")
-    for geom in geoms:
-        spec.delete(geom)
+            named = [e for e in text.elements if e.tag == "mesh" and e.attributes.get("file", "").endswith(file)]
+            message = f"there is no file '{printed_name(file)}', which gives body '{printed_name(body)}' its inertia"
+            raise [*named, text.root][0].error(f"{message}. Put it there, or give the body an <inertial>.")
+        geom.type, geom.meshname, geom.mass = mujoco.mjtGeom.mjGEOM_SPHERE, "", 0.0
+        geom.size, geom.rgba = [1e-3, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]
     for mesh in missing.values():
-        notes.add("meshes not found", printed_name(mesh.file))
+        notes.add("meshes not found", printed_name(os.path.basename(mesh.file)))
         spec.delete(mesh)
 
 
-def _found(spec: Any, mesh: Any, text: MjcfText) -> bool:
+def _is_there(spec: Any, mesh: Any, text: MjcfText) -> bool:
     file = os.path.basename(mesh.file.replace("\\", "/")) if spec.strippath else mesh.file
     folders: Iterator[Path] = (text.folder / folder for folder in (str(spec.meshdir or ""), ""))
     return any((folder / file).is_file() for folder in folders)
