@@ -186,7 +186,7 @@ class Writer:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.repeats(6)
+@pytest.mark.repeats(3)
 def test_random_trees_are_mujocos(tmp_path, seed):
     path = tmp_path / "random.xml"
     path.write_text(Writer(seed).file())
@@ -194,7 +194,7 @@ def test_random_trees_are_mujocos(tmp_path, seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.repeats(6)
+@pytest.mark.repeats(3)
 def test_random_loops_accelerate_as_a_dense_solve_says(tmp_path, seed):
     path = tmp_path / "random.xml"
     path.write_text(Writer(1000 + seed).file(closed=True))

@@ -29,13 +29,13 @@ from momentree.files.mjcf_equalities import add_equalities, fixed_tendons
 from momentree.files.mjcf_shapes import add_sites, shapes_of
 from momentree.files.mjcf_values import BALL, FREE, HINGE, SLIDE, Names, floats, placement, quaternion
 from momentree.files.model_bytes import file_error
-from momentree.files.robot_parts import axis_of, frame_of, friction_law
+from momentree.files.robot_parts import axis_of, friction_law
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, Free, Prismatic, Revolute, Spherical
-from momentree.spatial import IDENTITY, Transform, Vector
+from momentree.spatial import Transform, Vector
 from momentree.spatial.inertia import turned_symmetric
 from momentree.spatial.rotation import quaternion_rotation
 
@@ -139,21 +139,21 @@ class MjcfModel:
         mj, name = self.mj, self.names.bodies[body]
         parent = self.names.bodies[mj.body_parentid[body]]
         first, count = int(mj.body_jntadr[body]), int(mj.body_jntnum[body])
-        X = placement(mj.body_pos[body], mj.body_quat[body])
+        X, turned = placement(mj.body_pos[body], mj.body_quat[body]), quaternion(mj.body_quat[body])
         if count == 0:
             loose = self.floating and parent == GROUND and mj.body_mocapid[body] < 0
             joint = self.names.unused(f"{name}_free" if loose else f"{name}_fixed")
-            model.joint(joint, Free() if loose else Fixed(), frame_of(parent, X), Frame(name))
+            model.joint(joint, Free() if loose else Fixed(), Frame(parent, tuple(X.offset), turned), Frame(name))
         for number in range(first, first + count):
             last = number == first + count - 1
             carried = name if last else self.names.unused_body(f"{self.names.joints[number]}_carrier")
             if not last:
                 model.body(carried, massless=True)
-            at = Transform(IDENTITY, Vector(*floats(mj.jnt_pos[number])))
-            before = Frame(GROUND) if mj.jnt_type[number] == FREE else frame_of(parent, X @ at)
-            after = self.second(carried, number, at.offset)
+            at = Vector(*floats(mj.jnt_pos[number]))
+            before = Frame(GROUND) if mj.jnt_type[number] == FREE else Frame(parent, tuple(X.point(at)), turned)
+            after = self.second(carried, number, at)
             model.joint(self.names.joints[number], self.joint_type(number), before, after)
-            parent, X = carried, Transform()  # the frames of carriers are that of the body
+            parent, X, turned = carried, Transform(), None  # the frames of carriers are that of the body
 
     def second(self, carried: str, number: int, at: Vector) -> Frame:
         """The joint's frame on the body that it carries: such that its coordinate is MuJoCo's, which starts at ref."""
