@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any
 
-from momentree.errors import ModelError
+from momentree.errors import ModelError, MomentreeError, all_choices
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
 from momentree.files.sdf_reader import read_sdf
 from momentree.files.urdf_reader import read_urdf
 from momentree.model import Model
 from momentree.model.check import problems_of
+
+OPTIONS = ("inertia_check", "floating", "packages", "closures")
 
 
 def load(
@@ -50,6 +53,24 @@ def load(
     if problems:
         raise ModelError(problems)
     return model
+
+
+def load_options(entries: Sequence[str]) -> dict[str, Any]:
+    """Options of `load` from words of a command line: "inertia_check=warn", "floating=true", "packages=FOLDER"."""
+    options: dict[str, Any] = {}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in OPTIONS:
+            way_out = all_choices(name, [f"{known}=..." for known in OPTIONS])
+            raise MomentreeError(f"--load {entry}: write NAME=VALUE.{way_out}")
+        if name == "floating" and value not in ("true", "false"):
+            raise MomentreeError(f"--load {entry}: write floating=true or floating=false.")
+        if name == "packages":
+            options.setdefault(name, []).append(value)
+        else:
+            options[name] = value == "true" if name == "floating" else value
+    return options
 
 
 def _refuse_options(path: str | os.PathLike[str], **options: object) -> None:
