@@ -44,6 +44,7 @@ class MeshAddresses:
         if not in_package:
             yield self.folder / path
             return
+        path = path.lstrip("/")  # package:///x.stl is beside the file
         package, _, rest = path.partition("/")
         for folder in [*self.search, self.folder, *self.folder.parents]:
             yield folder / path

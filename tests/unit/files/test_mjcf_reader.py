@@ -177,6 +177,8 @@ def test_it_floats_if_asked(tmp_path):
 def test_the_options_of_other_formats_are_refused(tmp_path):
     with pytest.raises(mt.ModelError, match="takes no packages="):
         mt.load(written(tmp_path, EVERY), packages=["folder"])
+    with pytest.raises(mt.ModelError, match="Leave out closures="):
+        mt.load(written(tmp_path, EVERY), closures="robot.yaml")
 
 
 def test_without_mujoco_the_way_out_is_named(tmp_path, monkeypatch):
