@@ -36,15 +36,17 @@ class MjcfText:
 
     | field    | meaning                                                          |
     |----------|------------------------------------------------------------------|
+    | data     | the bytes of the file                                            |
     | root     | the <mujoco> element                                             |
     | elements | all elements, with those of included files where they stand last |
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        self.path = os.fspath(path)
+        self.path = os.fsdecode(path)
         self.name = printed_name(os.fsdecode(path))
         self.folder = Path(os.path.abspath(self.path)).parent
-        self.root = parse_xml(read_bytes(path, self.name), self.name, "mujoco")
+        self.data = read_bytes(path, self.name)
+        self.root = parse_xml(self.data, self.name, "mujoco")
         self.elements = [self.root, *self.root.inside()]
         self._include()
         for element in self.elements:
@@ -210,7 +212,11 @@ def _specified(text: MjcfText, notes: Notes) -> tuple[Any, Any]:
 def _without_pictures(text: MjcfText) -> Any:
     import mujoco
 
-    spec = mujoco.MjSpec.from_file(text.path)
+    if text.path.endswith(".xml"):
+        spec = mujoco.MjSpec.from_file(text.path)
+    else:  # MuJoCo goes by the ending, and looks for other files beside this one
+        name = os.path.abspath(text.path) + ".xml"
+        spec = mujoco.MjSpec.from_file(name, include={name: text.data})
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for texture in list(spec.textures):

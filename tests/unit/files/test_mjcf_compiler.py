@@ -40,6 +40,23 @@ def test_included_files_and_what_they_include(tmp_path):
     assert model.place_of("body", "a").endswith(os.path.join("parts", "a.xml") + ":1")
 
 
+@pytest.mark.parametrize("ending", ["xml", "mjcf", "XML"])
+def test_the_ending_does_not_matter_to_what_is_found_beside_the_file(tmp_path, monkeypatch, ending):
+    import trimesh
+
+    (tmp_path / "assets").mkdir()
+    trimesh.creation.box((1, 1, 1)).export(tmp_path / "assets" / "m.stl")
+    written(tmp_path, "<mujocoinclude><compiler meshdir='assets'/></mujocoinclude>", "part.xml")
+    asset = "<include file='part.xml'/><asset><mesh name='m' file='m.stl'/></asset>"
+    body = "<body name='b'><joint/><geom type='mesh' mesh='m'/></body>"
+    written(tmp_path, f"<mujoco>{asset}<worldbody>{body}</worldbody></mujoco>", f"robot.{ending}")
+    monkeypatch.chdir(tmp_path)
+    for path in (f"robot.{ending}", tmp_path / f"robot.{ending}"):
+        (body,) = mt.load(path).bodies
+        assert body.mass == pytest.approx(1000)
+        assert [shape.file for shape in body.shapes] == [str(tmp_path / "assets" / "m.stl")]
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
