@@ -77,4 +77,6 @@ def _refuse_options(path: str | os.PathLike[str], **options: object) -> None:
     given = [name for name, value in options.items() if value]
     if given:
         name = printed_name(os.fsdecode(path))
-        raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. Robots end in .urdf or .sdf.")
+        raise file_error(
+            name, f"is read as a model file (TOML), which takes no {given[0]}=. Robots end in .urdf or .sdf."
+        )
