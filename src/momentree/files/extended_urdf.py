@@ -82,11 +82,11 @@ def read_closures(path: str | os.PathLike[str]) -> Closures:
 def parse_closures(text: str, name: str) -> Closures:
     """The closures in a text; `name` is what errors call the file."""
     entries = {}
-    for key, line, value, value_line in _entries(text, name):
+    for key, line, value in _entries(text, name):
         if key in entries:
             raise file_error(name, f"{key} is given twice. Remove one.", line)
         if key in KEYS:
-            entries[key] = (_value(value, value_line, name, key), line)
+            entries[key] = (_value(value, line, name, key), line)
     if "closed_loop" not in entries:
         raise file_error(name, "has no closed_loop: a list of pairs of frames, [['knee_A', 'knee_B']].")
     pairs, line = entries["closed_loop"]
@@ -99,7 +99,10 @@ def parse_closures(text: str, name: str) -> Closures:
     if len(types) != len(joints):
         message = f"joint_type has {len(types)} entries for {len(joints)} in joint_name."
         raise file_error(name, message, types_line if types else joints_line)
-    changed = {joint: (_text(kind, name, types_line), joints_line) for joint, kind in zip(joints, types, strict=True)}
+    changed = {
+        _text(joint, name, joints_line): (_text(kind, name, types_line), joints_line)
+        for joint, kind in zip(joints, types, strict=True)
+    }
     return Closures(name, loops, changed, tuple(map(str, entries.get("name_mot", ([], 0))[0])))
 
 
@@ -122,17 +125,17 @@ def _text(value: Any, name: str, line: int) -> str:
 # --- the little YAML that such files have ----------------------------------------------------------------------------
 
 
-def _entries(text: str, name: str) -> list[tuple[str, int, str, int]]:
-    """Keys at the beginning of lines, their lines, and the text up to the next key with its line."""
+def _entries(text: str, name: str) -> list[tuple[str, int, str]]:
+    """Keys at the beginning of lines, their lines, and the text up to the next key."""
     starts = list(re.finditer(r"(?m)^([A-Za-z_][\w -]*?)[ \t]*:(?=\s|\[|$)", text))
     first = text[: starts[0].start()] if starts else text
     if re.sub(r"#[^\n]*|^---[ \t]*$", "", first, flags=re.MULTILINE).strip():
         raise file_error(name, "is not the YAML of closures: a line begins with no key.", 1)
     entries, line, at = [], 1, 0
-    for start, after in zip(starts, [*(s.start() for s in starts[1:]), len(text)], strict=True):
+    for start, after in zip(starts, [*(s.start() for s in starts), len(text)][1:], strict=True):
         line += text.count("\n", at, start.start())
         at = start.start()
-        entries.append((start[1], line, text[start.end() : after], line))
+        entries.append((start[1], line, text[start.end() : after]))
     return entries
 
 

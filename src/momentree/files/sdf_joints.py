@@ -94,10 +94,10 @@ class SdfJoints:
         axes = [axis_of(tuple(self.axis(scope, element, axis.tag, X_WJ, X_WJ))) for axis in self.moving_axes(element)]
         options = self.options(element, name)
         if kind in CROSSED:
-            return Universal(*axes, **options)
+            return Universal(axes[0], axes[1], **options)
         if kind == "screw":
-            return Screw(*axes, _pitch(element), **options)
-        return Prismatic(*axes, **options) if kind == "prismatic" else Revolute(*axes, **options)
+            return Screw(axes[0], _pitch(element), **options)
+        return Prismatic(axes[0], **options) if kind == "prismatic" else Revolute(axes[0], **options)
 
     def moving_axes(self, element: Element) -> list[Element]:
         """The elements of the axes that a joint moves along or about."""

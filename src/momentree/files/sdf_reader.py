@@ -34,7 +34,19 @@ FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
 # elements that say nothing about motion, or that are read elsewhere
 SILENT = {
     *("pose", "link", "joint", "frame", "model", "static", "self_collide", "allow_auto_disable", "enable_wind"),
-    *("gravity", "inertial", "collision", "visual", "physics", "scene", "light", "gui", "atmosphere", "wind", "must_be"),
+    *(
+        "gravity",
+        "inertial",
+        "collision",
+        "visual",
+        "physics",
+        "scene",
+        "light",
+        "gui",
+        "atmosphere",
+        "wind",
+        "must_be",
+    ),
     *("magnetic_field", "spherical_coordinates", "audio", "velocity_decay", "kinematic", "link_name", "author"),
     *("description", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
     *("gearbox_reference_body", "world"),

@@ -231,7 +231,6 @@ class _Urdf:
         self.parts.from_element("couple", joint)
         self.parts.model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
 
-
     # --- loops ---
 
     def close_loops(self) -> None:

@@ -135,7 +135,11 @@ def test_a_model_from_sdf_is_saved_and_loads_equal(tmp_path, bars):
         ('<link name="rocker">', '<link name="crank">', "another <link> of this name in line"),
         ('<link name="rocker">', '<link name="a::b">', "no element may have this name"),
         ("<pose>2 0 0 0 0 0</pose>", "<pose>2 0</pose>", "its text is '2 0'; 6 numbers are expected"),
-        ("<pose>2 0 0 0 0 0</pose>", '<pose relative_to="C"/>', r"its pose is relative to itself, through 'rocker'|'C'"),
+        (
+            "<pose>2 0 0 0 0 0</pose>",
+            '<pose relative_to="C"/>',
+            r"its pose is relative to itself, through 'rocker'|'C'",
+        ),
         ("<world", "<wrld", "has no model with a <link>|mismatched"),
     ],
 )

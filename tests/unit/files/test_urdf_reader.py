@@ -89,8 +89,9 @@ def test_the_mass_matrix_is_pinocchios(tmp_path, arm):
 @pytest.mark.skipif(not ROBOTS.exists(), reason="the published robot files are not here")
 @pytest.mark.parametrize("name", ["urdf/panda", "urdf/baxter", "five_bar/robot", "delta/robot"])
 @pytest.mark.filterwarnings("ignore::momentree.files.counterparts.FileNotes")
-def test_mass_matrices_of_published_robots_are_pinocchios(name):
-    path = ROBOTS / f"{name}.urdf"
+def test_mass_matrices_of_published_robots_are_pinocchios(tmp_path, name):
+    path = tmp_path / "robot.urdf"  # away from the files that close its loops
+    path.write_bytes((ROBOTS / f"{name}.urdf").read_bytes())
     assert max(against_pinocchio(path, mt.load(path, inertia_check="warn"))) < 1e-12
 
 
