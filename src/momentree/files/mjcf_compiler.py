@@ -11,6 +11,7 @@ import math
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,9 +50,11 @@ class MjcfText:
         self.root = parse_xml(self.data, self.name, "mujoco")
         self.elements = [self.root, *self.root.inside()]
         self._include()
+        compilers = [element for element in self.elements if element.tag == "compiler"]
+        folders = ["", *(element.attributes.get(key, "") for element in compilers for key in _FOLDERS)]
         for element in self.elements:
             _check_numbers(element)
-            self._check_files(element)
+            self._check_file(element, folders)
         _check_copies(self.root)
         self._by_name: dict[tuple[str, str], Element] = {}
         for element in self.elements:
@@ -59,9 +62,9 @@ class MjcfText:
 
     def _include(self) -> None:
         """Add the elements of included files; what MuJoCo cannot find, it says itself."""
-        seen, waiting = {os.path.realpath(self.path)}, list(self.elements)
+        seen, waiting = {os.path.realpath(self.path)}, deque(self.elements)
         while waiting:
-            element = waiting.pop(0)
+            element = waiting.popleft()
             file = element.attributes.get("file", "")
             is_model = element.tag == "model" and "content_type" not in element.attributes
             if not file or not (element.tag == "include" or is_model):
@@ -78,11 +81,10 @@ class MjcfText:
             self.elements += found
             waiting += found
 
-    def _check_files(self, element: Element) -> None:
+    def _check_file(self, element: Element, folders: list[str]) -> None:
         """No pipes, no devices, nothing that takes minutes to read."""
         file = element.attributes.get("file", "")
-        folders = [c.attributes.get(k, "") for c in self.elements if c.tag == "compiler" for k in _FOLDERS]
-        for folder in ["", *folders] if file else ():
+        for folder in folders if file else ():
             try:
                 status = os.stat(self.folder / folder / file)
             except (OSError, ValueError):

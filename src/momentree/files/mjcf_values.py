@@ -42,7 +42,7 @@ class Names:
     """
 
     def __init__(self, mj: Any, notes: Notes):
-        self.mj, self.notes = mj, notes
+        self.mj, self.notes, self.texts = mj, notes, bytes(mj.names)
         self.joints: list[str] = []
         self.taken: set[str] = set()
         for number in range(mj.njnt):
@@ -59,7 +59,7 @@ class Names:
     def of(self, kind: str, number: int) -> str:
         """The name in the file, "" if there is none; without what our names cannot have."""
         first = int(getattr(self.mj, f"name_{kind}adr")[number])
-        text = bytes(self.mj.names[first : self.mj.names.index(b"\0", first)]).decode(errors="replace")
+        text = self.texts[first : self.texts.index(b"\0", first)].decode(errors="replace")
         return "".join(c if c.isprintable() and c != "`" else "_" for c in text).strip()
 
     def unused(self, name: str) -> str:
