@@ -40,10 +40,24 @@ app = typer.Typer(
 OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
 
 
+HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
+LOAD_HELP = """Robots in URDF and SDF are read like model files. --load NAME=VALUE says how, and is repeatable:
+inertia_check=warn, floating=true or false, packages=FOLDER, closures=FILE.yaml."""
+
+
 class Command(TyperCommand):
-    """A command that answers an option's old name with the new one."""
+    """A command that answers an option's old name with the new one, and takes --load wherever it takes a file."""
+
+    def __init__(self, *args: Any, **options: Any):
+        takes_file = any(parameter.name in ("file", "files") for parameter in options.get("params") or ())
+        super().__init__(*args, **(options | {"epilog": LOAD_HELP} if takes_file else options))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        from momentree.files.load import load_options
+
+        said, args = _taken(args, "--load")
+        HOW_TO_LOAD.clear()
+        HOW_TO_LOAD.update(load_options(said))
         for word in args:
             old, equals, value = word.partition("=")
             if old in OLD_OPTIONS:
@@ -405,11 +419,25 @@ def demo(
             print(line, flush=True)
 
 
+def _taken(args: list[str], option: str) -> tuple[list[str], list[str]]:
+    """The values of a repeatable option, and the other words."""
+    values, rest, words = [], [], iter(args)
+    for word in words:
+        if word == option:
+            values.append(next(words, ""))
+        elif word.startswith(f"{option}="):
+            values.append(word.removeprefix(f"{option}="))
+        else:
+            rest.append(word)
+    return values, rest
+
+
 def _build(file: Path, parameters: Parameters | None = None) -> System:
     """The system in a file; a loop that cannot be closed is an error with its line."""
     from momentree.files import load
 
-    model = load(file)
+    with _warnings_on_one_line():
+        model = load(file, **HOW_TO_LOAD)
     names = {name for name, _ in model.parameters}
     for name in parameters or {}:
         if name not in names:

@@ -47,9 +47,9 @@ ELEMENTS: dict[str, tuple[str, type]] = {
 NUMBERED = {cls.kind for cls in CONSTRAINT_ELEMENTS}  # whose names, where they have none, are their kind and number
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """The model in a file, or one error with every problem that it has, each with its line."""
-    return _checked(read_document(path), os.fspath(path), os.path.dirname(os.path.abspath(path)))
+def load_toml(path: str | os.PathLike[str], inertia_check: str | None = None) -> Model:
+    """The model in a TOML file, or one error with every problem that it has, each with its line."""
+    return _checked(read_document(path), os.fspath(path), os.path.dirname(os.path.abspath(path)), inertia_check)
 
 
 def loads(text: str, name: str = "model text") -> Model:
@@ -159,9 +159,10 @@ def _out(value: Any) -> Any:
 # --- document -> Model -----------------------------------------------------------------------------------------------
 
 
-def _checked(document: Document, name: str, folder: str | None = None) -> Model:
+def _checked(document: Document, name: str, folder: str | None = None, inertia_check: str | None = None) -> Model:
     reader = _Reader(document.data, folder)
     model = reader.model()
+    model.inertia_check = inertia_check or model.inertia_check
 
     def line_of(path: tuple[str | int, ...]) -> str:
         line = document.line(reader.in_file(path))

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, takewhile
-from pathlib import Path
+from itertools import takewhile
 from typing import Any
 
-from momentree.errors import ModelError, Problem, suggestion
+from momentree.errors import ModelError
+from momentree.files.model_bytes import file_error, printed_name, read_bytes
 
-LARGEST = 32_000_000  # bytes of a file
 DEEPEST = 50  # parts of a path such as ("joint", 3, "axis")
 
 TomlPath = tuple[str | int, ...]
@@ -55,42 +53,42 @@ class Document:
 
 def read_document(path: str | os.PathLike[str]) -> Document:
     """The document in a file; whatever is wrong with the file is a ModelError with one problem."""
-    return parse_document(read_text(path), _printable(os.fsdecode(path)))
+    return parse_document(read_text(path), printed_name(os.fsdecode(path)))
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text in a file."""
-    name = _printable(os.fsdecode(path))
-    data = _read_bytes(path, name)
+    name = printed_name(os.fsdecode(path))
+    data = read_bytes(path, name)
     nul = data.find(b"\0")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _error(name, "is UTF-16 text. Save it as UTF-8.")
+        raise file_error(name, "is UTF-16 text. Save it as UTF-8.")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
-        raise _error(name, f"is binary (a NUL at byte {nul}), or UTF-16. A model file is UTF-8 text.", line)
+        raise file_error(name, f"is binary (a NUL at byte {nul}), or UTF-16. A model file is UTF-8 text.", line)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         wrong = f"0x{data[error.start]:02x} at byte {error.start}"
-        raise _error(name, f"is not UTF-8 text ({wrong}). Save it as UTF-8.", line) from None
+        raise file_error(name, f"is not UTF-8 text ({wrong}). Save it as UTF-8.", line) from None
 
 
 def parse_document(text: str, name: str = "") -> Document:
     """The document in a text; `name` is what its errors call it."""
     text = text.removeprefix("\ufeff")
     if all(token == "\n" for _, token in _tokens(text)):
-        raise _error(name, "is empty: there is no model in it.")
+        raise file_error(name, "is empty: there is no model in it.")
     # before tomllib, whose recursion and whose time (quadratic in dots) depend on the nesting
     if (line := _deep_line(text)) is not None:
-        raise _error(name, _too_deep() + _other_format(text), line)
+        raise file_error(name, _too_deep() + _other_format(text), line)
     try:
         data = tomllib.loads(text)
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise _syntax_error(error, text, name) from None
     document = Document(data, text)
     if _depth(data) > DEEPEST:
-        raise _error(name, _too_deep(), document.lines[max(document.lines, key=len)])
+        raise file_error(name, _too_deep(), document.lines[max(document.lines, key=len)])
     return document
 
 
@@ -104,53 +102,7 @@ def _depth(data: dict[str, Any]) -> int:
     return depth
 
 
-# the file ---------------------------------------------------------------------------------------------------------
-
-
-def _read_bytes(path: str | os.PathLike[str], name: str) -> bytes:
-    """The bytes of a regular file of bearable size; never waits for a pipe, never drains a device."""
-    too_large = f"is larger than {LARGEST // 10**6} MB. Build a model of that size in Python."
-    try:
-        status = os.stat(path)
-        if stat.S_ISDIR(status.st_mode):
-            raise _error(name, "is a folder. Name a file in it." + _near(Path(path), ""))
-        if not stat.S_ISREG(status.st_mode):
-            raise _error(name, "is not a regular file but a pipe, a socket or a device. Copy the model to a file.")
-        if status.st_size > LARGEST:
-            raise _error(name, too_large)
-        with open(path, "rb") as file:
-            data = file.read(LARGEST + 1)
-    except FileNotFoundError:
-        raise _error(name, "does not exist." + _near(Path(path).parent, Path(path).name)) from None
-    except PermissionError:
-        raise _error(
-            name, "may not be read: permission denied. Change its permissions or those of its folder."
-        ) from None
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        raise _error(name, f"cannot be read: {getattr(error, 'strerror', None) or error}.") from None
-    if len(data) > LARGEST:  # it grew, or did not tell its size
-        raise _error(name, too_large)
-    return data
-
-
-def _near(folder: Path, name: str) -> str:
-    """The way out of a misspelt file name: the model files of the folder, the nearest if there is one."""
-    try:
-        with os.scandir(folder) as entries:
-            files = sorted(_printable(entry.name) for entry in islice(entries, 1000) if entry.name.endswith(".toml"))
-    except FileNotFoundError:
-        return f" Nor does the folder '{_printable(str(folder))}'."
-    except OSError:
-        return ""
-    return suggestion(name, files) if files else " There is no .toml file in that folder."
-
-
 # what is wrong ----------------------------------------------------------------------------------------------------
-
-
-def _error(name: str, message: str, line: int | None = None) -> ModelError:
-    origin = name or "<text>"
-    return ModelError([Problem("", message, place=origin if line is None else f"{origin}:{line}")])
 
 
 def _syntax_error(error: ValueError, text: str, name: str) -> ModelError:
@@ -163,13 +115,13 @@ def _syntax_error(error: ValueError, text: str, name: str) -> ModelError:
     elif where.startswith("end of document"):
         line, column = text.rstrip().count("\n") + 1, None
     quote = "" if line is None else _quote(text.split("\n")[line - 1], column)
-    return _error(name, f"is not TOML: {reason}{quote}.{_other_format(text)}", line)
+    return file_error(name, f"is not TOML: {reason}{quote}.{_other_format(text)}", line)
 
 
 def _quote(line: str, column: int | None) -> str:
     """The line, or 60 characters of it around the column."""
     start = 0 if column is None else max(0, column - 30)
-    part = _printable(line[start : start + 60].strip())
+    part = printed_name(line[start : start + 60].strip())
     shown = f"{'...' if start else ''}{part}{'...' if len(line.rstrip()) > start + 60 else ''}"
     if column is None:
         return f", at the end of the text, after `{shown}`"
@@ -183,6 +135,8 @@ def _other_format(text: str) -> str:
     if head.startswith("<"):
         kinds = {"<robot": "URDF (XML)", "<mujoco": "MJCF (XML)", "<sdf": "SDF (XML)"}
         kind = next((kinds[tag] for tag in kinds if tag in text), "XML")
+        if kind.startswith("URDF"):
+            return f" It looks like {kind}; let its name end in .urdf."
     elif re.match(r"\{|\[+\s*(\{|$|[^\]]*,)", head):
         kind = "JSON"
     elif re.match(r"---\s*$|%YAML|-\s|[^\s=\"'\[]+:(\s|$)", head):
@@ -194,10 +148,6 @@ def _other_format(text: str) -> str:
 
 def _too_deep() -> str:
     return f"is nested too deeply: more than {DEEPEST} levels."
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 # the lines --------------------------------------------------------------------------------------------------------

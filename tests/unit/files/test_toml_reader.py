@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from momentree.errors import ModelError
-from momentree.files.toml_reader import DEEPEST, LARGEST, parse_document, read_document
+from momentree.files.model_bytes import LARGEST
+from momentree.files.toml_reader import DEEPEST, parse_document, read_document
 from momentree.files.toml_writer import write_document
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text("\n\"'\\#=.,[]{}\r é")
@@ -371,7 +372,7 @@ def test_a_file_that_does_not_tell_its_size(tmp_path, monkeypatch):
     file.write_text("a = 1 # and more")
     status = os.stat_result((0o100644, 0, 0, 1, 0, 0, 0, 0, 0, 0))
     with monkeypatch.context() as patch:
-        patch.setattr("momentree.files.toml_reader.LARGEST", 10)
+        patch.setattr("momentree.files.model_bytes.LARGEST", 10)
         patch.setattr("os.stat", lambda _: status)
         found = problem(read_document, file)
     assert "is larger than" in found.message

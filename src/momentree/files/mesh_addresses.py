@@ -1,0 +1,52 @@
+"""Where the meshes of a robot file are: package:// and model:// addresses, file:// ones, and plain paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from momentree.model.mesh_files import FORMATS
+
+SCHEMES = ("package://", "model://")
+VARIABLES = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
+
+
+class MeshAddresses:
+    """Finds files that a robot file names: beside it, in the folders above it, or in a search path."""
+
+    def __init__(self, file: str | os.PathLike[str], packages: Sequence[str | os.PathLike[str]] = ()):
+        self.folder = Path(os.path.abspath(file)).parent
+        said = [folder for name in VARIABLES for folder in os.environ.get(name, "").split(os.pathsep) if folder]
+        self.search = [Path(folder) for folder in [*packages, *said]]
+
+    def find(self, address: str) -> str | None:
+        """The path of a file, or None; never leaves this machine."""
+        scheme = next((scheme for scheme in SCHEMES if address.startswith(scheme)), "")
+        if not scheme and "://" in address:
+            if not address.startswith("file://"):
+                return None
+            address = unquote(address.removeprefix("file://"))
+        for path in self._candidates(address.removeprefix(scheme), bool(scheme)):
+            try:
+                if path.is_file():
+                    return str(path)
+            except (OSError, ValueError):  # a name that no file can have
+                return None
+        return None
+
+    def drawable(self, address: str) -> bool:
+        """Whether the format of the mesh can be read."""
+        return PurePosixPath(address).suffix.lower().lstrip(".") in FORMATS
+
+    def _candidates(self, path: str, in_package: bool) -> Iterator[Path]:
+        if not in_package:
+            yield self.folder / path
+            return
+        path = path.lstrip("/")  # package:///x.stl is beside the file
+        package, _, rest = path.partition("/")
+        for folder in [*self.search, self.folder, *self.folder.parents]:
+            yield folder / path
+            if folder.name == package:
+                yield folder / rest

@@ -1,0 +1,216 @@
+"""What robot files of all formats share: bodies, shapes that are drawn, options of joints, friction, names, starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from momentree.files.counterparts import Notes
+from momentree.files.mesh_addresses import MeshAddresses
+from momentree.files.robot_xml import Element
+from momentree.model import Model
+from momentree.model.elements import Joint
+from momentree.model.expressions.expression import Reference
+from momentree.model.frames import GROUND, Frame, Turn
+from momentree.model.joint_type import JointType
+from momentree.model.shapes import Shape, mesh
+from momentree.model.values import Mistake, Values
+from momentree.spatial import Rotation, Transform
+from momentree.spatial.inertia import turned_symmetric
+from momentree.spatial.rotation import rotation_quaternion
+
+FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
+NO_LIMIT = 1e10  # rad or m: a limit so far away is none
+INSIDE = 0.1  # of the room between limits (at most 1 rad or 1 m), by which a joint begins inside them
+ROUND_OFF = 1e-15  # of rotations
+MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+LETTERS = {
+    (1.0, 0.0, 0.0): "x",
+    (0.0, 1.0, 0.0): "y",
+    (0.0, 0.0, 1.0): "z",
+    (-1.0, 0.0, 0.0): "-x",
+    (0.0, -1.0, 0.0): "-y",
+    (0.0, 0.0, -1.0): "-z",
+}
+
+
+class RobotParts:
+    """Adds what a robot file says to a model, and remembers from which element each part came.
+
+    | field  | meaning                                                                    |
+    |--------|----------------------------------------------------------------------------|
+    | model  | what has been read                                                         |
+    | notes  | what was changed or left out                                               |
+    | places | by kind, "body" or "joint": the elements of the file, in the model's order |
+    """
+
+    def __init__(self, root: Element, name: str, addresses: MeshAddresses):
+        self.root, self.addresses = root, addresses
+        self.model = Model(name)
+        self.notes = Notes(root.file)
+        self.places: dict[str, list[Element]] = {}
+
+    def finished(self) -> Model:
+        """The model, when all has been read; what could not be kept is said once."""
+        self.start_within_limits()
+        self.notes.report()
+        self.model.source = self.place_of
+        return self.model
+
+    def place_of(self, path: tuple[str | int, ...]) -> str:
+        """The file and line of what the model has at a path."""
+        kind, number = (*path, "", "")[:2]
+        known = self.places.get(str(kind), [])
+        line = known[number].line if isinstance(number, int) and number < len(known) else self.root.line
+        return f"{self.root.file}:{line}"
+
+    def from_element(self, kind: str, element: Element) -> None:
+        """Remember the element of the body, joint or coupling that is added next."""
+        self.places.setdefault(kind, []).append(element)
+
+    # --- bodies and shapes ---
+
+    def body(
+        self,
+        element: Element,
+        name: str,
+        mass: float,
+        com: tuple[float, ...],
+        rotation: Rotation | None,
+        moments: tuple[float, ...],
+        shapes: list[Shape],
+    ) -> None:
+        """A body with these moments of inertia about its centre of mass, in axes turned by `rotation`."""
+        self.from_element("body", element)
+        if mass == 0:
+            self.model.body(name, shapes=shapes, massless=True)
+            return
+        if rotation is not None:
+            moments = turned_symmetric(rotation, moments)
+        self.model.body(name, shapes=shapes, mass=mass, com=com, inertia=moments)
+
+    def drawn(self, shape: Shape | None, position: Any, rotation: Any, color: tuple[float, ...] | None) -> list[Shape]:
+        """The shape at its place, as a list; an empty one if it cannot be drawn."""
+        if shape is None:
+            return []
+        placed = replace(shape, position=position, rotation=rotation, color=None if color is None else rgb(color))
+        try:
+            placed.check(Values({}))
+        except Mistake as mistake:
+            self.notes.add("not drawn", f"{shape.kind}: {mistake}")
+            return []
+        return [placed]
+
+    def mesh(self, address: str, scale: tuple[float, ...]) -> Shape | None:
+        """A mesh, unless it cannot be found or drawn."""
+        if not self.addresses.drawable(address):
+            self.notes.add("meshes not drawn, in another format than STL, OBJ or PLY", address)
+            return None
+        path = self.addresses.find(address)
+        if path is None:
+            self.notes.add("meshes not found (name their folder: packages=)", address)
+            return None
+        if len({*scale}) > 1:
+            self.notes.add("meshes not drawn, scaled differently along the axes", address)
+            return None
+        return mesh(path, scale=scale[0])
+
+    # --- joints ---
+
+    def joint(self, element: Element, name: str, type: JointType, first: Frame, second: Frame) -> Joint:
+        """A joint that came from an element."""
+        self.from_element("joint", element)
+        return self.model.joint(name, type, first, second)
+
+    def limits(self, name: str, lower: float, upper: float) -> tuple[float, float] | None:
+        """Limits of a coordinate, or None where there are none."""
+        if lower >= upper:
+            self.notes.add("limits left out, since they leave no room", name)
+            return None
+        low, high = -math.inf if lower <= -NO_LIMIT else lower, math.inf if upper >= NO_LIMIT else upper
+        return None if (low, high) == (-math.inf, math.inf) else (low, high)
+
+    def damping(self, name: str, damping: float) -> float:
+        """Damping of a coordinate; what drives instead of damping is left out."""
+        if damping < 0:
+            self.notes.add("damping left out, since it is negative", name)
+        return max(damping, 0.0)
+
+    def friction(self, joint: Joint, forces: tuple[float, ...]) -> None:
+        """Dry friction along each velocity of a joint: -f tanh(v / 0.01)."""
+        if any(forces) and "`" not in joint.name:
+            along = zip(forces, _components(joint), strict=True)
+            laws = [friction_law(f, Reference(joint.name, component, True)) for f, component in along]
+            self.model.torque(joint.name, laws[0] if len(laws) == 1 else tuple(laws))
+
+    def start_within_limits(self) -> None:
+        """A joint whose limits do not allow zero begins inside them, near the limit that is nearer to zero.
+
+        It is only a guess: loops may move it, which is why it is not at the limit itself.
+        """
+        guess = {}
+        for joint in self.model.joints:
+            if joint.type.limits is None or len(joint.type.velocities) > 1:
+                continue
+            low, high = joint.type.limits
+            if not low <= 0 <= high:
+                inside = INSIDE * min(high - low, 1.0)
+                guess[joint.name] = low + inside if low > 0 else high - inside
+                self.notes.add("begin inside their limits, since 0 is beyond them", joint.name)
+        if guess:
+            self.model.start_at(guess=guess)
+
+
+def friction_law(force: float, velocity: Reference) -> str | int:
+    return f"-{abs(force)!r}*tanh({velocity}/{FRICTION_SPEED})" if force else 0
+
+
+def _components(joint: Joint) -> tuple[str, ...]:
+    names = joint.type.coordinates
+    return ("",) if len(names) == 1 else names
+
+
+def free_name(name: str, taken: Collection[str], notes: Notes) -> str:
+    """The name of a body: that of the link, unless it is the ground's."""
+    if name != GROUND:
+        return name
+    other = f"{name}_link"
+    while other in taken:
+        other += "_"
+    notes.add(f"link renamed to '{other}'", name)
+    return other
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """A name that nothing has yet."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def rgb(color: tuple[float, ...]) -> tuple[int, int, int]:
+    """A color as three bytes, from numbers between 0 and 1."""
+    red, green, blue = (round(255 * min(max(x, 0.0), 1.0)) for x in color[:3])
+    return red, green, blue
+
+
+def axis_of(axis: tuple[float, ...]) -> Any:
+    """ "x" or "-x" for an axis along one of the frame's, else its components."""
+    x, y, z = axis
+    return LETTERS.get((x, y, z), (x, y, z))
+
+
+def turns(roll: float, pitch: float, yaw: float) -> Any:
+    """Yaw about z, then pitch about y, then roll about x, each about axes already turned."""
+    made = tuple(Turn(axis, angle) for axis, angle in (("z", yaw), ("y", pitch), ("x", roll)) if angle)
+    return None if not made else made[0] if len(made) == 1 else made
+
+
+def frame_of(body: str, X: Transform) -> Frame:
+    """A frame of a body at a placement."""
+    a, b, c = X.rotation.rows
+    small = (a.y, a.z, b.x, b.z, c.x, c.y)
+    turned = max(map(abs, small)) > ROUND_OFF or min(a.x, b.y, c.z) < 0
+    return Frame(body, tuple(X.offset), tuple(rotation_quaternion(X.rotation)) if turned else None)

@@ -1,0 +1,250 @@
+"""SDF: robots of Gazebo as models; links become bodies, and loops arise where a link is in several joints.
+
+| SDF                            | model                                                                            |
+|--------------------------------|----------------------------------------------------------------------------------|
+| world                          | the ground, with its gravity                                                     |
+| static models                  | drawn on the ground                                                              |
+| models without a joint to it   | float (a Free joint named root), or are fixed with floating=False                |
+| links                          | bodies; without inertial 1 kg and 1 kg m2, as SDF has it                         |
+| joints                         | sdf_joints.py                                                                    |
+| visual                         | shapes that are drawn                                                            |
+
+All coordinates are zero in the poses that the file gives. Read as they are: versions 1.4 to 1.12. Before 1.5, axes are
+in the frame of the model; before 1.7, poses name frames by `frame`. What has no counterpart is listed in one warning.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from momentree.files.mesh_addresses import MeshAddresses
+from momentree.files.robot_parts import MOMENTS, RobotParts, frame_of, free_name, unused
+from momentree.files.robot_xml import Element, read_xml
+from momentree.files.sdf_frames import Frames, Node, Scope, number, relative_to, said, scope_of, transform_of
+from momentree.files.sdf_joints import SdfJoints
+from momentree.model import Model
+from momentree.model.frames import GROUND, Frame
+from momentree.model.joint_types import Fixed, Free
+from momentree.model.shapes import Shape, box, capsule, cylinder, sphere
+from momentree.spatial import Transform
+
+OLDEST, NEWEST = (1, 4), (1, 12)
+FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
+# elements that say nothing about motion, or that are read elsewhere
+SILENT = {
+    *("pose", "link", "joint", "frame", "model", "static", "self_collide", "allow_auto_disable", "enable_wind"),
+    *(
+        "gravity",
+        "inertial",
+        "collision",
+        "visual",
+        "physics",
+        "scene",
+        "light",
+        "gui",
+        "atmosphere",
+        "wind",
+        "must_be",
+    ),
+    *("magnetic_field", "spherical_coordinates", "audio", "velocity_decay", "kinematic", "link_name", "author"),
+    *("description", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
+    *("gearbox_reference_body", "world"),
+}
+
+
+def read_sdf(
+    path: str | os.PathLike[str], packages: Sequence[str | os.PathLike[str]] = (), floating: bool = True
+) -> Model:
+    """The model in an SDF file; `packages` are folders where model:// addresses are looked for."""
+    sdf = read_xml(path, "sdf")
+    return _Sdf(sdf, MeshAddresses(path, packages), floating).model()
+
+
+class _Sdf:
+    """Reads a file scope by scope."""
+
+    def __init__(self, sdf: Element, addresses: MeshAddresses, floating: bool):
+        self.version, self.floating = _version(sdf), floating
+        worlds = sdf.all("world")
+        self.world = _world(worlds[0] if worlds else sdf)
+        self.frames = Frames(self.world)
+        models = [scope.element for scope in self.world.inner.values()]
+        name = models[0].attributes["name"] if len(models) == 1 else self.world.element.attributes.get("name", "")
+        self.parts = RobotParts(sdf, name or "robot", addresses)
+        for world in worlds[1:]:
+            self.parts.notes.add("left out <world>, since only the first one is read", world.attributes.get("name", ""))
+        if self.version > NEWEST:
+            self.parts.notes.add(f"version {'.'.join(map(str, self.version))} is read as 1.12")
+        self.bodies: dict[Node, str] = {}  # of links; "ground" of those that do not move
+
+    def model(self) -> Model:
+        model, world = self.parts.model, self.world.element
+        gravity = world.first("gravity")
+        if gravity is not None:
+            model.gravity = gravity.numbers(3)
+        links = [(scope, link) for scope in self.world.all() for link in scope.element.all("link")]
+        if not links:
+            raise self.parts.root.error(f"has no model with a <link>. If it includes others, {FLATTEN}.")
+        names = {scope.prefix + link.attributes["name"] for scope, link in links}
+        for scope, link in links:
+            name = free_name(scope.prefix + link.attributes["name"], names, self.parts.notes)
+            self.add_link(scope, link, GROUND if scope.static else name)
+        joints = SdfJoints(self.parts, self.frames, self.bodies, self.version)
+        joints.read()
+        self.add_roots(joints.names)
+        self.list_the_rest()
+        return self.parts.finished()
+
+    def list_the_rest(self) -> None:
+        """Note what is not read."""
+        for scope in self.world.all():
+            inside = [element for part in scope.element.all("link", "joint") for element in part.children]
+            for element in (*scope.element.children, *inside):
+                if element.tag == "include":
+                    uri = element.first("uri")
+                    self.parts.notes.add(f"left out <include> ({FLATTEN})", "" if uri is None else uri.text.strip())
+                elif element.tag not in SILENT:
+                    self.parts.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
+
+    # --- links ---
+
+    def add_link(self, scope: Scope, link: Element, name: str) -> None:
+        node = (scope, link.attributes["name"])
+        self.bodies[node] = name
+        shapes = [shape for visual in link.all("visual") for shape in self.shape(node, visual)]
+        if name == GROUND:
+            for shape in shapes:
+                self.parts.from_element("shape", link)
+                self.parts.model.shape(GROUND, shape)
+            return
+        gravity = link.first("gravity")
+        if gravity is not None and gravity.text.strip().lower() in ("0", "false"):
+            self.parts.notes.add("links that gravity does not act on, here it does", name)
+        inertial = link.first("inertial")
+        if inertial is None:
+            self.parts.notes.add("without inertial, so 1 kg and 1 kg m2", name)
+        elif inertial.attributes.get("auto", "").strip() in ("true", "1"):
+            raise inertial.error('auto inertia is not computed here. Write mass and inertia, and remove auto="true".')
+        pose = None if inertial is None else inertial.first("pose")
+        X = Transform() if pose is None else transform_of(pose)
+        inertia = None if inertial is None else inertial.first("inertia")
+        moments = tuple(number(inertia, key, 1.0 if key[1] == key[2] else 0.0) for key in MOMENTS)
+        mass = number(inertial, "mass", 1.0)
+        if mass == 0:
+            self.parts.notes.add("mass 0, so without inertia", name)
+        self.parts.body(link, name, mass, tuple(X.offset), X.rotation, moments, shapes)
+
+    def shape(self, node: Node, visual: Element) -> list[Shape]:
+        """What a visual draws: nothing, where its mesh cannot be found or read."""
+        geometry = visual.first("geometry")
+        drawn = geometry.children[0] if geometry is not None and geometry.children else None
+        if drawn is None or drawn.tag == "empty":
+            return []
+        pose = visual.first("pose")
+        X = Transform() if pose is None else transform_of(pose)
+        relative = relative_to(pose)
+        if relative:
+            there = self.frames.placement(self.frames.node(node[0], relative, visual))
+            X = self.frames.placement(node).inverse() @ there @ X
+        if self.bodies[node] == GROUND:
+            X = self.frames.placement(node) @ X
+        frame = frame_of(self.bodies[node], X)
+        return self.parts.drawn(self.geometry(drawn), frame.position, frame.rotation, _color(visual))
+
+    def geometry(self, drawn: Element) -> Shape | None:
+        if drawn.tag == "box":
+            return box(size=_numbers(drawn, "size", (1.0, 1.0, 1.0)))
+        if drawn.tag == "sphere":
+            return sphere(radius=number(drawn, "radius", 1.0))
+        if drawn.tag in ("cylinder", "capsule"):
+            made = cylinder if drawn.tag == "cylinder" else capsule
+            return made(radius=number(drawn, "radius", 1.0), length=number(drawn, "length", 1.0), axis="z")
+        if drawn.tag == "mesh":
+            return self.parts.mesh(said(drawn, "uri"), _numbers(drawn, "scale", (1.0, 1.0, 1.0)))
+        self.parts.notes.add(f"not drawn <{drawn.tag}>")
+        return None
+
+    # --- what carries the models ---
+
+    def add_roots(self, taken: set[str]) -> None:
+        """A Free or Fixed joint for each group of links that no joint connects with the ground."""
+        groups = _Groups(self.bodies.values())
+        for joint in self.parts.model.joints:
+            groups.join(joint.first.body, joint.second.body)
+        for scope in self.world.all():
+            if scope is not self.world and scope.outer is self.world and any(scope.element.all("link", "model")):
+                self.add_root(self.frames.link(self.frames.canonical(scope)), groups, taken)
+        for node in self.bodies:
+            self.add_root(node, groups, taken)
+
+    def add_root(self, node: Node, groups: _Groups, taken: set[str]) -> None:
+        body = self.bodies[node]
+        if groups.of(body) == groups.of(GROUND):
+            return
+        groups.join(body, GROUND)
+        name = unused("root", taken)
+        taken.add(name)
+        link = node[0].named[node[1]]
+        carrier = Free() if self.floating else Fixed()
+        self.parts.joint(link, name, carrier, frame_of(GROUND, self.frames.placement(node)), Frame(body))
+        if self.floating:
+            self.parts.notes.add("floats, since no joint holds it (floating=False fixes it)", body)
+
+
+class _Groups:
+    """Bodies that joints connect."""
+
+    def __init__(self, bodies: Sequence[str] | object):
+        self.leader: dict[str, str] = {}
+
+    def of(self, body: str) -> str:
+        path = []
+        while self.leader.get(body, body) != body:
+            path.append(body)
+            body = self.leader[body]
+        for each in path:
+            self.leader[each] = body
+        return body
+
+    def join(self, first: str, second: str) -> None:
+        self.leader[self.of(first)] = self.of(second)
+
+
+def _world(element: Element) -> Scope:
+    """The world; the names of one model alone have no prefix."""
+    models = element.all("model")
+    world = Scope(element)
+    for child in element.all("model", "frame", "joint"):
+        name = child.get("name")
+        if name in world.named:
+            raise child.error(f"there is another element of this name in line {world.named[name].line}. Rename one.")
+        world.named[name] = child
+        if child.tag == "model":
+            world.inner[name] = scope_of(child, "" if len(models) == 1 else f"{name}::", world)
+    return world
+
+
+def _version(sdf: Element) -> tuple[int, ...]:
+    text = sdf.get("version").strip()
+    try:
+        version = tuple(int(part) for part in text.split("."))
+    except ValueError:
+        version = ()
+    if len(version) != 2 or version < OLDEST:
+        raise sdf.error(f"version is '{text[:20]}'; 1.4 or later is read. Convert the file: gz sdf -p FILE > new.sdf.")
+    return version
+
+
+def _numbers(element: Element, tag: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    child = element.first(tag)
+    return default if child is None else child.numbers(len(default))
+
+
+def _color(visual: Element) -> tuple[float, ...] | None:
+    material = visual.first("material")
+    for tag in ("diffuse", "ambient"):
+        color = None if material is None else material.first(tag)
+        if color is not None:
+            return color.numbers(len(color.text.split()) if len(color.text.split()) in (3, 4) else 4)
+    return None
