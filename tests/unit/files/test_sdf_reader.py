@@ -33,7 +33,8 @@ FOUR_BAR = f"""<?xml version="1.0"?>
       <link name="rocker"><pose>2 0 0 0 0 0</pose>{INERTIAL}</link>
       <joint name="A" type="revolute"><parent>world</parent><child>crank</child>{HINGE}</joint>
       <joint name="B" type="revolute"><parent>crank</parent><child>coupler</child>{HINGE}</joint>
-      <joint name="C" type="revolute"><pose>2 0.5 0 0 0 0</pose><parent>rocker</parent><child>coupler</child>{HINGE}</joint>
+      <joint name="C" type="revolute"><pose>2 0.5 0 0 0 0</pose>
+        <parent>rocker</parent><child>coupler</child>{HINGE}</joint>
       <joint name="D" type="revolute"><parent>world</parent><child>rocker</child>{HINGE}</joint>
       <plugin name="control" filename="x.so"/>
     </model>
