@@ -32,12 +32,13 @@ from momentree.spatial import Transform
 OLDEST, NEWEST = (1, 4), (1, 12)
 FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
 # elements that say nothing about motion, or that are read elsewhere
-SILENT = frozenset(
-    "world model link joint frame pose static gravity inertial collision visual parent child axis axis2 gearbox_ratio "
-    "gearbox_reference_body thread_pitch screw_thread_pitch self_collide allow_auto_disable enable_wind velocity_decay "
-    "kinematic must_be_base_link description physics scene light gui atmosphere wind magnetic_field audio "
-    "spherical_coordinates".split()
-)
+SILENT = {
+    *("world", "model", "link", "joint", "frame", "pose", "static", "gravity", "inertial", "collision", "visual"),
+    *("parent", "child", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch"),
+    *("screw_thread_pitch", "self_collide", "allow_auto_disable", "enable_wind", "velocity_decay", "kinematic"),
+    *("must_be_base_link", "description", "physics", "scene", "light", "gui", "atmosphere", "wind", "audio"),
+    *("magnetic_field", "spherical_coordinates"),
+}
 
 
 def read_sdf(
