@@ -202,6 +202,8 @@ class _Groups:
 def _world(element: Element) -> Scope:
     """The world; the names of one model alone have no prefix."""
     models = element.all("model")
+    for link in element.all("link"):
+        raise link.error("is in no <model>. Put it into one.")
     world = Scope(element)
     for child in element.all("model", "frame", "joint"):
         name = child.get("name")

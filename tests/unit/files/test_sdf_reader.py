@@ -141,6 +141,12 @@ def test_a_model_from_sdf_is_saved_and_loads_equal(tmp_path, bars):
             '<pose relative_to="C"/>',
             r"its pose is relative to itself, through 'rocker'|'C'",
         ),
+        ('<model name="bench">', '<link name="l"/><model name="bench">', "is in no <model>"),
+        (
+            "<pose>2 0 0 0 0 0</pose>",
+            "<pose>1e300 0 0 0 0 0</pose>",
+            r"bars.sdf:\d+: <pose>: is further than 1e\+100 m",
+        ),
         ("<world", "<wrld", "has no model with a <link>|mismatched"),
     ],
 )
