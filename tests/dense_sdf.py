@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
+MOMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
+
 
 def skew(a):
     return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
@@ -56,7 +58,7 @@ class Link:
         inertial = element.find("inertial")
         self.mass = float(inertial.findtext("mass"))
         X = pose(inertial.findtext("pose"))
-        xx, yy, zz, xy, xz, yz = (float(inertial.findtext(f"inertia/i{k}")) for k in "xx yy zz xy xz yz".split())
+        xx, yy, zz, xy, xz, yz = (float(inertial.findtext(f"inertia/i{k}")) for k in MOMENTS)
         J = X[:3, :3] @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ X[:3, :3].T
         c = skew(X[:3, 3])
         m = self.mass

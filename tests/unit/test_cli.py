@@ -155,3 +155,28 @@ def test_output_cut_short_by_its_reader_is_no_error(file):
     )
     assert process.stdout.startswith("four-bar")
     assert "Traceback" not in process.stderr
+
+
+SDF = """<sdf version="1.7"><model name="arm"><link name="a"><inertial><mass>1</mass><inertia>
+<ixx>1</ixx><iyy>1</iyy><izz>3</izz></inertia></inertial></link>
+<joint name="j" type="revolute"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
+<plugin name="p"/></model></sdf>"""
+
+
+def test_robots_are_read_with_the_options_that_load_takes(tmp_path):
+    (tmp_path / "arm.sdf").write_text(SDF)
+    told = run("check", "arm.sdf", cwd=tmp_path)
+    assert told.returncode == 1
+    assert "arm.sdf:1: body 'a': inertia violates the triangle inequality" in told.stderr
+    told = run("check", "--load", "inertia_check=warn", "arm.sdf", cwd=tmp_path)
+    assert told.returncode == 0
+    assert "warning: arm.sdf: left out <plugin>: 'p'\n" in told.stderr
+    assert "1 body, 1 joint" in told.stdout
+    told = run("run", "arm.sdf", "--load=inertia_check=warn", "--t-end", "0.1", cwd=tmp_path)
+    assert told.returncode == 0
+    told = run("structure", "arm.sdf", "--load", "inertia_chek=warn", cwd=tmp_path)
+    assert told.returncode == 1
+    assert "--load inertia_chek=warn: write NAME=VALUE. Choose 'inertia_check=...'" in told.stderr
+    told = run("structure", "arm.sdf", "--load", "floating=maybe", cwd=tmp_path)
+    assert "write floating=true or floating=false" in told.stderr
+    assert "--load NAME=VALUE" in run("structure", "--help").stdout

@@ -20,7 +20,7 @@ from momentree.errors import suggestion
 from momentree.files.robot_parts import turns
 from momentree.files.robot_xml import Element
 from momentree.model.frames import rotation_of
-from momentree.model.values import Values
+from momentree.model.values import LARGEST_LENGTH, Values
 from momentree.spatial import Transform, Vector
 from momentree.spatial.rotation import normalised, quaternion_rotation
 
@@ -216,6 +216,8 @@ def transform_of(pose: Element) -> Transform:
     """x y z roll pitch yaw, or x y z and a quaternion."""
     if not pose.text.strip():
         return Transform()
+    if max(map(abs, pose.numbers(len(pose.text.replace(",", " ").split())))) > LARGEST_LENGTH:
+        raise pose.error(f"is further than {LARGEST_LENGTH:g} m, too far to compute with.")
     if pose.attributes.get("rotation_format") == "quat_xyzw":
         x, y, z, *q = pose.numbers(7)
         if not any(q):

@@ -33,23 +33,11 @@ OLDEST, NEWEST = (1, 4), (1, 12)
 FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
 # elements that say nothing about motion, or that are read elsewhere
 SILENT = {
-    *("pose", "link", "joint", "frame", "model", "static", "self_collide", "allow_auto_disable", "enable_wind"),
-    *(
-        "gravity",
-        "inertial",
-        "collision",
-        "visual",
-        "physics",
-        "scene",
-        "light",
-        "gui",
-        "atmosphere",
-        "wind",
-        "must_be",
-    ),
-    *("magnetic_field", "spherical_coordinates", "audio", "velocity_decay", "kinematic", "link_name", "author"),
-    *("description", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
-    *("gearbox_reference_body", "world"),
+    *("world", "model", "link", "joint", "frame", "pose", "static", "gravity", "inertial", "collision", "visual"),
+    *("parent", "child", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch"),
+    *("screw_thread_pitch", "self_collide", "allow_auto_disable", "enable_wind", "velocity_decay", "kinematic"),
+    *("must_be_base_link", "description", "physics", "scene", "light", "gui", "atmosphere", "wind", "audio"),
+    *("magnetic_field", "spherical_coordinates"),
 }
 
 
@@ -169,7 +157,7 @@ class _Sdf:
 
     def add_roots(self, taken: set[str]) -> None:
         """A Free or Fixed joint for each group of links that no joint connects with the ground."""
-        groups = _Groups(self.bodies.values())
+        groups = _Groups()
         for joint in self.parts.model.joints:
             groups.join(joint.first.body, joint.second.body)
         for scope in self.world.all():
@@ -195,7 +183,7 @@ class _Sdf:
 class _Groups:
     """Bodies that joints connect."""
 
-    def __init__(self, bodies: Sequence[str] | object):
+    def __init__(self) -> None:
         self.leader: dict[str, str] = {}
 
     def of(self, body: str) -> str:
@@ -214,6 +202,8 @@ class _Groups:
 def _world(element: Element) -> Scope:
     """The world; the names of one model alone have no prefix."""
     models = element.all("model")
+    for link in element.all("link"):
+        raise link.error("is in no <model>. Put it into one.")
     world = Scope(element)
     for child in element.all("model", "frame", "joint"):
         name = child.get("name")

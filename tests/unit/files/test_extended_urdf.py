@@ -32,12 +32,12 @@ BARS = f"""<robot name="bars">
   <link name="base"/><link name="crank">{MASS}</link><link name="coupler">{MASS}</link><link name="rocker">{MASS}</link>
   <link name="end_A"/><link name="end_B"/>
   <joint name="A" type="continuous"><parent link="base"/><child link="crank"/><axis xyz="0 0 1"/></joint>
-  <joint name="B" type="continuous"><parent link="crank"/><child link="coupler"/><origin xyz="1 0 0"/><axis xyz="0 0 1"/>
-  </joint>
+  <joint name="B" type="continuous"><parent link="crank"/><child link="coupler"/><origin xyz="1 0 0"/>
+    <axis xyz="0 0 1"/></joint>
   <joint name="D" type="continuous"><parent link="base"/><child link="rocker"/><origin xyz="1 1 0" rpy="0 0 0.1"/>
     <axis xyz="0 0 1"/></joint>
-  <joint name="C" type="continuous"><parent link="coupler"/><child link="end_A"/><origin xyz="1 0 0"/><axis xyz="0 0 1"/>
-  </joint>
+  <joint name="C" type="continuous"><parent link="coupler"/><child link="end_A"/><origin xyz="1 0 0"/>
+    <axis xyz="0 0 1"/></joint>
   <joint name="end" type="fixed"><parent link="rocker"/><child link="end_B"/><origin xyz="1 0 0"/></joint>
 </robot>"""
 
@@ -119,7 +119,7 @@ def test_types_of_joints_are_changed(folder):
     types = {joint.name: joint.type for joint in model.joints}
     assert (types["B"].first, types["B"].second) == ("z", "x")
     assert (types["D"].kind, types["A"].kind) == ("Spherical", "Fixed")
-    with pytest.raises(mt.ModelError, match="loops.yaml:2: there is no joint type 'UJOINT_XX'"):
+    with pytest.raises(mt.ModelError, match=r"loops.yaml:2: there is no joint type 'UJOINT_XX'"):
         closed(folder, loop + "joint_name: [B]\njoint_type: [UJOINT_XX]")
     (folder / "loops.yaml").write_text(loop + "joint_name: [Z]\njoint_type: [FIXED]")
     with pytest.warns(FileNotes, match="no joint has this name, so its type is not changed: 'Z'"):
@@ -129,10 +129,10 @@ def test_types_of_joints_are_changed(folder):
 def test_missing_frames_and_files(folder):
     with pytest.raises(mt.ModelError, match=r"loops.yaml:1: there is no link or joint 'end_C'. Did you mean 'end_"):
         closed(folder, "closed_loop: [['end_A', 'end_C']]")
-    with pytest.raises(mt.ModelError, match="nowhere.yaml: does not exist"):
+    with pytest.raises(mt.ModelError, match=r"nowhere.yaml: does not exist"):
         mt.load(folder / "bars.urdf", closures=folder / "nowhere.yaml")
     (folder / "x.sdf").write_text("<sdf/>")
-    with pytest.raises(mt.ModelError, match="has its loops itself. Leave out closures="):
+    with pytest.raises(mt.ModelError, match=r"has its loops itself. Leave out closures="):
         mt.load(folder / "x.sdf", closures="a.yaml")
 
 

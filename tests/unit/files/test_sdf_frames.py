@@ -97,15 +97,19 @@ def test_the_link_that_carries_a_frame(name, link):
     ("text", "told"),
     [
         (
-            '<model name="m"><link name="a"><pose relative_to="b"/></link><link name="b"><pose relative_to="a"/></link></model>',
+            '<model name="m"><link name="a"><pose relative_to="b"/></link>'
+            '<link name="b"><pose relative_to="a"/></link></model>',
             "its pose is relative to itself, through 'a', 'b'",
         ),
         ('<model name="m"><link name="a"><pose relative_to="c"/></link></model>', "there is no frame 'c'"),
         ('<model name="m"><link name="a"><pose relative_to="x::y"/></link></model>', "there is no model 'x'"),
-        ('<model name="m" placement_frame="w"><link name="a"/><frame name="w"><pose relative_to="world"/></frame></model>',
-         "its placement_frame is not placed inside it"),
+        (
+            '<model name="m" placement_frame="w"><link name="a"/>'
+            '<frame name="w"><pose relative_to="world"/></frame></model>',
+            "its placement_frame is not placed inside it",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes(text, told):
     with pytest.raises(mt.ModelError, match=told):
         at(text, "m::a")

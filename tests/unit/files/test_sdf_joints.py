@@ -127,7 +127,7 @@ def test_mimic_joints_follow(tmp_path):
     joints = joint("revolute", hinge, "lead") + joint("revolute", follower, "follow", "a", "b")
     system = loaded(tmp_path, joints, "1.11").build()
     assert system.assemble({"lead": 0.5})["follow"] == pytest.approx(2 * (0.5 - 0.3) + 0.1)
-    with pytest.raises(mt.ModelError, match="there is no joint 'leed'. Did you mean 'lead'"):
+    with pytest.raises(mt.ModelError, match=r"there is no joint 'leed'. Did you mean 'lead'"):
         loaded(tmp_path, joints.replace('mimic joint="lead"', 'mimic joint="leed"'), "1.11")
 
 

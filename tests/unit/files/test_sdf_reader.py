@@ -33,7 +33,8 @@ FOUR_BAR = f"""<?xml version="1.0"?>
       <link name="rocker"><pose>2 0 0 0 0 0</pose>{INERTIAL}</link>
       <joint name="A" type="revolute"><parent>world</parent><child>crank</child>{HINGE}</joint>
       <joint name="B" type="revolute"><parent>crank</parent><child>coupler</child>{HINGE}</joint>
-      <joint name="C" type="revolute"><pose>2 0.5 0 0 0 0</pose><parent>rocker</parent><child>coupler</child>{HINGE}</joint>
+      <joint name="C" type="revolute"><pose>2 0.5 0 0 0 0</pose>
+        <parent>rocker</parent><child>coupler</child>{HINGE}</joint>
       <joint name="D" type="revolute"><parent>world</parent><child>rocker</child>{HINGE}</joint>
       <plugin name="control" filename="x.so"/>
     </model>
@@ -139,6 +140,12 @@ def test_a_model_from_sdf_is_saved_and_loads_equal(tmp_path, bars):
             "<pose>2 0 0 0 0 0</pose>",
             '<pose relative_to="C"/>',
             r"its pose is relative to itself, through 'rocker'|'C'",
+        ),
+        ('<model name="bench">', '<link name="l"/><model name="bench">', "is in no <model>"),
+        (
+            "<pose>2 0 0 0 0 0</pose>",
+            "<pose>1e300 0 0 0 0 0</pose>",
+            r"bars.sdf:\d+: <pose>: is further than 1e\+100 m",
         ),
         ("<world", "<wrld", "has no model with a <link>|mismatched"),
     ],
