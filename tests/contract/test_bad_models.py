@@ -18,6 +18,7 @@ from momentree import AssemblyError, ModelError, MomentreeError, cli
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 FOUR_BAR = (EXAMPLES / "08_four_bar" / "model.toml").read_text(encoding="utf-8")
+FOUR_BAR = re.sub(r"^\[start\]\n(?:.+\n)*", "", FOUR_BAR, flags=re.MULTILINE)  # each model below may have its own
 WALKER = (EXAMPLES / "13_walking_mechanism" / "model.toml").read_text(encoding="utf-8")
 
 

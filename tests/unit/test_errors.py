@@ -22,6 +22,7 @@ from momentree.errors import (
 from momentree.model.bodies import Impossible
 from momentree.model.values import Mistake
 from momentree.results.run import RunError
+from momentree.symbols.trigonometry import TooManyTerms
 
 PROBLEMS = [Problem("body 'b'", "is wrong.", ("body", 0), "x.toml:3", ("body", "c")), Problem("", "too.")]
 ERRORS = [
@@ -32,6 +33,7 @@ ERRORS = [
     AssemblyError("joint 'C' cannot close", ("joint", "C")),
     Mistake("mass is wrong", "mass", ("name", "m")),
     Impossible("inertia is less than zero.", True),
+    TooManyTerms("more than 10 products"),
 ]
 WAYS = {"pickle": lambda error: pickle.loads(pickle.dumps(error)), "copy": copy.copy, "deepcopy": copy.deepcopy}
 

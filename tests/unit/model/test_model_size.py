@@ -10,7 +10,7 @@ from momentree.errors import ExpressionError
 from momentree.model.check import MOST
 from momentree.model.expressions import expression as expressions
 from momentree.model.values import Mistake, Values
-from momentree.structure import graph
+from momentree.structure import rooted_graph
 
 
 def chained(n, text):
@@ -119,7 +119,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_building_takes_time_in_proportion_to_the_number_of_bodies(kind, monkeypatch):
     made = []
-    monkeypatch.setattr(graph, "kruskal", lambda *given, old=graph.kruskal: made.append(1) or old(*given))
+    monkeypatch.setattr(rooted_graph, "kruskal", lambda *given, old=rooted_graph.kruskal: made.append(1) or old(*given))
 
     def build(n):
         m = mt.Model(kind)

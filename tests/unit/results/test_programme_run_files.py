@@ -24,7 +24,8 @@ ODD = dataclasses.replace(
 def test_what_is_saved_loads_equal_to_the_last_bit(tmp_path, run):
     run.save(tmp_path / "run.nc")
     again = mt.load_programme_run(tmp_path / "run.nc")
-    for field in dataclasses.fields(run):
+    assert again.programme is None  # a file has the run, not what it is a run of
+    for field in (field for field in dataclasses.fields(run) if field.name != "programme"):
         old, new = getattr(run, field.name), getattr(again, field.name)
         assert np.array_equal(old, new, equal_nan=True) if isinstance(old, np.ndarray) else old == new, field.name
 

@@ -100,7 +100,7 @@ def test_the_key_depends_on_all_that_decides_the_machine_code(monkeypatch):
     text, keys = "define void @f() {\n  ret void\n}\n", []
     for given in [(text, Target()), (text + "\n", Target()), (text, Target("x", "")), (text, Target("", "+avx"))]:
         keys.append(machine_code._key(*given))
-    monkeypatch.setitem(machine_code._OPTIONS, "opt", 3)
+    monkeypatch.setenv("MOMENTREE_OPTIMIZE", "3")
     keys.append(machine_code._key(text, Target()))
     assert len(set(keys)) == 5
 
