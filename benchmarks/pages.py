@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from forward_dynamics_page import table
-from pictures import ARGUMENTS
+from pictures_of_pages import ARGUMENTS
 
 import momentree as mt
 from momentree.look.gallery import find
