@@ -19,6 +19,7 @@ What has no counterpart is listed in one warning.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -87,7 +88,7 @@ class MjcfModel:
         self.add_start(model, loops)
         self.add_notes()
         self.notes.report()
-        model.source = lambda path: self.place_of(model, path)
+        model.source = functools.partial(self.place_of, model)
         return model
 
     def disabled(self, flag: str) -> bool:

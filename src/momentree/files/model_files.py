@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -164,16 +165,18 @@ def _checked(document: Document, name: str, folder: str | None = None, inertia_c
     model = reader.model()
     model.inertia_check = inertia_check or model.inertia_check
 
-    def line_of(path: tuple[str | int, ...]) -> str:
-        line = document.line(reader.in_file(path))
-        return f"{name}:{line}" if line else name
-
-    model.source = line_of
+    model.source = functools.partial(_place_of, document, reader, name)
     problems = [model.placed(problem) for problem in reader.problems]
     problems += [model.placed(problem) for problem in problems_of(model) if not reader.follows(problem)]
     if problems:
         raise ModelError(sorted(problems, key=lambda problem: document.line(reader.in_file(problem.path)) or 0))
     return model
+
+
+def _place_of(document: Document, reader: _Reader, name: str, path: tuple[str | int, ...]) -> str:
+    """The file and line of what the model has at a path; not a function inside another, so that models pickle."""
+    line = document.line(reader.in_file(path))
+    return f"{name}:{line}" if line else name
 
 
 class _Reader:

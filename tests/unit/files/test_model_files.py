@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -300,3 +301,12 @@ def test_a_start_with_rates_as_older_files_have_it_is_read_and_written_as_veloci
     assert loads(text.replace("\nvelocities =", "\nrates =")) == model
     with pytest.raises(mt.ModelError, match="unknown key 'rates'"):
         loads(text.replace("\nvelocities =", "\nrates = { A = 1.0 }\nvelocities ="))
+
+
+def test_a_model_from_a_file_is_pickled_with_its_lines(tmp_path):
+    four_bar().save(tmp_path / "four-bar.toml")
+    model = mt.load(tmp_path / "four-bar.toml")
+    again = pickle.loads(pickle.dumps(model))
+    assert again == model
+    assert again.place_of("joint", "C") == model.place_of("joint", "C") != ""
+    assert pickle.loads(pickle.dumps(model.build())).nv == 3
