@@ -107,7 +107,7 @@ def velocity(path, h=1e-5):
     R = matrix(now.rotation)
     p_rate = (np.array([*later.offset], dtype=float) - np.array([*before.offset], dtype=float)) / (2 * h)
     w = R.T @ (matrix(later.rotation) - matrix(before.rotation)) / (2 * h)
-    near((w + w.T).ravel(), np.zeros(9), 1e-8)
+    near((w + w.T).ravel(), np.zeros(9), 1e-7)  # h^2 times an angular velocity and acceleration, both up to some 20
     return [*(R.T @ p_rate), w[2, 1], w[0, 2], w[1, 0]]
 
 
