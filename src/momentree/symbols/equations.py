@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sympy as sp
@@ -20,13 +19,14 @@ from momentree.symbols.constraints import ScalarConstraint, constraints_of
 from momentree.symbols.derivation import Definitions, Derivation
 from momentree.symbols.formalisms import FORMALISMS
 from momentree.symbols.hamilton import HamiltonEquations, hamilton_equations
-from momentree.symbols.layout import display, latex_lines, text_lines, title_of, write_latex
+from momentree.symbols.layout import latex_lines, text_lines, title_of
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
 from momentree.symbols.reduction import kept, reduce
 from momentree.symbols.scalars import Symbolic, symbolic, unused
 from momentree.symbols.shortest import Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import TooManyTerms, Trigonometry
+from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, MULTIPLIER, OTHER, VELOCITY, Rank
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class ConstraintEquation(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Equations:
+class Equations(Typeset):
     """A u' + b = Q + J' lambda in symbols: `print` it, or see `show`, `latex`, `sympy`, `operations`.
 
     | field         | meaning                                                                                   |
@@ -159,6 +159,15 @@ class Equations:
             "dependent": dict(self.dependent),
         }
 
+    def heading(self) -> str:
+        return title_of(self)
+
+    def text_lines(self) -> Iterator[str]:
+        return text_lines(self)
+
+    def latex_lines(self) -> Iterator[str]:
+        return latex_lines(self)
+
     def operations(self) -> Operations:
         """What A (half of it: it is symmetric), b, Q, J and j cost at each step, common subexpressions computed once.
 
@@ -168,17 +177,6 @@ class Equations:
         upper = [self.A[i, j] for i in range(n) for j in range(i, n)]
         meanings = [meaning for _, meaning in (*self.definitions, *self.dependent)]
         return count(meanings + upper + [*self.b, *self.Q, *self.J, *self.j])
-
-    def latex(self, path: str | Path | None = None) -> str:
-        """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
-        fragment = "\n".join(latex_lines(self))
-        if path is not None:
-            write_latex(path, title_of(self), fragment)
-        return fragment
-
-    def show(self) -> None:
-        """Display the equations: typeset in a notebook, as text in a terminal."""
-        display(self)
 
     def derivation(self) -> DerivationSteps:
         """How they are derived, step by step, as a lecturer writes it on the board."""
@@ -201,12 +199,6 @@ class Equations:
         ]
         counted = self.operations()._asdict()
         return {"name": self.name, "by": self.by, **texts, **meanings, "notes": list(self.notes), "operations": counted}
-
-    def _repr_latex_(self) -> str:
-        return "\n".join(latex_lines(self))
-
-    def __str__(self) -> str:
-        return "\n".join(text_lines(self))
 
     def __repr__(self) -> str:
         return f"Equations('{self.name}' by {self.by}: {len(self.velocities)} velocities)"

@@ -1,19 +1,18 @@
 """Hamilton's equations in symbols: momenta by velocities, and how momenta change (Ivanov 2022, (5) and (6)).
 
-    A u + a = p + J' eta ,     J u + j = 0                                 determine velocities u and impulses eta (M1)
-    p' = h(q, u, t) + Q - (dJ/dt)' eta                                                                             (M2)
+    A u + a = p + J' eta ,     J u + j = 0                                 determine velocities u and impulses eta (Q3)
+    p' = h(q, u, t) + Q - (dJ/dt)' eta                                                                             (Q4)
 
 h = (A'' - A' Omega) mu is dT/dq where u = q'; a is the momentum that prescribed motions cause. Without loops there is
-no eta, and (M1) is p = dT/du. With loops p is the paper's p*, the momentum less the constraint impulses: its (6) with
-mu* in place of mu, written for scalar constraints. The derivative of (M1) and (M2) give A u' + b = Q + J' eta', so
-that eta' are the Lagrange multipliers. Where A is small, (M1) is solved for u, and the Hamiltonian is H = p.u - T + V.
+no eta, and (Q3) is p = dT/du. With loops p is the paper's p*, the momentum less the constraint impulses: its (6) with
+mu* in place of mu, written for scalar constraints. The derivative of (Q3) and (Q4) give A u' + b = Q + J' eta', so
+that eta' are the Lagrange multipliers. Where A is small, (Q3) is solved for u, and the Hamiltonian is H = p.u - T + V.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -22,21 +21,23 @@ from momentree.equations.hamiltonian import momenta
 from momentree.symbols.derivation import Definitions
 from momentree.symbols.hamilton_layout import latex_lines, text_lines
 from momentree.symbols.lagrangian import lagrangian
-from momentree.symbols.layout import display, title_of, write_latex
+from momentree.symbols.layout import title_of
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic, unused
 from momentree.symbols.shortest import simplified
+from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import MOMENTUM, Rank
 
 if TYPE_CHECKING:
     from momentree.symbols.equations import Equations
+    from momentree.symbols.steps.page import DerivationSteps
 
-LARGEST_SOLVED = 2  # momenta for which (M1) is solved for the velocities
+LARGEST_SOLVED = 2  # momenta for which (Q3) is solved for the velocities
 
 
 @dataclass(frozen=True, repr=False)
-class HamiltonEquations:
+class HamiltonEquations(Typeset):
     """Hamilton's equations: `print` them, or see `show`, `latex`, `sympy`, `operations`, `derivation`.
 
     | field       | meaning                                                                                    |
@@ -99,7 +100,7 @@ class HamiltonEquations:
         return replace(self, form=self.form.expanded, changes=changes, at_rest=at_rest, solved=solved, hamiltonian=H)
 
     def momentum_equations(self) -> list[tuple[sp.Expr, sp.Expr]]:
-        """Both sides of (M1): A u + a, and p + J' eta."""
+        """Both sides of (Q3): A u + a, and p + J' eta."""
         left = self.form.A * sp.Matrix(self.velocities) + self.at_rest
         impulses = self.form.J.T * sp.Matrix(self.multipliers) if self.multipliers else sp.zeros(len(left), 1)
         return [(x, p + y) for x, p, y in zip(left, self.momenta, impulses, strict=True)]
@@ -132,6 +133,15 @@ class HamiltonEquations:
             "H": self.hamiltonian,
         }
 
+    def heading(self) -> str:
+        return title_of(self)
+
+    def text_lines(self) -> Iterator[str]:
+        return text_lines(self)
+
+    def latex_lines(self) -> Iterator[str]:
+        return latex_lines(self)
+
     def operations(self) -> Operations:
         """What A (half of it), a, J, j and p' cost at each step, common subexpressions computed once."""
         n, A = len(self.velocities), self.form.A
@@ -139,18 +149,7 @@ class HamiltonEquations:
         meanings = [meaning for _, meaning in self.form.definitions]
         return count([*meanings, *upper, *self.at_rest, *self.changes, *self.form.J, *self.form.j])
 
-    def latex(self, path: str | Path | None = None) -> str:
-        """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
-        fragment = "\n".join(latex_lines(self))
-        if path is not None:
-            write_latex(path, title_of(self), fragment)
-        return fragment
-
-    def show(self) -> None:
-        """Display the equations: typeset in a notebook, as text in a terminal."""
-        display(self)
-
-    def derivation(self) -> Any:
+    def derivation(self) -> DerivationSteps:
         """How they are derived, step by step."""
         from momentree.symbols.steps.derivation_steps import steps_of
 
@@ -171,12 +170,6 @@ class HamiltonEquations:
             "H": None if self.hamiltonian is None else str(self.hamiltonian),
             "operations": self.operations()._asdict(),
         }
-
-    def _repr_latex_(self) -> str:
-        return "\n".join(latex_lines(self))
-
-    def __str__(self) -> str:
-        return "\n".join(text_lines(self))
 
     def __repr__(self) -> str:
         return f"HamiltonEquations('{self.name}': {len(self.momenta)} momenta)"

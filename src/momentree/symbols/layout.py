@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from momentree.errors import MomentreeError
-from momentree.files.atomic_write import write_file
 from momentree.symbols.formalisms import FORMALISMS
-from momentree.symbols.names import escaped, plain
+from momentree.symbols.names import escaped
 from momentree.symbols.writing import Latex, Term, Text, Writer
 
 if TYPE_CHECKING:
@@ -135,46 +131,6 @@ def aligned_equations(in_latex: Sequence[Sides], in_text: Sequence[Sides]) -> li
     long = any(_width(*seen) > WIDTH for seen in in_text)
     pairs = zip(in_latex, in_text, strict=True)
     return environment([latex_line(written, seen, aligned=not long) for written, seen in pairs])
-
-
-def write_latex(path: str | Path, title: str, fragment: str) -> None:
-    """Write the fragment into a .tex file, as a document that compiles by itself."""
-    path = Path(path)
-    if path.suffix != ".tex":
-        raise MomentreeError(f"{path}: LaTeX is written into a .tex file.")
-    write_file(path, latex_document(title, fragment))
-
-
-def display(equations: object) -> None:
-    """Show equations: typeset in a notebook, as text in a terminal."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if type(shell).__name__ == "ZMQInteractiveShell":
-        sys.modules["IPython"].display.display(equations)
-        return
-    text = str(equations)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = plain(text)
-    print(text)
-
-
-def latex_document(title: str, fragment: str) -> str:
-    """The fragment as a document that compiles by itself."""
-    return "\n".join(
-        [
-            r"\documentclass{article}",
-            r"\usepackage[a4paper,margin=2cm]{geometry}",
-            r"\usepackage[T1]{fontenc}",
-            r"\usepackage{amsmath}",
-            r"\begin{document}",
-            r"\noindent",
-            escaped(title),
-            fragment,
-            r"\end{document}",
-            "",
-        ]
-    )
 
 
 def environment(lines: Sequence[str]) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import sympy as sp
@@ -28,13 +27,14 @@ from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import MomentreeError
 from momentree.spatial.symmetric import product
 from momentree.symbols.helmholtz import Violation, tried
-from momentree.symbols.layout import aligned_equations, display, wrapped, write_latex
+from momentree.symbols.layout import aligned_equations, wrapped
 from momentree.symbols.names import escaped
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.potentials import potential
 from momentree.symbols.programme_symbols import ProgrammeSymbols, programme_symbols
 from momentree.symbols.shortest import MANY_TERMS, Shortest, gathered, ink, simplified
 from momentree.symbols.trigonometry import Trigonometry
+from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import ACCELERATION, COORDINATE, OTHER, VELOCITY, Latex, Rank, Text, Writer
 
 GATHERED = 1.4  # ink of equations of motion gathered by velocities, relative to the shortest, up to which they are
@@ -113,7 +113,7 @@ def _potential(symbols: ProgrammeSymbols) -> tuple[tuple[Violation, ...], sp.Exp
 
 
 @dataclass(frozen=True, repr=False)
-class ProgrammeEquations:
+class ProgrammeEquations(Typeset):
     """A programme's equations in symbols: `print` them, or see `show`, `latex`, `sympy`, `operations`.
 
     | field      | meaning                                                                               |
@@ -277,31 +277,25 @@ class ProgrammeEquations:
         groups = ((OTHER, s.parameters), (COORDINATE, (*s.q, s.t)), (VELOCITY, (*s.qd, *s.u)), (ACCELERATION, s.qdd))
         return {symbol: (kind, i) for kind, symbols in groups for i, symbol in enumerate(symbols)}
 
-    def __str__(self) -> str:
-        writer, lines = Text(self._ranks), [self.title]
+    def heading(self) -> str:
+        return self.title
+
+    def text_lines(self) -> Iterator[str]:
+        writer = Text(self._ranks)
+        yield self.title
         for block in self.blocks:
-            lines += ["", block.title]
+            yield from ("", block.title)
             for left, right in block.lines:
-                lines += wrapped(writer.terms(left), writer.terms(right))
-        return "\n".join([*lines, *(text for note in self.notes for text in ("", note))])
+                yield from wrapped(writer.terms(left), writer.terms(right))
+        for note in self.notes:
+            yield from ("", note)
 
-    def latex(self, path: str | Path | None = None) -> str:
-        """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
-        fragment = "\n".join(self._latex_lines())
-        if path is not None:
-            write_latex(path, self.title, fragment)
-        return fragment
-
-    def _latex_lines(self) -> Iterator[str]:
+    def latex_lines(self) -> Iterator[str]:
         latex, text = Latex(self._ranks), Text(self._ranks)
         for block in self.blocks:
             yield block.latex_title
             yield from aligned_equations(*(_sides(block, writer) for writer in (latex, text)))
         yield from map(escaped, self.notes)
-
-    def show(self) -> None:
-        """Display the equations: typeset in a notebook, as text in a terminal."""
-        display(self)
 
     def data(self) -> dict[str, Any]:
         """The same as plain data, for --json."""
@@ -313,9 +307,6 @@ class ProgrammeEquations:
             "notes": list(self.notes),
             "operations": self.operations()._asdict(),
         }
-
-    def _repr_latex_(self) -> str:
-        return self.latex()
 
     def __repr__(self) -> str:
         return f"ProgrammeEquations('{self.symbols.name}': {len(self.symbols.q)} coordinates)"

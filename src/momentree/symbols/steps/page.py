@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import sympy as sp
 
 from momentree.errors import MomentreeError, suggestion
 from momentree.spatial import Vector
-from momentree.symbols.layout import WIDTH, Sides, display, environment, latex_line, wrapped, write_latex
+from momentree.symbols.layout import WIDTH, Sides, environment, latex_line, wrapped
 from momentree.symbols.names import COMMANDS, DIGITS, NAMES, SUBSCRIPTS, SUPERSCRIPTS, escaped
 from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic
 from momentree.symbols.shortest import simplified
+from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import BASIS, FUNCTION, MULTIPLIER, Latex, Rank, Text, Writer
 
 LETTER = "D"  # of line numbers: papers have numbers without a letter
@@ -88,13 +88,16 @@ class _Latex(_Labelled, Latex):
 
 
 @dataclass(frozen=True, repr=False)
-class DerivationSteps:
+class DerivationSteps(Typeset):
     """How equations of motion are derived: `print` it, or see `show`, `latex`; `steps["D3"]` is a line of it."""
 
     title: str
     steps: tuple[Step, ...]
     ranks: Mapping[sp.Symbol, Rank] = field(default_factory=dict)
     labels: Mapping[sp.Symbol, Spelling] = field(default_factory=dict)
+
+    def heading(self) -> str:
+        return self.title
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -112,17 +115,6 @@ class DerivationSteps:
         writer = _Text(self.ranks, self.labels)
         return " ".join(part.strip() for part in wrapped(*line.sides(writer)))
 
-    def latex(self, path: str | Path | None = None) -> str:
-        """A fragment for a document that uses amsmath; with a path, also written there as a document of its own."""
-        fragment = "\n".join(self._latex_lines())
-        if path is not None:
-            write_latex(path, self.title, fragment)
-        return fragment
-
-    def show(self) -> None:
-        """Display the derivation: typeset in a notebook, as text in a terminal."""
-        display(self)
-
     def data(self) -> dict[str, Any]:
         """The same as plain data, for --json."""
         steps = [
@@ -135,7 +127,7 @@ class DerivationSteps:
         ]
         return {"title": self.title, "steps": steps}
 
-    def _latex_lines(self) -> Iterator[str]:
+    def latex_lines(self) -> Iterator[str]:
         latex, text = _Latex(self.ranks, self.labels), _Text(self.ranks, self.labels)
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {in_latex(step.title)}{': ' if step.remark else '.'}{in_latex(step.remark)}"
@@ -146,7 +138,7 @@ class DerivationSteps:
             if lines:
                 yield from environment(lines)
 
-    def _text_lines(self) -> Iterator[str]:
+    def text_lines(self) -> Iterator[str]:
         writer = _Text(self.ranks, self.labels)
         yield self.title
         for number, step in enumerate(self.steps, 1):
@@ -157,12 +149,6 @@ class DerivationSteps:
                 *before, last = wrapped(*line.sides(writer))
                 yield from before
                 yield f"{last:<{WIDTH - 6}}  ({line.number})"
-
-    def _repr_latex_(self) -> str:
-        return self.latex()
-
-    def __str__(self) -> str:
-        return "\n".join(self._text_lines())
 
     def __repr__(self) -> str:
         return f"DerivationSteps('{self.title}': {len(self.steps)} steps)"
