@@ -154,6 +154,8 @@ def check(files: Files) -> None:
             print(error, file=sys.stderr)
             continue
         print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
+        for note in system._model.notes:  # all of them, by name; the warning names a few
+            print(f"  {note}")
     if failed:
         raise typer.Exit(1)
 

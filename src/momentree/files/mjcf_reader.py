@@ -87,7 +87,7 @@ class MjcfModel:
         add_sites(model, mj, self.names)
         self.add_start(model, loops)
         self.add_notes()
-        self.notes.report()
+        self.notes.report(model)
         model.source = functools.partial(self.place_of, model)
         return model
 

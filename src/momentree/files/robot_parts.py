@@ -55,7 +55,7 @@ class RobotParts:
     def finished(self) -> Model:
         """The model, when all has been read; what could not be kept is said once."""
         self.start_within_limits()
-        self.notes.report()
+        self.notes.report(self.model)
         self.model.source = self.place_of
         return self.model
 
