@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import warnings
 
@@ -28,7 +29,7 @@ def test_all_that_a_robot_file_says_and_the_model_does_not_is_in_its_notes(tmp_p
     names = [f"l{i}" for i in range(9)]
     joints = [
         f'<joint name="j{b}" type="fixed"><parent link="{a}"/><child link="{b}"/></joint>'
-        for a, b in zip(names, names[1:], strict=False)
+        for a, b in itertools.pairwise(names)
     ]
     parts = [LINK.format(name, name) for name in names]
     path = tmp_path / "r.urdf"
