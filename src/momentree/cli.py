@@ -41,8 +41,8 @@ OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
 
 
 HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
-LOAD_HELP = """Robots in URDF and SDF are read like model files. --load NAME=VALUE says how, and is repeatable:
-inertia_check=warn, floating=true or false, packages=FOLDER, closures=FILE.yaml."""
+LOAD_HELP = """Robots (URDF, SDF, MJCF, xacro) are read like model files. --load NAME=VALUE says how, and is
+repeatable: inertia_check=warn, floating=true, packages=FOLDER, closures=FILE.yaml, massless=fix, trust=true, ..."""
 
 
 class Command(TyperCommand):
@@ -154,6 +154,8 @@ def check(files: Files) -> None:
             print(error, file=sys.stderr)
             continue
         print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
+        for note in system._model.notes:  # all of them, by name; the warning names a few
+            print(f"  {note}")
     if failed:
         raise typer.Exit(1)
 

@@ -16,6 +16,7 @@ from momentree.model.elements import Constraint, Contact, Joint, Latch, PointFor
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
+from momentree.model.notes import Note
 from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, Roll, Skate
 from momentree.model.shapes import DrawnShape, Shape
 from momentree.model.start import Start
@@ -96,6 +97,7 @@ class Model:
     splits: list[Split] = field(default_factory=list, init=False)
     start: Start | None = field(init=False)
     source: Callable[[tuple[str | int, ...]], str] | None = field(default=None, init=False, repr=False)
+    notes: tuple[Note, ...] = field(default=(), init=False)  # what a file of another format says and this does not
 
     def __post_init__(self) -> None:
         self.gravity, self.tolerance, self.start = plain(self.gravity), plain(self.tolerance), None
@@ -364,7 +366,8 @@ class Model:
         save(self, path)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}
+        origin = {"source": None, "notes": ()}  # where it came from is no part of what it is
+        return isinstance(other, Model) and {**vars(self), **origin} == {**vars(other), **origin}
 
     __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
 

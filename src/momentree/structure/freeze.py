@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion, warn
+from momentree.files.massless_links import ways_out
 from momentree.model import Model
 from momentree.model.check import MOST, known_references, problems_of
 from momentree.model.elements import Joint, Split
@@ -235,7 +236,8 @@ class _Freezer:
             problems = self.undetermined(numbered.bodies)
             fewest = min(fewest, problems, key=len)
         if problems:
-            raise ModelError([self._undetermined_problem(each, first) for each in fewest[:MOST]])
+            way_out = ways_out(self.model)
+            raise ModelError([self._undetermined_problem(each, first, way_out) for each in fewest[:MOST]])
         return numbered
 
     def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], numbered: Numbered) -> set[int]:
@@ -297,9 +299,9 @@ class _Freezer:
         """The name of the body in the model."""
         return bodies[body.image_of - 1].name if body.image_of else body.name
 
-    def _undetermined_problem(self, each: Undetermined, numbered: Numbered) -> Problem:
+    def _undetermined_problem(self, each: Undetermined, numbered: Numbered, way_out: Callable[[str], str]) -> Problem:
         name = self._source(each.body, numbered.bodies)
-        message, graph = str(each), numbered.graph
+        message, graph = str(each) + (way_out(each.body.joint.name) if not each.negative else ""), numbered.graph
         beside = [numbered.of_arc[arc].name for arc in graph.cut if each.body.number in graph.arcs[arc - 1]]
         insisted = [joint for joint in beside if joint in self.cuts]
         if insisted:
