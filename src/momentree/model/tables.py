@@ -70,7 +70,8 @@ class Table:
     def summary(self) -> str:
         """What it is, in a few words."""
         knots = self.x if isinstance(self.x, tuple) else ()
-        ends = f" from {knots[0]} to {knots[-1]}" if knots else ""
+        numbers = [x for x in (*knots[:1], *knots[-1:]) if isinstance(x, (int, float))]
+        ends = f" from {numbers[0]:.9g} to {numbers[1]:.9g}" if len(numbers) == 2 else ""
         beyond = "periodic" if self.periodic else "" if self.outside == "error" else f"{self.outside} beyond"
         return f"{self.kind}, {len(knots)} knots{ends}{beyond and ', '}{beyond}"
 

@@ -116,6 +116,11 @@ class LookedUp(Protocol):
         ...
 
     @property
+    def summary(self) -> str:
+        """What it is, in a few words."""
+        ...
+
+    @property
     def pieces(self) -> Pieces:
         """The polynomials; raises a MomentreeError if the table is wrong."""
         ...
