@@ -21,6 +21,7 @@ from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, R
 from momentree.model.shapes import DrawnShape, Shape
 from momentree.model.start import Start
 from momentree.model.switches import Release, Switch
+from momentree.model.tables import Table
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Model:
     inertia_check: str = "error"  # or "warn": of physically impossible inertias
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)
+    tables: list[Table] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
     joints: list[Joint] = field(default_factory=list, init=False)
     torques: list[Torque] = field(default_factory=list, init=False)
@@ -108,6 +110,13 @@ class Model:
         """A named number, usable wherever a number is; may be an expression of other parameters."""
         self.parameters.append((name, plain(value)))
         return Expression("reference", (Reference(name),))
+
+    def table(
+        self, name: str, x: Any, y: Any, kind: str = "cubic", periodic: bool = False, outside: str = "error"
+    ) -> Table:
+        """A function given by points, for laws: `cam = m.table("cam", x, y)`, then `cam(theta)` (see `Table`)."""
+        self.tables.append(Table(name, x, y, kind, periodic, outside))
+        return self.tables[-1]
 
     def body(
         self,

@@ -18,6 +18,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_types import Fixed, Free
 from momentree.model.switches import switched_joints
+from momentree.model.tables import tables_by_name
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined
@@ -101,8 +102,9 @@ class _Freezer:
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
         frames = [frame.name for frame in model.frames]
-        self.values = Values(dict(model.parameters), free, frames)
-        self.defaults = Values(dict(model.parameters), (), frames) if free else self.values
+        tables = tables_by_name(model.tables)
+        self.values = Values(dict(model.parameters), free, frames, tables)
+        self.defaults = Values(dict(model.parameters), (), frames, tables) if free else self.values
         doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
         mistakes = ((body.name, body.impossible(self.defaults)) for body in doubtful)
         self.impossible = {name: mistake for name, mistake in mistakes if mistake}  # inertias that no body has
@@ -447,7 +449,7 @@ class _Freezer:
         if ground.position is None and ground.rotation is None:
             return None
         laws = (*(ground.position or (0, 0, 0)), *(ground.rotation or (0, 0, 0)))
-        return _laws([self.values.law(law, {}) for law in laws])
+        return _laws([self.values.motion(law) for law in laws])
 
 
 def _check_taken(share: float, body: str) -> None:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from momentree.compile.emit import casadi_tables
 from momentree.compile.emit.arguments import Arrays, check_arguments
 from momentree.compile.emit.backends import Backend, Call
+from momentree.compile.trace.operations import TableOperation
 from momentree.compile.trace.tape import Tape, edges_of
 from momentree.errors import MomentreeError
 
@@ -29,7 +32,9 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "power": lambda casadi, x, y: x**y,
     "select": lambda casadi, x, a, b: casadi.if_else(x > 0, a, b),
     **{f: _named(f) for f in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh")},
-    **{f: _named(f) for f in ("exp", "log", "sqrt", "sign")},
+    **{f: _named(f) for f in ("exp", "log", "sqrt", "sign", "floor")},
+    "locate": casadi_tables.locate,
+    "entry": casadi_tables.entry,
     **{f: _named(name) for f, name in (("absolute", "fabs"), ("minimum", "fmin"), ("maximum", "fmax"))},
 }
 
@@ -75,7 +80,8 @@ def _replayed(casadi: Any, tape: Tape, values: dict[str, Any]) -> list[Any]:
     for index in tape.live():
         op, edges = nodes[index][0], edges_of(nodes[index])
         if edges:
-            results[index] = SPELLINGS[op](casadi, *map(at, edges))
+            spelt = partial(SPELLINGS[op.kind], casadi, op) if isinstance(op, TableOperation) else None
+            results[index] = (spelt or partial(SPELLINGS[op], casadi))(*map(at, edges))
         else:
             content = nodes[index][1]
             results[index] = casadi.SX(content) if op == "number" else values[content]
