@@ -16,6 +16,7 @@ from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame, rotation_of
+from momentree.model.inputs import input_checks
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import PAIRS
 from momentree.model.shapes import SHAPES, Shape
@@ -40,7 +41,7 @@ def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
     parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.drawn_shapes]
-    parts += [check.elements, check.constraints, check.pairs, check.switches, check.loops, check.start]
+    parts += [check.elements, check.constraints, check.pairs, check.switches, check.loops, check.start, check.inputs]
     try:
         for part in parts:
             part()
@@ -111,13 +112,22 @@ class _Check:
         for name, _ in self.model.parameters:
             if ("parameters", name) in reported:
                 continue
-            with self.at(f"parameter {name!r}", "parameters", name):
+            with self.at(self._parameter(name), "parameters", name):
                 if not name.isidentifier():
                     raise Mistake("cannot be used in expressions. Use letters, digits and _.")
                 if name in self.known_joints:
                     raise Mistake("has the same name as a joint; expressions cannot tell them apart. Rename one.")
                 if name in self.values.mistakes:
                     raise self.values.mistakes[name]
+
+    def _parameter(self, name: Any) -> str:
+        """What messages call it."""
+        return f"{'input' if any(said.name == name for said in self.model.inputs) else 'parameter'} {name!r}"
+
+    def inputs(self) -> None:
+        for where, path, check in input_checks(self.model, self.values, self.scope.known):
+            with self.at(where, *path):
+                check()
 
     def surroundings(self) -> None:
         model = self.model
@@ -374,7 +384,7 @@ class _Check:
         seen: set[str] = set()
         for i, name in enumerate(names):
             path = (key, name) if kind == "parameter" else (key, i, "name")
-            with self.at(f"{kind} {name!r}", *path):
+            with self.at(self._parameter(name) if kind == "parameter" else f"{kind} {name!r}", *path):
                 if not _is_name(name):
                     raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
                 if name in RESERVED and kind in ("parameter", "joint", "frame"):
