@@ -78,7 +78,10 @@ def resume_run(
     path = source(path)
     if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
         Parts.discard(path)
-        return load_run(path)
+        finished = load_run(path)
+        begun_with: Any = finished.settings.get("inputs", {})
+        inputs_again(begun_with, inputs)
+        return finished
     parts = Parts.open(path)
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"

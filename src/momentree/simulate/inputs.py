@@ -201,6 +201,17 @@ def setting_of(given: Varying) -> dict[str, Any]:
     return {**points, "interpolation": given.interpolation, "outside": given.outside}
 
 
+def in_words(setting: Mapping[str, Any]) -> str:
+    """What an input was, as reports say it."""
+    if "law" in setting:
+        return str(setting["law"])
+    if "function" in setting:
+        return f"function {setting['function']} every {setting['every']:g} s, held in between"
+    t, how = setting["t"], {"hold": "held", "linear": "linear", "cubic": "cubic"}[setting["interpolation"]]
+    beyond = ", constant beyond" if setting["outside"] == "hold" else ""
+    return f"{len(t)} values from {t[0]:g} to {t[-1]:g} s, {how} in between{beyond}"
+
+
 def split_inputs(system: System, given: Mapping[str, Any] | None) -> tuple[dict[str, float], dict[str, Varying]]:
     """The inputs that are constant, and the others, by name."""
     if given is not None and not isinstance(given, Mapping):
