@@ -16,6 +16,7 @@ from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame, rotation_of
+from momentree.model.inputs import input_checks
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import PAIRS
 from momentree.model.shapes import SHAPES, Shape
@@ -42,7 +43,7 @@ def problems_of(model: Model) -> list[Problem]:
     check = _Check(model)
     parts = [check.parameters, check.tables, check.surroundings, check.bodies, check.joints, check.frames]
     parts += [check.drawn_shapes, check.elements, check.constraints, check.pairs, check.switches, check.loops]
-    parts += [check.start]
+    parts += [check.start, check.inputs]
     try:
         for part in parts:
             part()
@@ -114,7 +115,7 @@ class _Check:
         for name, _ in self.model.parameters:
             if ("parameters", name) in reported:
                 continue
-            with self.at(f"parameter {name!r}", "parameters", name):
+            with self.at(self._parameter(name), "parameters", name):
                 if not name.isidentifier():
                     raise Mistake("cannot be used in expressions. Use letters, digits and _.")
                 if name in self.known_joints:
@@ -131,6 +132,15 @@ class _Check:
                     if isinstance(table.name, str) and table.name in others:
                         raise Mistake(f"has the same name as a {kind}; a reader cannot tell them apart. Rename one.")
             self.thoroughly(f"table {table.name!r}", table, lambda t: t.check(), "table", i)
+
+    def _parameter(self, name: Any) -> str:
+        """What messages call it."""
+        return f"{'input' if any(said.name == name for said in self.model.inputs) else 'parameter'} {name!r}"
+
+    def inputs(self) -> None:
+        for where, path, check in input_checks(self.model, self.values, self.scope.known):
+            with self.at(where, *path):
+                check()
 
     def surroundings(self) -> None:
         model = self.model
@@ -387,7 +397,7 @@ class _Check:
         seen: set[str] = set()
         for i, name in enumerate(names):
             path = (key, name) if kind == "parameter" else (key, i, "name")
-            with self.at(f"{kind} {name!r}", *path):
+            with self.at(self._parameter(name) if kind == "parameter" else f"{kind} {name!r}", *path):
                 if not _is_name(name):
                     raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
                 if name in RESERVED and kind in ("parameter", "table", "joint", "frame"):

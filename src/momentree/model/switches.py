@@ -172,7 +172,7 @@ def _constraint_names(model: Model) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-_NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames", "tables"}
+_NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames", "tables", "inputs", "outputs"}
 # the elements that name joints, by their lists in the model
 _NAMING_JOINTS = ("constraints", "couples", "gears", "racks", "belts", "planetaries", "differentials", "screws")
 

@@ -142,6 +142,7 @@ class _Freezer:
             values=self.defaults,
             frames=tuple((named.name, self.attached(named.frame)) for named in self.model.frames),
             switches=frozen_switches(self.model, self.values, references),
+            inputs=tuple(said.name for said in self.model.inputs if said.name in self.free),
         )
         return at_start(mechanism)
 
