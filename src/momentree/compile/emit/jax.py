@@ -6,7 +6,7 @@ A function f is called by XLA itself on processors (xla_call.py), by way of Pyth
 
 so that JAX may carry derivatives forward or, since f_dot is linear in x_dot by operations of JAX alone, in reverse.
 J holds the columns of those arguments that are moved; it is compiled when it is first needed. Where the code of all its
-entries is too long (functions.py), J is computed column by column, as a batch of directions.
+entries is too long (functions.py), J is computed column by column or row by row, as a batch of unit vectors.
 """
 
 from __future__ import annotations
@@ -144,16 +144,17 @@ class Columns:
 
     def _new_jacobian(self, moved: tuple[str, ...]) -> Callable[..., Any]:
         derivative = self._function.derivative(moved)
-        entries, (m, n) = Columns(derivative.function), derivative.shape
-        if not derivative.directional:
-            return lambda *columns: entries(*columns).reshape(*columns[0].shape[:-1], m, n)
+        entries, size = Columns(derivative.function), derivative.seeds
+        if not size:
+            return lambda *columns: entries(*columns).reshape(*columns[0].shape[:-1], *derivative.shape)
 
-        def by_columns(*columns: Any) -> Any:
+        def by_seeds(*columns: Any) -> Any:
             jnp, batch = _jax().numpy, columns[0].shape[:-1]
-            repeated = [jnp.broadcast_to(x[..., None, :], (*batch, n, x.shape[-1])) for x in columns]
-            return jnp.swapaxes(entries(*repeated, jnp.broadcast_to(jnp.eye(n), (*batch, n, n))), -1, -2)
+            repeated = [jnp.broadcast_to(x[..., None, :], (*batch, size, x.shape[-1])) for x in columns]
+            found = entries(*repeated, jnp.broadcast_to(jnp.eye(size), (*batch, size, size)))
+            return found if derivative.by_rows else jnp.swapaxes(found, -1, -2)
 
-        return by_columns
+        return by_seeds
 
     def on_rows(self, *arrays: Any) -> Any:
         """The function on arrays of NumPy."""

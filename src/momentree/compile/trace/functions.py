@@ -29,7 +29,7 @@ from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.arrays import quaternions
 from momentree.compile.execute.choice import MANY
 from momentree.compile.execute.kernel import Kernel
-from momentree.compile.trace.derivatives import forward, gradient, jacobian
+from momentree.compile.trace.derivatives import forward, gradient, jacobian, reverse
 from momentree.compile.trace.formulas import Arguments, Formula, Signature
 from momentree.compile.trace.quantities import ARGUMENTS, MATRICES, TracedMethod, cost, methods
 from momentree.compile.trace.tape import Tape, Variable
@@ -55,13 +55,17 @@ LONG = (
 class TracedFunction:
     """A function of columns of numbers on a tape.
 
-    | field     | meaning                                                             |
-    |-----------|---------------------------------------------------------------------|
-    | name      | of the function                                                     |
-    | outputs   | its results on the tape, row by row where they are a matrix         |
-    | arguments | names, and the inputs of the tape in each                           |
-    | shape     | of the result; () is a number                                       |
-    | lock      | held while the tape, which derivatives share, is written or read    |
+    | field      | meaning                                                            |
+    |------------|--------------------------------------------------------------------|
+    | name       | of the function                                                    |
+    | outputs    | its results on the tape, row by row where they are a matrix        |
+    | arguments  | names, and the inputs of the tape in each                          |
+    | shape      | of the result; () is a number                                      |
+    | in_reverse | whether its derivatives are computed in reverse only               |
+    | lock       | held while the tape, which derivatives share, is written or read   |
+
+    Accelerations of loops are differentiated in reverse. Where constraints are redundant, their solution holds numbers
+    of 1e9 that cancel; in reverse, so do their derivatives, but forward they leave errors of 1e-7.
     """
 
     name: str
@@ -69,6 +73,7 @@ class TracedFunction:
     outputs: tuple[Scalar, ...]
     arguments: Arguments
     shape: tuple[int, ...]
+    in_reverse: bool = False
     lock: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def recorded(self) -> Tape:
@@ -84,7 +89,7 @@ class TracedFunction:
     def derivative(self, by: Sequence[str]) -> Derivative:
         """The derivatives by all numbers of some arguments, which stand side by side in the columns.
 
-        Where the code of all entries is too long, that of the derivative along one direction is made instead.
+        Where the code of all entries is too long, that of one column (forward) or one row (reverse) is made instead.
         """
         with self.lock, activity("differentiating", self.name):
             names = [name for argument, inputs in self.arguments if argument in by for name in inputs]
@@ -92,11 +97,14 @@ class TracedFunction:
             entries, name = self._entries(columns), f"d {self.name}"
             if entries is not None:
                 return Derivative(self._with(name, entries, self.arguments, size), size)
-            along = tuple(f"along {name} of {self.name}" for name in names)
-            seeds = dict(zip(columns, _inputs(self.tape, along), strict=True))
-            arguments = (*self.arguments, (f"along {self.name}", along))
-            changes = forward(self.tape, self.outputs, seeds)
-            return Derivative(self._with(name, changes, arguments, size[:1]), size, directional=True)
+            count = size[0] if self.in_reverse else size[1]
+            seeds = tuple(f"seed {k} of {self.name} by {', '.join(by)}" for k in range(count))
+            arguments, variables = (*self.arguments, (f"seeds of {self.name}", seeds)), _inputs(self.tape, seeds)
+            if self.in_reverse:
+                parts = reverse(self.tape, self.outputs, variables, columns)
+            else:
+                parts = forward(self.tape, self.outputs, dict(zip(columns, variables, strict=True)))
+            return Derivative(self._with(name, parts, arguments, (len(parts),)), size, count, self.in_reverse)
 
     def _entries(self, columns: Sequence[Variable]) -> list[Scalar] | None:
         """All derivatives by the columns, row by row; None where they take too many operations."""
@@ -104,14 +112,18 @@ class TracedFunction:
             return gradient(self.tape, self.outputs[0], columns)
         if len(self.recorded().online()) * len(columns) > LONGEST:
             return None
-        entries = [x for row in jacobian(self.tape, self.outputs, columns).dense() for x in row]
+        if self.in_reverse:
+            units = [[float(i == k) for i in range(len(self.outputs))] for k in range(len(self.outputs))]
+            entries = [x for unit in units for x in reverse(self.tape, self.outputs, unit, columns)]
+        else:
+            entries = [x for row in jacobian(self.tape, self.outputs, columns).dense() for x in row]
         self.tape.outputs(entries)
         return entries if len(self.tape.online()) <= LONG else None
 
     def _with(
         self, name: str, outputs: Sequence[Scalar], arguments: Arguments, shape: tuple[int, ...]
     ) -> TracedFunction:
-        return TracedFunction(name, self.tape, tuple(outputs), arguments, shape, self.lock)
+        return TracedFunction(name, self.tape, tuple(outputs), arguments, shape, lock=self.lock)
 
 
 def _inputs(tape: Tape, names: Sequence[str]) -> list[Variable]:
@@ -123,16 +135,18 @@ def _inputs(tape: Tape, names: Sequence[str]) -> list[Variable]:
 class Derivative(NamedTuple):
     """The derivatives of a function, themselves a function that has derivatives.
 
-    | field       | meaning                                                                                |
-    |-------------|----------------------------------------------------------------------------------------|
-    | function    | of the same arguments: all entries, row by row; or, if `directional`, the derivative   |
-    |             | along a direction, which is one argument more                                          |
-    | shape       | number of results, number of columns                                                   |
+    | field    | meaning                                                                                      |
+    |----------|----------------------------------------------------------------------------------------------|
+    | function | of the same arguments: all entries, row by row; or, with `seeds`, of one argument more       |
+    | shape    | number of results, number of columns                                                         |
+    | seeds    | 0; or the size of that argument: by its k-th unit vector the function gives the k-th column  |
+    |          | or, where `by_rows`, the k-th row                                                            |
     """
 
     function: TracedFunction
     shape: tuple[int, int]
-    directional: bool = False
+    seeds: int = 0
+    by_rows: bool = False
 
 
 def traced_function(mechanism: Mechanism, what: str, frame: Any = None) -> TracedFunction:
@@ -152,7 +166,7 @@ def traced_function(mechanism: Mechanism, what: str, frame: Any = None) -> Trace
     tape = min(tapes, key=cost)
     outputs = tuple(map(tape.scalar, tape.output_edges()))
     shape = (mechanism.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (len(outputs),)
-    return TracedFunction(what, tape, outputs, signature.inputs, shape)
+    return TracedFunction(what, tape, outputs, signature.inputs, shape, mechanism.constrained and what in _SOLVED)
 
 
 def _methods(mechanism: Mechanism, what: str, frame: Any) -> list[TracedMethod]:
@@ -225,6 +239,7 @@ _FORMULAS: dict[str, Callable[..., Sequence[Scalar]]] = {
 }
 _NUMBERS = ("kinetic_energy", "potential_energy")
 _OF_CONSTRAINTS = ("closure_errors", "constraint_velocities", "closed_coordinates", "closed_velocities")
+_SOLVED = ("forward_dynamics", "closed_coordinates", "closed_velocities")  # by the elimination of constraints
 _AT_REST = ("potential_energy", "position", "closure_errors", "closed_coordinates")
 _MOVING = ("kinetic_energy", "coordinate_derivatives", "constraint_velocities", "closed_velocities")
 FUNCTIONS: dict[str, tuple[str, ...]] = {
