@@ -21,7 +21,7 @@ PACKAGE = Path(momentree.__file__).parent
 ROOT = PACKAGE.parents[1]
 # a room may use the rooms before it
 ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "integrate", "assembly"]
-ROOMS += ["simulate", "results", "analyse", "look"]
+ROOMS += ["simulate", "results", "analyse", "look", "export"]
 ORDER = [*ROOMS, "system", "programmes", "__init__", "cli", "__main__"]
 FIRST = ("errors", "activity")  # these import nothing, and every room may use them
 # where an early room reaches for a later one, inside a method: a model is saved and built by its own methods, a run is
