@@ -15,7 +15,7 @@ from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, renamed, suggestion
-from momentree.export.system_exports import SystemExports
+from momentree.export.program_exports import ProgramExports
 from momentree.look.system_views import SystemViews
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
@@ -42,7 +42,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System(SystemViews, SystemQuantities, SystemExports):
+class System(SystemViews, SystemQuantities, ProgramExports):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from momentree.assembly.state import State
     from momentree.system import System
 
 
-class SystemExports:
+class ProgramExports:
     """Files of a system for other programs."""
 
     def export_c(
@@ -30,3 +30,14 @@ class SystemExports:
         from momentree.export.c_export import export_c
 
         export_c(cast("System", self), path, what, integrator, start)
+
+    def export_fmu(self, path: str | PathLike[str], **how: Any) -> None:
+        """Write a functional mock-up unit, model exchange and co-simulation in one (docs/fmu.md).
+
+        Choices: `version="3.0"` or "2.0", `kinds=`, `start=`, `inputs=`, `gain=`, `binary=`; see `export_fmu` there.
+
+        >>> system.export_fmu("four_bar.fmu", version="2.0", inputs=["torque"])   # doctest: +SKIP
+        """
+        from momentree.export.fmu_export import export_fmu
+
+        export_fmu(cast("System", self), path, **how)
