@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from momentree.equations.stabilizations import gain_help_text
 from momentree.equations.stabilizations import help_text as stabilization_help_text
 from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -447,6 +448,9 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
         origin = model.place_of(*error.culprit) if error.culprit else ""
         raise MomentreeError(f"{origin or file}: {error}") from None
     return system
+
+
+app.command("export", cls=Command)(export_command(_build, _numbers, _warnings_on_one_line))
 
 
 @app.callback(invoke_without_command=True)
