@@ -450,7 +450,7 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
     return system
 
 
-app.command("export", cls=Command)(export_command(_build, _numbers, _warnings_on_one_line))
+app.command("export", cls=Command)(export_command(_build, _warnings_on_one_line))
 
 
 @app.callback(invoke_without_command=True)
