@@ -100,7 +100,7 @@ def test_quaternions_are_scaled_and_q_dot_is_theirs(kind):
 # --- derivatives ---
 
 
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("what", TREES)
 def test_derivatives_are_those_that_differences_approach(what):
     random = np.random.default_rng(2)
@@ -131,6 +131,7 @@ def test_every_transformation_gives_the_same_derivatives(four):
     near(jax.grad(lambda Q: (f(Q, at.v) @ w).sum())(Q), [gradient(q) for q in Q], 1e-13)
 
 
+@pytest.mark.long
 def test_second_derivatives_nest(four):
     system, at = four
     f = system.jax_function("kinetic_energy")
@@ -142,6 +143,7 @@ def test_second_derivatives_nest(four):
     near(jax.jacfwd(jax.jacrev(a))(q, v), differences(lambda q: first(q, v), q, 1e-3))
 
 
+@pytest.mark.long
 def test_derivatives_row_by_row_are_the_same(four, monkeypatch):
     system, at = four
     expected = jax.jacfwd(system.jax_function("forward_dynamics"), argnums=(0, 1))(at.q, at.v)
@@ -154,6 +156,7 @@ def test_derivatives_row_by_row_are_the_same(four, monkeypatch):
     near(found[0], expected[0], 1e-12)
 
 
+@pytest.mark.long
 def test_columns_of_columns_are_second_derivatives(monkeypatch):
     q, v = np.array([0.3, 0.5]), np.array([0.2, -1.0])
     expected = jax.jacfwd(jax.jacrev(cart().jax_function("forward_dynamics")))(q, v)
@@ -161,6 +164,7 @@ def test_columns_of_columns_are_second_derivatives(monkeypatch):
     near(jax.jacrev(jax.jacfwd(cart().jax_function("forward_dynamics")))(q, v), expected, 1e-12)
 
 
+@pytest.mark.long
 def test_rollouts_are_differentiated_through_scan():
     """Symplectic Euler of a pendulum for 50 steps: the derivative by its start is that of the steps written out."""
     m = mt.Model("pendulum")
