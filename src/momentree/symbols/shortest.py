@@ -32,17 +32,22 @@ Letters = Mapping[sp.Symbol, sp.Expr]
 @lru_cache(100_000)
 def ink(x: sp.Expr) -> float:
     """What it costs to write an expression: about one for each letter."""
+    return _ink(x, ink)
+
+
+def _ink(x: sp.Expr, of: Callable[[sp.Expr], float]) -> float:
+    """The same, where `of` knows what the parts of the expression cost."""
     if x.is_Number:
         return 0.5 + 0.25 * len(number_text(abs(x)))
     if x.is_Add:
-        return sum(map(ink, x.args)) + 0.5 * (len(x.args) - 1)
+        return sum(map(of, x.args)) + 0.5 * (len(x.args) - 1)
     if x.is_Mul:
-        total: float = sum(ink(factor) + BRACKETS * factor.is_Add for factor in x.args if factor != -1)
+        total: float = sum(of(factor) + BRACKETS * factor.is_Add for factor in x.args if factor != -1)
         return total
     if x.is_Pow:
-        power: float = ink(x.base) + 0.5 + BRACKETS * x.base.is_Add
+        power: float = of(x.base) + 0.5 + BRACKETS * x.base.is_Add
         return power
-    return 0.5 + sum(map(ink, x.args)) if x.args else 1
+    return 0.5 + sum(map(of, x.args)) if x.args else 1
 
 
 class Shortest:
@@ -138,6 +143,7 @@ class Arrangement:
         self.letters, self.effort = letters, effort
         self.sets = [group for group in (functions, inertial) if group]
         self._forms: dict[tuple[PolyElement, bool], sp.Expr] = {}
+        self._inks = {letter: ink(meaning) for letter, meaning in letters.items()}
 
     def write(self, p: PolyElement, as_factor: bool = False) -> sp.Expr:
         """The shortest arrangement, in what the letters stand for; a sum that is a factor needs brackets."""
@@ -146,9 +152,15 @@ class Arrangement:
     def _shortest(self, p: PolyElement, as_factor: bool = True) -> sp.Expr:
         if (p, as_factor) not in self._forms:
             self._forms[p, as_factor] = min(
-                self._candidates(p), key=lambda x: ink(x.xreplace(self.letters)) + BRACKETS * (as_factor and x.is_Add)
+                self._candidates(p), key=lambda x: self._ink(x) + BRACKETS * (as_factor and x.is_Add)
             )
         return self._forms[p, as_factor]
+
+    def _ink(self, x: sp.Expr) -> float:
+        """The ink of an expression in letters, each as long as what it stands for."""
+        if x not in self._inks:
+            self._inks[x] = _ink(x, self._ink)
+        return self._inks[x]
 
     def _candidates(self, p: PolyElement) -> Iterator[sp.Expr]:
         self.effort.tried += len(p) * p.ring.ngens
