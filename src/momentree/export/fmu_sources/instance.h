@@ -184,10 +184,23 @@ static int set_time(Instance *instance, double t)
     return 0;
 }
 
+static int counts_states(Instance *instance, size_t count)
+{
+    return count == NX || !failed(instance, "The number of continuous states is not that of the model.");
+}
+
+static int get_states(Instance *instance, double *to, size_t count)
+{
+    if (!counts_states(instance, count) || settle(instance))
+        return 1;
+    memcpy(to, instance->now.state, NX * sizeof *to);
+    return 0;
+}
+
 static int set_states(Instance *instance, const double *x, size_t count)
 {
-    if (count != NX)
-        return failed(instance, "The number of continuous states is not that of the model.");
+    if (!counts_states(instance, count))
+        return 1;
     memcpy(instance->now.state, x, NX * sizeof *x);
     changed(&instance->now);
     return 0;
