@@ -18,8 +18,7 @@ from c_motion import COMPILER, needs_compiler, spatial_loop
 from fmu_models import KINDS, coordinate_names, pendulum_chain, simulated
 from mechanisms import four_bar
 from momentree.assembly.state import State
-from momentree.export import c_compiler
-from momentree.export.fmu_export import ExportWarning, model_identifier
+from momentree.export.fmu_export import model_identifier
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 VERSIONS = ("3.0", "2.0")
@@ -307,19 +306,6 @@ def test_the_same_system_gives_the_same_bytes_and_another_one_another_token(tmp_
             tokens.append(re.search(rb'instantiationToken="([^"]+)"', archive.read("modelDescription.xml"))[1])
     assert tokens[0] != tokens[1]
     assert one != other
-
-
-def test_without_a_compiler_it_has_sources_only_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(c_compiler.shutil, "which", lambda name: None)
-    monkeypatch.setattr(c_compiler.importlib.util, "find_spec", lambda name: None)
-    system = pendulum_chain().build()
-    with pytest.warns(ExportWarning, match=r"it\.fmu: has sources only, no library: there is no C compiler here"):
-        system.export_fmu(tmp_path / "it.fmu")
-    with zipfile.ZipFile(tmp_path / "it.fmu") as archive:
-        assert {name.split("/")[0] for name in archive.namelist()} == {"modelDescription.xml", "sources"}
-    with pytest.raises(mt.MomentreeError, match=r"no C compiler here.*binary='none'"):
-        system.export_fmu(tmp_path / "other.fmu", binary="required")
-    assert not (tmp_path / "other.fmu").exists()
 
 
 @pytest.mark.parametrize(
