@@ -38,10 +38,9 @@ ALL = "all"
 
 def export_command(
     build: Callable[[Path, Named], System],
-    numbers: Callable[[Words, str], Named],
     warning: Callable[[], AbstractContextManager[None]],
 ) -> Callable[..., None]:
-    """The command; `build` makes the system of a file, `numbers` reads NAME=VALUE, `warning` prints warnings."""
+    """The command; `build` makes the system of a file, `warning` prints warnings."""
 
     def export(
         file: Model,
@@ -62,9 +61,11 @@ def export_command(
         """
         if out.suffix not in (".fmu", ".c"):
             raise MomentreeError(f"{out}: the ending says what is written. Choose .fmu or .c.")
-        values = numbers(parameter, "--parameter")
+        from momentree.look.command_words import named_numbers
+
+        values = named_numbers(parameter, "--parameter")
         system = build(file, _with_free(build(file, values), values, [*(free or ()), *(inputs or ())], file))
-        start = system.start(numbers(coordinates, "--from"), numbers(velocities, "--velocity"))
+        start = system.start(named_numbers(coordinates, "--from"), named_numbers(velocities, "--velocity"))
         if out.suffix == ".c":
             system.export_c(out, ("forward_dynamics", "step"), start=start)
         else:

@@ -48,8 +48,7 @@ class Variable:
 
 def input_names(system: System, chosen: Sequence[str] | None = None) -> tuple[str, ...]:
     """The free parameters that are inputs: as chosen, or else as the model says."""
-    declared: tuple[str, ...] = ()  # a model says which of its parameters are inputs: none so far
-    free, names = system.parameters, declared if chosen is None else tuple(chosen)
+    free, names = system.parameters, system.inputs if chosen is None else tuple(chosen)
     for name in names:
         if name not in free:
             what = f"export_fmu: inputs= names '{name}', which is no free parameter"
