@@ -69,10 +69,11 @@ def export_command(
         if out.suffix == ".c":
             system.export_c(out, ("forward_dynamics", "step"), start=start)
         else:
+            named = [*dict.fromkeys([*system.inputs, *(inputs or ())])]
             kinds: Named = {"kinds": kind} if kind else {}
             binary: str | list[str] = (platform[0] if len(platform) == 1 else platform) if platform else "auto"
             with warning():
-                system.export_fmu(out, version=version, start=start, inputs=inputs, binary=binary, **kinds)
+                system.export_fmu(out, version=version, start=start, inputs=named, binary=binary, **kinds)
         print(f"{out} written", flush=True)
 
     return export

@@ -34,6 +34,7 @@ from momentree.files.atomic_write import write_file
 from momentree.integrate.c_step import FORMULATION, RTOL, step_text, tableau_in_c
 from momentree.integrate.methods import DEFAULT
 from momentree.integrate.projection import closure_sizes
+from momentree.results.run_inputs import output_laws
 from momentree.simulate.settings import is_number
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def export_fmu(
     | version  | of the standard: "3.0" or "2.0"                                                                       |
     | kinds    | "model exchange" and "co-simulation", both or one                                                     |
     | start    | the state at which it begins; the model's own unless given                                            |
-    | inputs   | free parameters that are inputs; the others are parameters                                            |
+    | inputs   | free parameters that are inputs, those of `m.input` unless given; the others are parameters           |
     | gain     | 1/s: the decay rate of closure errors in model exchange, by Baumgarte stabilization                   |
     | binary   | "auto": a library for this machine if there is a C compiler; "required": or an error; "none";         |
     |          | or a list of platforms, such as ["x86_64-linux", "x86_64-windows"]                                    |
@@ -151,11 +152,13 @@ def model_identifier(name: str) -> str:
 
 
 def _with_outputs(section: Section, system: System, prefix: str) -> Section:
-    """With the function of positions and closure errors."""
-    tape, arguments = state_tape(system.mechanism, outputs_formula)
+    """With the function of positions, outputs and closure errors."""
+    mechanism = system.mechanism
+    opened = mechanism.with_values(mechanism.values.replaced({}, mechanism.free))  # parameters stay names in laws
+    tape, arguments = state_tape(mechanism, outputs_formula([*output_laws(opened, system._model).values()]))
     named = [("state" if name == "y" else name, inputs) for name, inputs in arguments]
     name = f"{prefix}_outputs"
-    lines = ("Positions of the origins of bodies, three numbers each; then the closure errors of all constraints.",)
+    lines = ("Origins of bodies, three numbers each; then named outputs; then the closure errors of all constraints.",)
     return section._replace(
         tapes=(*section.tapes, tape),
         prototypes=(*section.prototypes, (lines, c_prototype(name, named))),
@@ -170,7 +173,7 @@ def _model_header(system: System, prefix: str, token: str, kinds: Sequence[str])
     sizes = {
         "NX": mechanism.nq + mechanism.nv,
         "NP": len(mechanism.free),
-        "NY": 3 * len(named_bodies(mechanism)),
+        "NY": 3 * len(named_bodies(mechanism)) + len(system.outputs),
         "NR": len(closure_sizes(mechanism)) if mechanism.constrained else 0,
         "NQUATERNIONS": len(starts),
         "HAS_MODEL_EXCHANGE": int(MODEL_EXCHANGE in kinds),

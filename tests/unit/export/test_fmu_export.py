@@ -351,3 +351,29 @@ def test_refusals_name_the_culprit_and_leave_no_file(tmp_path, build, path, how,
     with pytest.raises(mt.MomentreeError, match=words):
         build().export_fmu(tmp_path / path, **how)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@needs_compiler
+@every_version
+def test_declared_inputs_and_outputs_are_those_of_runs(tmp_path, fmpy, version):
+    """Outputs of a closing joint and of a frame on a moving ground, too."""
+    from fmpy.validation import validate_fmu
+
+    m = four_bar()
+    m.ground.moves(("0.1*sin(t)", 0, "0.05*t^2"), (0, "0.1*t", 0))
+    m.input("drive", 0.5, unit="N m", description="of the motor")
+    m.torque("A", "drive")
+    m.frame("tip", m.bodies[1].at((1.0, 0.2, 0.3)))
+    m.output("power", "drive*A'", unit="W")
+    m.output("tip", "tip.x + 2*tip.z' - tip.wy", unit="odd units")
+    m.output("closing", "C - 0.3*C' + t", description="of the joint that closes the loop")
+    system = m.build()
+    start = swinging(system)
+    system.export_fmu(tmp_path / "it.fmu", version=version, start=start)
+    assert validate_fmu(str(tmp_path / "it.fmu")) == []
+    run = system.simulate(start, t_end=2.0, every=0.1, inputs={"drive": 0.8})
+    for kind, accuracy in (("co-simulation", 1e-9), ("model exchange", 1e-7)):
+        given = {"start_values": {"drive": 0.8}}
+        found = simulated(tmp_path / "it.fmu", kind, 2.0, 0.1, [*run.outputs], **given)
+        np.testing.assert_allclose(found, np.stack([*run.outputs.values()], axis=1), rtol=0, atol=accuracy)
