@@ -99,9 +99,12 @@ def test_an_input_that_jumps_acts_as_in_simulate_piece_by_piece(tmp_path, fmpy, 
 @pytest.mark.long
 @needs_compiler
 def test_a_spatial_loop_with_quaternions(tmp_path, fmpy):
+    from fmpy.validation import validate_fmu
+
     system = spatial_loop().build()
     start = system.assemble({"A": 0.4}, {"A": 1.0}, guess={"D": -1.2})
     system.export_fmu(tmp_path / "it.fmu", start=start)
+    assert validate_fmu(str(tmp_path / "it.fmu")) == []
     run = system.simulate(start, t_end=5.0, every=0.1)
     for kind in KINDS:
         names = [*coordinate_names(system), "closure_error"]
