@@ -111,6 +111,14 @@ def frame_placement(placed: Sequence[Record], frame: Attached) -> Transform:
     return X_0 @ frame.placement
 
 
+def motion_over_ground(placed: Sequence[Record], frame: Attached) -> tuple[Vector, Vector, Vector]:
+    """Position, velocity and angular velocity of a frame relative to the ground, in its axes; the bodies move."""
+    ground, body = placed[0], placed[frame.body]
+    X: Transform = ground.X_0.inverse() @ body.X_0 @ frame.placement
+    relative = frame.placement.motion(body.v) - X.motion(ground.v)
+    return X.offset, X.rotation @ relative.linear, X.rotation @ relative.angular
+
+
 def frame_jacobian(mechanism: Mechanism, placed: Sequence[Record], frame: Attached) -> list[Motion]:
     """How a frame moves by each velocity of the tree: its origin, in inertial axes; one column for each velocity."""
     columns = [REST] * mechanism.nv

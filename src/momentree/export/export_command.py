@@ -30,7 +30,9 @@ Parameter = Annotated[
 ]
 Version = Annotated[str, typer.Option("--fmi", help="The version of the standard: 3.0 or 2.0.")]
 Kind = Annotated[Words, typer.Option("--kind", help="'model exchange' or 'co-simulation'; both if not given.")]
-SourcesOnly = Annotated[bool, typer.Option("--sources-only", help="Compile nothing.")]
+Platforms = Annotated[
+    Words, typer.Option("--platform", help="A platform of its library, such as x86_64-windows, or none; repeatable.")
+]
 ALL = "all"
 
 
@@ -50,7 +52,7 @@ def export_command(
         parameter: Parameter = None,
         version: Version = "3.0",
         kind: Kind = None,
-        sources_only: SourcesOnly = False,
+        platform: Platforms = None,
     ) -> None:
         """Write a model for other programs: an FMU (.fmu), or whole steps in C (.c).
 
@@ -67,10 +69,11 @@ def export_command(
         if out.suffix == ".c":
             system.export_c(out, ("forward_dynamics", "step"), start=start)
         else:
+            named = [*dict.fromkeys([*system.inputs, *(inputs or ())])]
             kinds: Named = {"kinds": kind} if kind else {}
-            binary = "none" if sources_only else "auto"
+            binary: str | list[str] = (platform[0] if len(platform) == 1 else platform) if platform else "auto"
             with warning():
-                system.export_fmu(out, version=version, start=start, inputs=inputs, binary=binary, **kinds)
+                system.export_fmu(out, version=version, start=start, inputs=named, binary=binary, **kinds)
         print(f"{out} written", flush=True)
 
     return export

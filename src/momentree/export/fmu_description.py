@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 from momentree.export.fmu_variables import Variable
 
 MODEL_EXCHANGE, CO_SIMULATION = KINDS = ("model exchange", "co-simulation")
-# exponents of base units
+# exponents of base units, of those units that are ours; a user's may be any text
 _UNITS = {"s": {"s": 1}, "1/s": {"s": -1}, "m": {"m": 1}, "rad": {"rad": 1}}
 _UNITS |= {f"{unit}{per}": {unit: 1, "s": n} for unit in ("m", "rad") for per, n in (("/s", -1), ("/s2", -2))}
 
@@ -108,8 +108,9 @@ def _add_kinds(root: Element, about: Description) -> None:
 def _add_units(root: Element, variables: Sequence[Variable]) -> None:
     units = SubElement(root, "UnitDefinitions")
     for unit in dict.fromkeys(variable.unit for variable in variables if variable.unit):
-        exponents = {base: str(exponent) for base, exponent in _UNITS[unit].items()}
-        SubElement(SubElement(units, "Unit", name=unit), "BaseUnit", exponents)
+        element = SubElement(units, "Unit", name=unit)
+        if unit in _UNITS:
+            SubElement(element, "BaseUnit", {base: str(exponent) for base, exponent in _UNITS[unit].items()})
 
 
 def _add_experiment(root: Element, about: Description) -> None:

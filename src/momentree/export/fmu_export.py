@@ -6,10 +6,8 @@ import hashlib
 import io
 import os
 import re
-import tempfile
-import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +19,6 @@ from momentree.compile.trace.right_hand_sides import state_tape
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.stabilizations import DEFAULT_GAIN
 from momentree.errors import MomentreeError, choices
-from momentree.export.c_compiler import build_library, compiler, library_folder, library_suffix
 from momentree.export.c_export import parameter_values, refuse_events, with_start
 from momentree.export.fmu_description import (
     CO_SIMULATION,
@@ -31,20 +28,21 @@ from momentree.export.fmu_description import (
     build_description,
     model_description,
 )
+from momentree.export.fmu_libraries import AUTO, SOURCES, checked_binary, libraries
 from momentree.export.fmu_variables import input_names, named_bodies, outputs_formula, variables_of
 from momentree.files.atomic_write import write_file
 from momentree.integrate.c_step import FORMULATION, RTOL, step_text, tableau_in_c
 from momentree.integrate.methods import DEFAULT
 from momentree.integrate.projection import closure_sizes
+from momentree.results.run_inputs import output_laws
 from momentree.simulate.settings import is_number
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 VERSIONS = ("3.0", "2.0")
-BINARIES = ("auto", "none", "required")
 STABILIZATION = "baumgarte"  # of model exchange
-SOURCES = Path(__file__).parent / "fmu_sources"
+GLUE = Path(__file__).parent / "fmu_sources"  # the same for all models
 # names of headers of C and of the FMU itself, and of devices on Windows
 _HEADERS = (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool stddef "
@@ -53,10 +51,6 @@ _HEADERS = (
 )
 _TAKEN = frozenset(_HEADERS.split())
 _THEN = (1980, 1, 1, 0, 0, 0)  # the date of all files inside, so that the same system gives the same bytes
-
-
-class ExportWarning(UserWarning):
-    """An export that is less than it could be: an FMU without a library for this machine."""
 
 
 def export_fmu(
@@ -68,7 +62,7 @@ def export_fmu(
     start: State | None = None,
     inputs: Sequence[str] | None = None,
     gain: float = DEFAULT_GAIN,
-    binary: str = "auto",
+    binary: str | Sequence[str] = AUTO,
 ) -> None:
     """Write an FMU (docs/fmu.md).
 
@@ -77,26 +71,28 @@ def export_fmu(
     | version  | of the standard: "3.0" or "2.0"                                                                       |
     | kinds    | "model exchange" and "co-simulation", both or one                                                     |
     | start    | the state at which it begins; the model's own unless given                                            |
-    | inputs   | free parameters that are inputs; the others are parameters                                            |
+    | inputs   | free parameters that are inputs, those of `m.input` unless given; the others are parameters           |
     | gain     | 1/s: the decay rate of closure errors in model exchange, by Baumgarte stabilization                   |
-    | binary   | "auto": a library for this machine if there is a C compiler; "required": or an error; "none"          |
+    | binary   | "auto": a library for this machine if there is a C compiler; "required": or an error; "none";         |
+    |          | or a list of platforms, such as ["x86_64-linux", "x86_64-windows"]                                    |
     """
     target = Path(path)
-    chosen = _checked(target, version, kinds, gain, binary)
+    chosen = _checked(target, version, kinds, gain)
+    checked_binary(binary)
     refuse_events(system.mechanism, "an FMU")
     begin = system.start() if start is None else start
     if not isinstance(begin, State):
         raise MomentreeError("export_fmu: start= must be a state, as system.assemble or system.start returns it.")
     files, about = _files(system, version, chosen, begin, input_names(system, inputs), gain)
-    library = None if binary == "none" else _library(files, about, target, binary == "required")
+    contents: dict[str, str | bytes] = {**files, **libraries(files, about, target, binary)}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in (*files.items(), *((library,) if library else ())):
+        for name, content in contents.items():
             archive.writestr(zipfile.ZipInfo(name, _THEN), content, zipfile.ZIP_DEFLATED)
     write_file(target, buffer.getvalue())
 
 
-def _checked(target: Path, version: str, kinds: Sequence[str], gain: float, binary: str) -> tuple[str, ...]:
+def _checked(target: Path, version: str, kinds: Sequence[str], gain: float) -> tuple[str, ...]:
     """The kinds, if everything else is right as well."""
     chosen = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     if target.suffix != ".fmu":
@@ -105,8 +101,6 @@ def _checked(target: Path, version: str, kinds: Sequence[str], gain: float, bina
         raise MomentreeError(f"export_fmu: version is {version!r}. Choose {choices(list(VERSIONS))}.")
     if not chosen or any(kind not in KINDS for kind in chosen):
         raise MomentreeError(f"export_fmu: kinds are {chosen!r}. Choose {choices(list(KINDS))}, or both.")
-    if binary not in BINARIES:
-        raise MomentreeError(f"export_fmu: binary is {binary!r}. Choose {choices(list(BINARIES))}.")
     if not is_number(gain) or gain <= 0:
         raise MomentreeError(f"export_fmu: gain is {gain}; give a positive number, in 1/s.")
     return chosen
@@ -129,7 +123,7 @@ def _files(
     section = _with_outputs(section, system, prefix)
     functions = f"fmi{version[0]}_functions.c"
     named = [functions, f"fmi{version[0]}_declarations.h", "instance.h"]
-    sources = {name: (SOURCES / name).read_text(encoding="utf-8") for name in named}
+    sources = {name: (GLUE / name).read_text(encoding="utf-8") for name in named}
     sources |= {f"{prefix}.h": header(mechanism, prefix, {}, section), f"{prefix}.c": source(prefix, {}, section)}
     about = Description(
         version, kinds, system.name, prefix, "", f"Momentree {__version__}", _text(system, kinds, gain),
@@ -143,8 +137,8 @@ def _files(
     sources["fmu_model.h"] = _model_header(system, prefix, token, kinds)
     files = {"modelDescription.xml": model_description(about)}
     if version != "2.0":
-        files["sources/buildDescription.xml"] = build_description(about)
-    return files | {f"sources/{name}": text for name, text in sources.items()}, about
+        files[f"{SOURCES}buildDescription.xml"] = build_description(about)
+    return files | {f"{SOURCES}{name}": text for name, text in sources.items()}, about
 
 
 def model_identifier(name: str) -> str:
@@ -158,11 +152,13 @@ def model_identifier(name: str) -> str:
 
 
 def _with_outputs(section: Section, system: System, prefix: str) -> Section:
-    """With the function of positions and closure errors."""
-    tape, arguments = state_tape(system.mechanism, outputs_formula)
+    """With the function of positions, outputs and closure errors."""
+    mechanism = system.mechanism
+    opened = mechanism.with_values(mechanism.values.replaced({}, mechanism.free))  # parameters stay names in laws
+    tape, arguments = state_tape(mechanism, outputs_formula([*output_laws(opened, system._model).values()]))
     named = [("state" if name == "y" else name, inputs) for name, inputs in arguments]
     name = f"{prefix}_outputs"
-    lines = ("Positions of the origins of bodies, three numbers each; then the closure errors of all constraints.",)
+    lines = ("Origins of bodies, three numbers each; then named outputs; then the closure errors of all constraints.",)
     return section._replace(
         tapes=(*section.tapes, tape),
         prototypes=(*section.prototypes, (lines, c_prototype(name, named))),
@@ -177,7 +173,7 @@ def _model_header(system: System, prefix: str, token: str, kinds: Sequence[str])
     sizes = {
         "NX": mechanism.nq + mechanism.nv,
         "NP": len(mechanism.free),
-        "NY": 3 * len(named_bodies(mechanism)),
+        "NY": 3 * len(named_bodies(mechanism)) + len(system.outputs),
         "NR": len(closure_sizes(mechanism)) if mechanism.constrained else 0,
         "NQUATERNIONS": len(starts),
         "HAS_MODEL_EXCHANGE": int(MODEL_EXCHANGE in kinds),
@@ -220,30 +216,3 @@ def _text(system: System, kinds: Sequence[str], gain: float) -> str:
     elif CO_SIMULATION in kinds:
         sentences.append(f"Co-simulation: {DEFAULT} with controlled steps.")
     return " ".join(sentences)
-
-
-# --- the library ---
-
-
-def _library(files: Mapping[str, str], about: Description, target: Path, required: bool) -> tuple[str, bytes] | None:
-    """The name and the bytes of the library for this machine; None, with a warning, where it cannot be made."""
-    words, folder = compiler(), library_folder(about.version)
-    problem = ""
-    if folder is None:
-        problem = f"FMI {about.version} has no name for this machine"
-    elif words is None:
-        problem = "there is no C compiler here (cc, gcc, clang, or pip install ziglang)"
-    else:
-        with tempfile.TemporaryDirectory() as place:
-            for name, text in files.items():
-                if name.startswith("sources/"):
-                    Path(place, name.removeprefix("sources/")).write_text(text, encoding="utf-8")
-            library = Path(place, about.identifier + library_suffix())
-            problem = build_library(Path(place), about.sources, library, words)
-            if not problem:
-                return f"binaries/{folder}/{library.name}", library.read_bytes()
-            problem = f"{' '.join(words)} failed: {problem.strip().splitlines()[0]}"
-    if required:
-        raise MomentreeError(f"{target}: {problem}. Give binary='none' for an FMU with sources only.")
-    warnings.warn(f"{target}: has sources only, no library: {problem}.", ExportWarning, stacklevel=3)
-    return None

@@ -6,11 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from momentree.compile.trace.formulas import Formula
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.kinematics import frame_placement, records
+from momentree.equations.kinematics import frame_placement, motion_over_ground, records
+from momentree.equations.loops.closing_joint import find_joint_coordinates
 from momentree.equations.loops.residual import measure_closure_error
+from momentree.equations.sweeps import Records
 from momentree.errors import MomentreeError, suggestion
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.joint_type import Coordinates
+from momentree.model.switches import frame_references
 from momentree.spatial import Scalar
 from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
@@ -63,13 +68,18 @@ def variables_of(
     listed = [Variable("time", "time", "independent", unit="s")]
     listed += _states(system, start)
     listed += [_derivative(state, i) for i, state in enumerate(listed) if i]
+    said = {each.name: each for each in system._model.inputs}
     for name, value in values.items():
         role = ("input", "continuous", "") if name in inputs else ("parameter", "tunable", "exact")
-        listed.append(Variable(name, f"{role[0]} of the model", *role, start=value))
+        unit, what = (said[name].unit, said[name].description) if name in said else ("", "")
+        listed.append(Variable(name, what or f"{role[0]} of the model", *role, start=value, unit=unit))
     for body in named_bodies(system.mechanism):
         for axis in "xyz":
             what = f"{axis} of the origin of body {body.name} in inertial space"
             listed.append(Variable(f"{body.name}.position.{axis}", what, "output", initial="calculated", unit="m"))
+    for output in system._model.outputs:
+        what = output.description or "output of the model"
+        listed.append(Variable(output.name, what, "output", initial="calculated", unit=output.unit))
     if system.mechanism.constrained:
         what = "largest closure error of any loop or constraint (m, rad)"
         listed.append(Variable("closure_error", what, "local", initial="calculated"))
@@ -107,14 +117,39 @@ def named_bodies(mechanism: Mechanism) -> list[TreeBody]:
     return [body for body in mechanism.bodies if not body.image_of]
 
 
-def outputs_formula(at: Evaluation, v: Coordinates) -> list[Scalar]:
-    """The origins of bodies in inertial space, then the closure errors of all constraints."""
-    mechanism = at.mechanism
-    placed = records(at, closed=mechanism.constrained)
-    results: list[Scalar] = []
-    for body in named_bodies(mechanism):
-        results += [*frame_placement(placed, Attached(body.number, body.own)).offset]
-    if mechanism.constrained:
-        placed.constraints.locally(measure_closure_error)
-        results += [error for loop in placed.constraints[1:] for error in loop.closure_error]
-    return results
+def outputs_formula(laws: Sequence[Expression]) -> Formula:
+    """The origins of bodies in inertial space, then named outputs, then the closure errors of all constraints."""
+
+    def outputs(at: Evaluation, v: Coordinates) -> list[Scalar]:
+        mechanism = at.mechanism
+        moving = records(at, v, closed=mechanism.constrained)
+        results: list[Scalar] = []
+        for body in named_bodies(mechanism):
+            results += [*frame_placement(moving, Attached(body.number, body.own)).offset]
+        results += [law.evaluate(_names(at, moving, law)) for law in laws]
+        if mechanism.constrained:
+            moving.constraints.locally(measure_closure_error)
+            results += [error for loop in moving.constraints[1:] for error in loop.closure_error]
+        return results
+
+    return outputs
+
+
+def _names(at: Evaluation, moving: Records, law: Expression) -> dict[Reference, Scalar]:
+    """The names that an output uses: time, parameters, inputs, coordinates and velocities of joints, named frames."""
+    mechanism, names = at.mechanism, at.names
+    used, frames = {reference.name for reference in law.references()}, dict(mechanism.frames)
+    for name in sorted(used & mechanism.by_joint.keys()):
+        of = mechanism.by_joint[name]
+        if isinstance(of, TreeBody):
+            q, u = moving[of.number].q, moving[of.number].u
+        else:
+            found = find_joint_coordinates(moving.constraints[1 + mechanism.loop_numbers[name]])
+            q, u = found["q"], found["u"]
+        assert of.joint is not None
+        names.update(zip(of.joint.coordinates, q, strict=True))
+        names.update(zip(of.joint.velocities, u, strict=True))
+    for name in sorted(used & frames.keys()):
+        components = [x for vector in motion_over_ground(moving, frames[name]) for x in vector]
+        names.update(zip(frame_references(name), components, strict=True))
+    return names

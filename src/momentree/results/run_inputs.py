@@ -22,6 +22,7 @@ from momentree.structure.input_signals import HeldSignal, acting
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from momentree.model.model import Model
     from momentree.results.run import Run
 
 
@@ -31,6 +32,13 @@ class NamedColumn(NamedTuple):
     name: str
     unit: str
     values: Array
+
+
+def output_laws(mechanism: Mechanism, model: Model) -> dict[str, Expression]:
+    """The expression of each output of a model, by name, with the fixed parameters put in."""
+    joints = (one.joint for one in mechanism.by_joint.values())
+    known = known_references((joint for joint in joints if joint is not None), model.frames)
+    return {output.name: mechanism.values.law(output.expression, known, "expression") for output in model.outputs}
 
 
 class RunInputs:
@@ -46,11 +54,7 @@ class RunInputs:
     def outputs(self) -> dict[str, Array]:
         """Each output of the model over time, k, by name."""
         run = cast("Run", self)
-        mechanism = run._whole
-        joints = (one.joint for one in mechanism.by_joint.values())
-        known = known_references((joint for joint in joints if joint is not None), run.system._model.frames)
-        named = ((output.name, output.expression) for output in run.system._model.outputs)
-        return {name: self._column(mechanism.values.law(raw, known, "expression")) for name, raw in named}
+        return {name: self._column(law) for name, law in output_laws(run._whole, run.system._model).items()}
 
     def named_columns(self) -> dict[str, list[NamedColumn]]:
         """Inputs and outputs, where there are any, with units: "input" and "output"."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples
+from momentree.equations.kinematics import motion_over_ground
 from momentree.errors import MomentreeError, all_choices
 from momentree.model.check import known_references
 from momentree.model.elements import Joint
@@ -145,10 +146,7 @@ def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, 
 
 def frame_motion(samples: Samples, frame: Attached) -> list[Array]:
     """Position, velocity and angular velocity of a frame relative to the ground, in its axes."""
-    ground, body = samples.bodies[0], samples.bodies[frame.body]
-    X = ground.X_0.inverse() @ body.X_0 @ frame.placement
-    relative = frame.placement.motion(body.v) - X.motion(ground.v)
-    vectors = X.offset, X.rotation @ relative.linear, X.rotation @ relative.angular
+    vectors = motion_over_ground(samples.bodies, frame)
     return [samples.column(component) for vector in vectors for component in vector]
 
 

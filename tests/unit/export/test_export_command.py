@@ -9,7 +9,7 @@ import pytest
 
 from command_line import command
 from fmu_models import pendulum_chain
-from momentree.export import fmu_export
+from momentree.export import fmu_libraries
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def description(path):
 def test_an_fmu_with_parameters_inputs_and_a_start(tmp_path, file):
     out = tmp_path / "chain.fmu"
     words = ["--free", "k", "--input", "u", "--parameter", "mass=2.5", "--from", "J0=30*deg", "--velocity", "J1=0.5"]
-    done = command("export", file, out, *words, "--fmi", "2.0", "--kind", "co-simulation", "--sources-only")
+    done = command("export", file, out, *words, "--fmi", "2.0", "--kind", "co-simulation", "--platform", "none")
     assert done.stdout == f"{out} written\n"
     root = description(out)
     assert root.get("fmiVersion") == "2.0"
@@ -63,7 +63,7 @@ def test_mistakes_are_one_line_and_leave_no_file(tmp_path, file, out, words, sai
 
 
 def test_a_missing_compiler_is_said_in_one_line(tmp_path, file, monkeypatch):
-    monkeypatch.setattr(fmu_export, "compiler", lambda: None)
+    monkeypatch.setattr(fmu_libraries, "compiler", lambda platform: None)
     done = command("export", file, tmp_path / "chain.fmu")
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1

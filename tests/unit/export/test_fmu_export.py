@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import shutil
 import subprocess
@@ -17,8 +18,7 @@ from c_motion import COMPILER, needs_compiler, spatial_loop
 from fmu_models import KINDS, coordinate_names, pendulum_chain, simulated
 from mechanisms import four_bar
 from momentree.assembly.state import State
-from momentree.export import c_compiler
-from momentree.export.fmu_export import ExportWarning, model_identifier
+from momentree.export.fmu_export import model_identifier
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 VERSIONS = ("3.0", "2.0")
@@ -99,9 +99,12 @@ def test_an_input_that_jumps_acts_as_in_simulate_piece_by_piece(tmp_path, fmpy, 
 @pytest.mark.long
 @needs_compiler
 def test_a_spatial_loop_with_quaternions(tmp_path, fmpy):
+    from fmpy.validation import validate_fmu
+
     system = spatial_loop().build()
     start = system.assemble({"A": 0.4}, {"A": 1.0}, guess={"D": -1.2})
     system.export_fmu(tmp_path / "it.fmu", start=start)
+    assert validate_fmu(str(tmp_path / "it.fmu")) == []
     run = system.simulate(start, t_end=5.0, every=0.1)
     for kind in KINDS:
         names = [*coordinate_names(system), "closure_error"]
@@ -168,31 +171,79 @@ def _with_ground(d):
 
 
 @contextmanager
-def slaves(fmpy, path, count):
-    """Instances for co-simulation, initialized."""
+def instances(path, count=1, model_exchange=False):
+    """Instances of an FMU of FMI 3.0, in initialization."""
     from fmpy import extract, read_model_description
-    from fmpy.fmi3 import FMU3Slave
+    from fmpy.fmi3 import FMU3Model, FMU3Slave
 
     description, folder = read_model_description(str(path)), extract(str(path))
     shape = {"guid": description.guid, "modelIdentifier": description.coSimulation.modelIdentifier}
-    made = [FMU3Slave(**shape, unzipDirectory=folder, instanceName=f"number {i}") for i in range(count)]
+    kind = FMU3Model if model_exchange else FMU3Slave
+    made = [kind(**shape, unzipDirectory=folder, instanceName=f"number {i}") for i in range(count)]
     try:
-        for slave in made:
-            slave.instantiate()
-            slave.enterInitializationMode(startTime=0.0)
-            slave.exitInitializationMode()
+        for each in made:
+            each.instantiate()
+            each.enterInitializationMode(startTime=0.0)
         yield made
     finally:
-        for slave in made:
-            slave.freeInstance()
+        for each in made:
+            each.freeInstance()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def references(path):
+    """Value references by name."""
+    from fmpy import read_model_description
+
+    return {each.name: each.valueReference for each in read_model_description(str(path)).modelVariables}
+
+
+@pytest.mark.long
+@needs_compiler
+def test_quaternions_need_not_be_of_unit_length_in_model_exchange(tmp_path, fmpy):
+    m = mt.Model("ball")
+    m.joint("B", mt.Spherical(), m.ground, m.body("top", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25)))
+    system = m.build()
+    start = system.start(velocities={"B": (1.0, -2.0, 3.0)})
+    system.export_fmu(tmp_path / "it.fmu", start=start)
+    with instances(tmp_path / "it.fmu", model_exchange=True) as (it,):
+        it.exitInitializationMode()
+        it.enterContinuousTimeMode()
+        x, derivatives = np.zeros(7), np.zeros((2, 7))
+        as_c = lambda array: array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))  # noqa: E731
+        it.getContinuousStates(as_c(x), 7)
+        np.testing.assert_array_equal(x, [*start.q, *start.v])
+        for i, scale in enumerate((1.0, 2.0)):
+            it.setContinuousStates(as_c(x * np.repeat([scale, 1.0], [4, 3])), 7)
+            it.getContinuousStateDerivatives(as_c(derivatives[i]), 7)
+        np.testing.assert_allclose(derivatives[1], derivatives[0], rtol=0, atol=1e-15)
+        np.testing.assert_allclose(derivatives[0, 4:], system.forward_dynamics(start.q, start.v), rtol=0, atol=1e-12)
+        with pytest.raises(Exception, match="fmi3GetContinuousStateDerivatives"):
+            it.getContinuousStateDerivatives(as_c(derivatives[0]), 6)
+
+
+@pytest.mark.long
+@needs_compiler
+def test_loops_are_closed_again_whenever_something_is_set_during_the_initialization(tmp_path, fmpy):
+    system = _with_ground("d").build(free=["d"])
+    system.export_fmu(tmp_path / "it.fmu", start=swinging(system), kinds="co-simulation")
+    number = references(tmp_path / "it.fmu")
+    with instances(tmp_path / "it.fmu") as (it,):
+        found = []
+        for d in (2.5, 2.6, 2.4):
+            it.setFloat64([number["d"]], [d])
+            *q, error = it.getFloat64([number[name] for name in ("A", "B", "D", "closure_error")])
+            assert error < 1e-12
+            assert State(system.with_parameters(d=d)._numeric, np.array(q), np.zeros(3)).closure_error < 1e-12
+            found.append(q)
+        assert np.ptp(found, axis=0).min() > 1e-3
 
 
 @needs_compiler
 def test_instances_are_independent_and_states_can_be_copied_and_reset(tmp_path, fmpy):
     system = pendulum_chain().build(free=["k", "u"])
     system.export_fmu(tmp_path / "it.fmu", start=system.start({"J0": 0.7}), inputs=["u"])
-    states, (k,) = [1, 2, 3, 4, 5, 6], (13,)
+    states, k = [1, 2, 3, 4, 5, 6], references(tmp_path / "it.fmu")["k"]
 
     def moved(slave, times):
         for t in times:
@@ -200,7 +251,9 @@ def test_instances_are_independent_and_states_can_be_copied_and_reset(tmp_path, 
         return slave.getFloat64(states)
 
     times = [0.1 * i for i in range(10)]
-    with slaves(fmpy, tmp_path / "it.fmu", 2) as (one, other):
+    with instances(tmp_path / "it.fmu", 2) as (one, other):
+        one.exitInitializationMode()
+        other.exitInitializationMode()
         other.setFloat64([k], [20.0])
         alone = moved(one, times)
         assert moved(other, times) != alone
@@ -227,8 +280,8 @@ def test_instances_are_independent_and_states_can_be_copied_and_reset(tmp_path, 
 # --- files ---
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C compiler is installed")
-@every_version
+@needs_compiler
+@pytest.mark.parametrize("version", ["3.0", pytest.param("2.0", marks=pytest.mark.long)])
 def test_sources_are_whole_and_compile_without_a_warning(tmp_path, version):
     pendulum_chain().build(free=["k", "u"]).export_fmu(tmp_path / "it.fmu", version=version, binary="none")
     with zipfile.ZipFile(tmp_path / "it.fmu") as archive:
@@ -243,6 +296,7 @@ def test_sources_are_whole_and_compile_without_a_warning(tmp_path, version):
         subprocess.run(command, cwd=tmp_path / "sources", check=True)
 
 
+@pytest.mark.long
 def test_the_same_system_gives_the_same_bytes_and_another_one_another_token(tmp_path):
     for name, length in (("one", 2.5), ("two", 2.5), ("other", 2.4)):
         system = four_bar((1.0, 2.0, 2.0, length)).build()
@@ -255,19 +309,6 @@ def test_the_same_system_gives_the_same_bytes_and_another_one_another_token(tmp_
             tokens.append(re.search(rb'instantiationToken="([^"]+)"', archive.read("modelDescription.xml"))[1])
     assert tokens[0] != tokens[1]
     assert one != other
-
-
-def test_without_a_compiler_it_has_sources_only_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(c_compiler.shutil, "which", lambda name: None)
-    monkeypatch.setattr(c_compiler.importlib.util, "find_spec", lambda name: None)
-    system = pendulum_chain().build()
-    with pytest.warns(ExportWarning, match=r"it\.fmu: has sources only, no library: there is no C compiler here"):
-        system.export_fmu(tmp_path / "it.fmu")
-    with zipfile.ZipFile(tmp_path / "it.fmu") as archive:
-        assert {name.split("/")[0] for name in archive.namelist()} == {"modelDescription.xml", "sources"}
-    with pytest.raises(mt.MomentreeError, match=r"no C compiler here.*binary='none'"):
-        system.export_fmu(tmp_path / "other.fmu", binary="required")
-    assert not (tmp_path / "other.fmu").exists()
 
 
 @pytest.mark.parametrize(
@@ -313,3 +354,29 @@ def test_refusals_name_the_culprit_and_leave_no_file(tmp_path, build, path, how,
     with pytest.raises(mt.MomentreeError, match=words):
         build().export_fmu(tmp_path / path, **how)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@needs_compiler
+@every_version
+def test_declared_inputs_and_outputs_are_those_of_runs(tmp_path, fmpy, version):
+    """Outputs of a closing joint and of a frame on a moving ground, too."""
+    from fmpy.validation import validate_fmu
+
+    m = four_bar()
+    m.ground.moves(("0.1*sin(t)", 0, "0.05*t^2"), (0, "0.1*t", 0))
+    m.input("drive", 0.5, unit="N m", description="of the motor")
+    m.torque("A", "drive")
+    m.frame("tip", m.bodies[1].at((1.0, 0.2, 0.3)))
+    m.output("power", "drive*A'", unit="W")
+    m.output("tip", "tip.x + 2*tip.z' - tip.wy", unit="odd units")
+    m.output("closing", "C - 0.3*C' + t", description="of the joint that closes the loop")
+    system = m.build()
+    start = swinging(system)
+    system.export_fmu(tmp_path / "it.fmu", version=version, start=start)
+    assert validate_fmu(str(tmp_path / "it.fmu")) == []
+    run = system.simulate(start, t_end=2.0, every=0.1, inputs={"drive": 0.8})
+    for kind, accuracy in (("co-simulation", 1e-9), ("model exchange", 1e-7)):
+        given = {"start_values": {"drive": 0.8}}
+        found = simulated(tmp_path / "it.fmu", kind, 2.0, 0.1, [*run.outputs], **given)
+        np.testing.assert_allclose(found, np.stack([*run.outputs.values()], axis=1), rtol=0, atol=accuracy)

@@ -253,8 +253,7 @@ FUNCTION(fmi2SetContinuousStates)(fmi2Component instance, const fmi2Real states[
 
 FUNCTION(fmi2GetDerivatives)(fmi2Component instance, fmi2Real derivatives[], size_t count)
 {
-    UNUSED(count);
-    return DO(get_derivatives(THIS, derivatives));
+    return DO(!counts_states(THIS, count) || get_derivatives(THIS, derivatives));
 }
 
 FUNCTION(fmi2GetEventIndicators)(fmi2Component instance, fmi2Real indicators[], size_t count)
@@ -265,11 +264,7 @@ FUNCTION(fmi2GetEventIndicators)(fmi2Component instance, fmi2Real indicators[], 
 
 FUNCTION(fmi2GetContinuousStates)(fmi2Component instance, fmi2Real states[], size_t count)
 {
-    UNUSED(count);
-    if (settle(THIS))
-        return fmi2Error;
-    memcpy(states, THIS->now.state, NX * sizeof *states);
-    return fmi2OK;
+    return DO(get_states(THIS, states, count));
 }
 
 FUNCTION(fmi2GetNominalsOfContinuousStates)(fmi2Component instance, fmi2Real nominals[], size_t count)

@@ -374,8 +374,7 @@ FUNCTION(fmi3SetContinuousStates)(fmi3Instance instance, const fmi3Float64 state
 
 FUNCTION(fmi3GetContinuousStateDerivatives)(fmi3Instance instance, fmi3Float64 derivatives[], size_t count)
 {
-    UNUSED(count);
-    return DO(get_derivatives(THIS, derivatives));
+    return DO(!counts_states(THIS, count) || get_derivatives(THIS, derivatives));
 }
 
 FUNCTION(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 indicators[], size_t count)
@@ -386,11 +385,7 @@ FUNCTION(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 indicators[]
 
 FUNCTION(fmi3GetContinuousStates)(fmi3Instance instance, fmi3Float64 states[], size_t count)
 {
-    UNUSED(count);
-    if (settle(THIS))
-        return fmi3Error;
-    memcpy(states, THIS->now.state, NX * sizeof *states);
-    return fmi3OK;
+    return DO(get_states(THIS, states, count));
 }
 
 FUNCTION(fmi3GetNominalsOfContinuousStates)(fmi3Instance instance, fmi3Float64 nominals[], size_t count)

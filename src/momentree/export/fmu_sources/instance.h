@@ -2,7 +2,7 @@
  * An instance of the model in memory, and what both versions of the interface do with it.
  * fmu_model.h has sizes and calls of this model: it is written with the FMU. No globals, so instances are independent.
  *
- * Value references: 0 time; then NX states, NX derivatives, NP parameters and inputs, NY positions, the closure error.
+ * Value references: 0 time; then NX states, NX derivatives, NP parameters and inputs, NY outputs, the closure error.
  */
 #ifndef INSTANCE_H
 #define INSTANCE_H
@@ -15,7 +15,7 @@
 #include "fmu_model.h"
 
 enum { FIRST_STATE = 1, FIRST_DERIVATIVE = FIRST_STATE + NX, FIRST_PARAMETER = FIRST_DERIVATIVE + NX,
-       FIRST_POSITION = FIRST_PARAMETER + NP, CLOSURE_ERROR = FIRST_POSITION + NY, END = CLOSURE_ERROR + (NR > 0) };
+       FIRST_OUTPUT = FIRST_PARAMETER + NP, CLOSURE_ERROR = FIRST_OUTPUT + NY, END = CLOSURE_ERROR + (NR > 0) };
 
 typedef enum { INSTANTIATED, INITIALIZATION, EVENT, CONTINUOUS, STEP, TERMINATED } Phase;
 
@@ -148,10 +148,10 @@ static int get_value(Instance *instance, unsigned reference, double *value)
         if (get_derivatives(instance, derivatives))
             return 1;
         *value = derivatives[reference - FIRST_DERIVATIVE];
-    } else if (reference < FIRST_POSITION)
+    } else if (reference < FIRST_OUTPUT)
         *value = now->parameters[reference - FIRST_PARAMETER];
     else if (reference < END)
-        *value = get_output(now, reference - FIRST_POSITION);
+        *value = get_output(now, reference - FIRST_OUTPUT);
     else
         return failed(instance, "There is no variable with this value reference.");
     return 0;
@@ -167,7 +167,7 @@ static int set_value(Instance *instance, unsigned reference, double value)
         if (!is_early)
             return failed(instance, "Start values can be set before the end of the initialization only.");
         now->state[reference - FIRST_STATE] = value;
-    } else if (reference >= FIRST_PARAMETER && reference < FIRST_POSITION)
+    } else if (reference >= FIRST_PARAMETER && reference < FIRST_OUTPUT)
         now->parameters[reference - FIRST_PARAMETER] = value;
     else
         return failed(instance, "Only start values, parameters and inputs can be set.");
@@ -184,10 +184,23 @@ static int set_time(Instance *instance, double t)
     return 0;
 }
 
+static int counts_states(Instance *instance, size_t count)
+{
+    return count == NX || !failed(instance, "The number of continuous states is not that of the model.");
+}
+
+static int get_states(Instance *instance, double *to, size_t count)
+{
+    if (!counts_states(instance, count) || settle(instance))
+        return 1;
+    memcpy(to, instance->now.state, NX * sizeof *to);
+    return 0;
+}
+
 static int set_states(Instance *instance, const double *x, size_t count)
 {
-    if (count != NX)
-        return failed(instance, "The number of continuous states is not that of the model.");
+    if (!counts_states(instance, count))
+        return 1;
     memcpy(instance->now.state, x, NX * sizeof *x);
     changed(&instance->now);
     return 0;
