@@ -46,9 +46,7 @@ from momentree.spatial import Scalar
 from momentree.spatial.rotation import normalised
 from momentree.structure.mechanism import Mechanism
 
-LONG = (
-    6000  # operations: above, LLVM takes long for all derivatives, and those along 4 or 8 directions at once are fast
-)
+LONG = 12_000  # operations: above, LLVM takes more than a second for the code of all derivatives
 
 
 @dataclass(frozen=True)
