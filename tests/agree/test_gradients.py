@@ -54,11 +54,10 @@ def test_double_pendulum_has_the_derivatives_of_its_closed_form():
     system, values = double_pendulum()
     f = system.jax_function("forward_dynamics")
     at = (*map(jnp.array, np.random.default_rng(0).standard_normal((3, 2))), 0.0, values)
-    assert agree(f(*at), closed_form(*at), 1e-13)
-    for transform in (jax.jacfwd, jax.jacrev):
-        found, expected = (jax.jit(transform(each, argnums=(0, 1, 2, 4)))(*at) for each in (f, closed_form))
-        assert jax.tree_util.tree_structure(found) == jax.tree_util.tree_structure(expected)
-        assert agree(flat(found), flat(expected), 1e-12)
+    assert agree(f(*at), jax.jit(closed_form)(*at), 1e-13)
+    found, expected = (jax.jit(jax.jacrev(each, argnums=(0, 1, 2, 4)))(*at) for each in (f, closed_form))
+    assert jax.tree_util.tree_structure(found) == jax.tree_util.tree_structure(expected)
+    assert agree(flat(found), flat(expected), 1e-12)
 
 
 @pytest.mark.long
@@ -119,6 +118,7 @@ def by_loops(f):
 AT = (1.0, 2.0, 3.0)
 
 
+@pytest.mark.long
 def test_four_bar_has_the_derivatives_of_its_one_equation():
     system = four_bar((a, b, c, d)).build()
     q = jax.jit(coordinates)(1.0)
@@ -129,7 +129,6 @@ def test_four_bar_has_the_derivatives_of_its_one_equation():
     found = jax.jit(jax.value_and_grad(ours, argnums=(0, 1, 2)))(*AT)
     assert agree(found[0], value, 1e-12)
     assert agree(found[1], expected, 1e-11)
-    assert agree(jax.jit(jax.jacfwd(ours, argnums=(0, 1, 2)))(*AT), expected, 1e-11)
 
 
 @pytest.mark.long
@@ -139,6 +138,8 @@ def test_four_bar_has_the_second_derivatives_of_its_one_equation():
     second = [jax.jit(jax.vmap(jax.jacfwd(jax.grad(f)), (0, None, None))) for f in (ours, one_equation)]
     found, expected = (f(A, 2.0, 3.0) for f in second)
     assert agree(found, expected, 1e-9)
+    first = [jax.jit(jax.jacfwd(f, argnums=(0, 1, 2)))(*AT) for f in (ours, one_equation)]
+    assert agree(*first, 1e-11)
 
 
 @pytest.mark.long

@@ -116,7 +116,8 @@ class TracedFunction:
         else:
             entries = [x for row in jacobian(self.tape, self.outputs, columns).dense() for x in row]
         self.tape.outputs(entries)
-        return entries if len(self.tape.online()) <= LONG else None
+        most = LONG // 2 if self.in_reverse else LONG  # rows are fewer than columns, and fit into lanes together
+        return entries if len(self.tape.online()) <= most else None
 
     def _with(
         self, name: str, outputs: Sequence[Scalar], arguments: Arguments, shape: tuple[int, ...]

@@ -44,6 +44,7 @@ def test_columns_or_rows_are_those_of_all_entries(make, monkeypatch):
         monkeypatch.setattr(functions, "LONG", 0)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("long", [0, 10**6], ids=["rows", "all entries"])
 def test_overconstrained_loops_have_exact_derivatives_along_their_motion(long, monkeypatch):
     """Bennett's linkage, with three redundant constraints: states assembled around one, differences of eighth order."""
@@ -62,6 +63,7 @@ def test_overconstrained_loops_have_exact_derivatives_along_their_motion(long, m
     np.testing.assert_allclose(J @ along, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize("what", FUNCTIONS)
 def test_every_function_has_the_shape_that_it_says(what):
     mechanism = four_bar().build().mechanism
