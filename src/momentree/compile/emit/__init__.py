@@ -1,1 +1,1 @@
-"""Emitting: the backends of a tape, LLVM (straight-line and rolled), C and CasADi."""
+"""Emitting: the backends of a tape, LLVM (straight-line and rolled), C, CasADi; machine code for JAX."""

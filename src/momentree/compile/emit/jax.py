@@ -215,5 +215,5 @@ def _jax() -> Any:
         import jax
         import jax.ffi
     except ImportError:
-        raise MomentreeError("JAX is not installed. Install it with: pip install momentree[jax]") from None
+        raise MomentreeError("JAX 0.5 or newer is not installed: pip install momentree[jax]") from None
     return jax

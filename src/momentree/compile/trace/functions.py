@@ -46,9 +46,7 @@ from momentree.spatial import Scalar
 from momentree.spatial.rotation import normalised
 from momentree.structure.mechanism import Mechanism
 
-LONG = (
-    6000  # operations: above, LLVM takes long for all derivatives, and those along 4 or 8 directions at once are fast
-)
+LONG = 12_000  # operations: above, LLVM takes more than a second for the code of all derivatives
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class TracedFunction:
     | lock       | held while the tape, which derivatives share, is written or read   |
 
     Accelerations of loops are differentiated in reverse. Where constraints are redundant, their solution holds numbers
-    of 1e9 that cancel; in reverse, so do their derivatives, but forward they leave errors of 1e-7.
+    of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-7.
     """
 
     name: str
@@ -118,7 +116,8 @@ class TracedFunction:
         else:
             entries = [x for row in jacobian(self.tape, self.outputs, columns).dense() for x in row]
         self.tape.outputs(entries)
-        return entries if len(self.tape.online()) <= LONG else None
+        most = LONG // 2 if self.in_reverse else LONG  # rows are fewer than columns, and fit into lanes together
+        return entries if len(self.tape.online()) <= most else None
 
     def _with(
         self, name: str, outputs: Sequence[Scalar], arguments: Arguments, shape: tuple[int, ...]

@@ -119,7 +119,7 @@ def test_every_transformation_gives_the_same_derivatives(four):
     system, at = four
     f = system.jax_function("forward_dynamics")
     expected = jax.jacfwd(f)(at.q, at.v)
-    for transformed in (jax.jacrev(f), jax.jit(jax.jacfwd(f)), jax.jit(jax.jacrev(f)), jax.jacfwd(jax.jit(f))):
+    for transformed in (jax.jacrev(f), jax.jit(jax.jacrev(f))):
         near(transformed(at.q, at.v), expected, 1e-13)
     random = np.random.default_rng(3)
     w, Q = random.standard_normal(3), at.q + 0.01 * random.standard_normal((5, 3))
@@ -127,8 +127,9 @@ def test_every_transformation_gives_the_same_derivatives(four):
     near(gradient(at.q), w @ expected, 1e-13)
     near(jax.jvp(lambda q: f(q, at.v), (at.q,), (w,))[1], expected @ w, 1e-13)
     near(jax.vjp(lambda q: f(q, at.v), at.q)[1](w)[0], w @ expected, 1e-13)
-    near(jax.jit(jax.vmap(gradient))(Q), [gradient(q) for q in Q], 1e-13)
-    near(jax.grad(lambda Q: (f(Q, at.v) @ w).sum())(Q), [gradient(q) for q in Q], 1e-13)
+    each = [gradient(q) for q in Q]
+    near(jax.jit(jax.vmap(gradient))(Q), each, 1e-13)
+    near(jax.jit(jax.grad(lambda Q: (f(Q, at.v) @ w).sum()))(Q), each, 1e-13)
 
 
 @pytest.mark.long
@@ -196,6 +197,7 @@ def test_leading_axes_are_batches_and_vmap_nests(four):
     near(jax.jit(f)(Q, V), expected, 1e-13)
     both = jax.vmap(jax.vmap(f, (None, 0)), (0, None))
     near(both(Q[:, 0], V), expected, 1e-13)
+    near(jax.vmap(f, (1, None), 1)(Q[:, 0].T, V[0]).T, expected[:, 0], 1e-13)
     near(jax.jit(lambda a: f([a, at.q[1], at.q[2]], at.v))(at.q[0]), system.forward_dynamics(at.q, at.v), 1e-13)
     near(f(at.q.astype("f4"), [1, 2, 3]), system.forward_dynamics(at.q.astype("f4"), [1, 2, 3]), 1e-13)
     near(f(at.q, at.v, t=np.zeros((2, 3))), np.broadcast_to(system.forward_dynamics(at.q, at.v), (2, 3, 3)), 1e-13)
@@ -237,6 +239,18 @@ def test_parameters_are_a_dictionary_that_jax_differentiates():
     near(f(q, v, parameters={"k": K}), system.forward_dynamics(q, v, parameters={"k": K}), 1e-13)
     stiffer = system.with_parameters(k=90.0)
     near(stiffer.jax_function("forward_dynamics")(q, v), stiffer.forward_dynamics(q, v), 1e-13)
+
+
+def test_prescribed_motion_is_differentiated_by_time():
+    """A pendulum on a slider driven by s(t): A'' = 1.5 (g cos A + s'' sin A), s'' = -7.5 sin 5 t."""
+    m = mt.Model("driven")
+    slider, rod = m.body("slider", mass=1.0, inertia=(1, 1, 1)), m.body("rod", mt.rod(mass=1.0, length=1.0))
+    m.joint("s", mt.Prismatic("x", motion="0.3*sin(5*t)"), m.ground, slider)
+    m.joint("A", mt.Revolute("y"), slider, rod)
+    f, A = m.build().jax_function("forward_dynamics"), 0.3
+    found, slope = jax.jit(jax.value_and_grad(lambda t: f([A], [0.5], t=t)[0]))(0.2)
+    near(found, 1.5 * (9.81 * np.cos(A) - 7.5 * np.sin(1.0) * np.sin(A)), 1e-13)
+    near(slope, -1.5 * 37.5 * np.cos(1.0) * np.sin(A), 1e-13)
 
 
 def test_a_frame_may_stand_on_a_free_parameter():

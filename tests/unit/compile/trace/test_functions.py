@@ -1,12 +1,17 @@
 """Functions recorded for other programs: entries, columns and rows of their derivatives agree, loops are exact."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import momentree as mt
 from mechanisms import bennett, four_bar, random_configuration, random_tree
 from momentree.compile.trace import functions
 from momentree.compile.trace.functions import FUNCTIONS, traced_function
 
+EXAMPLES = Path(__file__).parents[4] / "examples"
+SOLVED = ("forward_dynamics", "closed_velocities")
 EIGHTH_ORDER = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # of central differences
 
 
@@ -39,6 +44,7 @@ def test_columns_or_rows_are_those_of_all_entries(make, monkeypatch):
         monkeypatch.setattr(functions, "LONG", 0)
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("long", [0, 10**6], ids=["rows", "all entries"])
 def test_overconstrained_loops_have_exact_derivatives_along_their_motion(long, monkeypatch):
     """Bennett's linkage, with three redundant constraints: states assembled around one, differences of eighth order."""
@@ -57,9 +63,48 @@ def test_overconstrained_loops_have_exact_derivatives_along_their_motion(long, m
     np.testing.assert_allclose(J @ along, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize("what", FUNCTIONS)
 def test_every_function_has_the_shape_that_it_says(what):
     mechanism = four_bar().build().mechanism
     function = traced_function(mechanism, what, "rocker" if what == "position" else None)
     assert [name for name, _ in function.arguments] == list(FUNCTIONS[what])
     assert np.prod(function.shape, dtype=int) == len(function.outputs)
+
+
+LOOPS = (
+    "08_four_bar",
+    "12_andrews_squeezer",
+    "16_rolling_disc",
+    "19_bicycle",
+    "24_coupler_on_a_curve",
+    "14_gear_train",
+)
+
+
+@pytest.mark.repeats(1)
+@pytest.mark.parametrize("example", LOOPS)
+def test_derivatives_along_closed_states_are_those_that_differences_approach(example):
+    """States near one of an example, closed by steps of Newton's method: differences of fourth order along a line."""
+    system = mt.load(EXAMPLES / example / "model.toml").build()
+    start, random, h = system.start(), np.random.default_rng(3), 1e-4
+    kernels = {what: traced_function(system.mechanism, what).kernel() for what in ("closed_coordinates", *SOLVED)}
+    t = np.array([start.t])
+    parameters = [np.array([*system.parameters.values()])] if system.parameters else []
+    direction = random.standard_normal(system.nq), random.standard_normal(system.nv)
+
+    def states(s):
+        q = start.q + s * direction[0]
+        for _ in range(4):
+            q = kernels["closed_coordinates"]([q, t, *parameters])
+        return q, kernels["closed_velocities"]([q, start.v + s * direction[1], t, *parameters])
+
+    def slope(values):
+        a, b, c, d = (np.concatenate(values(k * h)) for k in (-2, -1, 1, 2))
+        return (a - 8 * b + 8 * c - d) / (12 * h)
+
+    tau = random.standard_normal(system.nv)
+    q, v = states(0.0)
+    expected = slope(lambda s: [kernels["forward_dynamics"]([*states(s), tau, t, *parameters])])
+    J = jacobian(system.mechanism, "forward_dynamics", {"q": q, "v": v, "tau": tau, "t": t})
+    np.testing.assert_allclose(J @ slope(states), expected, rtol=0, atol=1e-7 * np.abs(expected).max())
