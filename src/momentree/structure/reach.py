@@ -41,7 +41,7 @@ ROUND_OFF = 1e-13  # of unit vectors
 
 @dataclass(frozen=True)
 class Reach:
-    """Bounds of a constraint row in a body: a force f at a point d, and a moment m besides, across n if there is one."""
+    """Bounds of a constraint row in a body: a force f at a point d, and a moment m besides, across n unless None."""
 
     f: Scalar
     m: Scalar
@@ -67,7 +67,7 @@ class Reach:
         return tuple(entries)
 
     def moves(self, axes: Sequence[Motion]) -> bool:
-        """Whether a joint with these axes surely moves the row by more than the part that is added for a single axis."""
+        """Whether a joint with these axes surely moves the row by more than the part added for a single axis."""
         N, swing = self.packed(axes, least=False), self.swing
         diagonal = [N[i * (i + 3) // 2] for i in range(len(axes))]
         numbers = all(isinstance(x, (int, float)) for x in (*diagonal, swing))
@@ -157,9 +157,9 @@ def _rows(
             if body.v.stop > body.v.start:
                 found[number] = rows
             staying = [row._replace(reach=row.reach.at_parent(body, row.length)) for row in rows]
-        for row, slot in zip(staying, node.slots.up, strict=True):
+        for each, slot in zip(staying, node.slots.up, strict=True):
             above = open_at[node.parent]
-            above[slot] = row if row is None or node.parent > len(bodies) else _joined(above[slot], row)
+            above[slot] = each if each is None or node.parent > len(bodies) else _joined(above[slot], each)
     return found
 
 
