@@ -138,8 +138,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
 
         return mobility(self._numeric)
 
-    def mobility_at(self, state: State | None = None, *, parameters: Named = None) -> Mobility:
-        """The same report for other values of free parameters, or at a state instead of the assembled one."""
+    def mobility_at(self, state: State | Any = None, *, parameters: Named = None) -> Mobility:
+        """The same report for other values of free parameters, or at a state or coordinates q with closed loops."""
         from momentree.analyse.mobility import mobility
 
         at = self.with_parameters(parameters)
@@ -188,7 +188,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         from momentree.assembly.batch_assembly import assemble_many
 
         with showing(progress):
-            return assemble_many(self, given or {}, velocities or {}, guess, t, parameters or {}, strict)
+            return assemble_many(self, given, velocities, guess, t, parameters or {}, strict)
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:

@@ -138,3 +138,43 @@ def test_a_constraint_force_through_the_axis_of_a_hinge_still_has_a_scale():
     mechanism = m.build().mechanism
     (packed, _), *_ = mechanism.elimination(fixed_ground=True).reaches[1]
     assert packed[0] > 1e-3
+
+
+# --- small bodies between two hinges with one axis, as robots from CAD files have them ---
+
+
+def parallelogram(ball: float | None = None) -> mt.Model:
+    """Two cranks of 0.04 m and a rod of 0.1 m; a ball of this mass sits between each crank and the rod."""
+    m = mt.Model("parallelogram")
+    rod = m.body("rod", mt.rod(mass=0.01, length=0.1, radius=0.002))
+    for name, x in (("A", 0.0), ("B", 0.1)):
+        end = crank = m.body(f"crank{name}", mt.rod(mass=0.005, length=0.04, radius=0.002))
+        m.joint(name, mt.Revolute("z"), m.ground.at((x, 0, 0)), crank)
+        if ball is not None:
+            end = m.body(f"ball{name}", mt.sphere(mass=ball, radius=0.0025))
+            m.joint(f"{name}_crank", mt.Revolute("z"), crank.at((0.04, 0, 0)), end)
+        place = end.at((0.04, 0, 0)) if ball is None else end
+        m.joint(f"{name}_rod", mt.Revolute("z"), place, rod.at((x, 0, 0)))
+    m.start_at(guess={"A_rod" if ball is None else "A_crank": -1.2})
+    return m
+
+
+def test_small_bodies_between_hinges_do_not_widen_what_counts_as_redundant():
+    system = parallelogram(6.5e-6).build()
+    at, nv = Evaluation(system.mechanism, system.assemble({"A": 1.0}).q), system.nv
+    moving = articulated.accelerating_bodies(at, np.zeros(nv), [0] * nv)
+    rows = moving.constraints[1].node.open
+    shares = [float(rows.at(k, k) / rows.scale[k]) for k in range(2)]
+    assert min(shares) > 0.01  # 1e-6 where the spin of the balls counts, which move nothing
+
+
+@pytest.mark.parametrize("ball", [None, 6.5e-6, 6.5e-9])
+def test_a_parallelogram_with_balls_passes_its_flat_configurations(ball):
+    system = parallelogram(ball).build()
+    start = system.assemble({"A": 1.2, "B": 1.2}, velocities={"A": -20.0})
+    run = system.simulate(start, t_end=0.3, every=0.05)
+    assert run.end.reason == "arrived"
+    assert run.closure_error.max() < 1e-12
+    # cranks turn uniformly, and the rod does not turn; flat at 0 and at -pi
+    np.testing.assert_allclose(run["A"], 1.2 - 20 * run.t, atol=1e-8)
+    np.testing.assert_allclose(run["B"], run["A"], atol=1e-8)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from momentree.assembly.configuration import Array, Block, ClosingJoint, Configuration, constraint_names
+from momentree.assembly.named_values import names_given
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import (
     WITHIN,
@@ -195,8 +196,7 @@ class _Motion(NamedTuple):
 
 
 def _chosen(mechanism: Mechanism, joints: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(joints, str):
-        joints = [joints]
+    joints = names_given(joints, "actuation: joints")
     for joint in joints:
         if joint not in mechanism.by_joint:
             raise MomentreeError(f"actuation: there is no joint '{joint}'.{suggestion(joint, mechanism.by_joint)}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.activity import activity, showing
+from momentree.assembly.state import State
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError, renamed
 from momentree.integrate.methods import DEFAULT
@@ -22,7 +23,6 @@ from momentree.simulate.simulation import new_simulation
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
-    from momentree.assembly.state import State
     from momentree.system import System
 
 WARM = 1e-3  # of the duration: a run that makes the code, before the one whose time is taken
@@ -95,6 +95,8 @@ def compare(
     for name in ("formulation", "stabilization", "path"):
         if name in settings:
             raise MomentreeError(f"compare: {name} cannot be chosen here. Use system.simulate for one run.")
+    if not isinstance(start, State):
+        raise MomentreeError(f"compare: the start is a {type(start).__name__}. Create it with system.assemble(...).")
     if parameters is None:
         refuse_other_parameters(system, start)
     system = system.with_parameters(parameters)

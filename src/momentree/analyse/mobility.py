@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from momentree.assembly.assemble import assemble
+from momentree.assembly.closure_check import worst_violation
 from momentree.assembly.configuration import Configuration, constraint_names
 from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
+from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales
 from momentree.assembly.state import State
+from momentree.compile.execute.arrays import coordinate_array, coordinates
+from momentree.errors import MomentreeError
 from momentree.model.higher_pairs import HigherPair
 from momentree.structure.mechanism import Mechanism
 
@@ -72,9 +77,9 @@ def gruebler(mechanism: Mechanism) -> int:
     return 6 * bodies - sum(6 - joint.freedom for joint in (*joints.values(), *pairs)) - len(mechanism.constraints)
 
 
-def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
-    """Assemble, or take a state; find the independent constraints there and nearby, and name the redundant ones."""
-    state = state or assemble(mechanism)
+def mobility(mechanism: Mechanism, at: State | Any = None) -> Mobility:
+    """Assemble, or take a state or q; find the independent constraints there and nearby; name the redundant ones."""
+    state = assemble(mechanism) if at is None else _state_at(mechanism, at)
     here = Configuration(mechanism, state.q, t=state.t)
     probes = list(nearby_configurations(here))
     closed = [probe.at for probe in probes if probe.misfit <= 1]
@@ -103,6 +108,24 @@ def mobility(mechanism: Mechanism, state: State | None = None) -> Mobility:
         of_position=mechanism.nv - on_positions,
         nonholonomic=tuple(name for name in names if name not in {*constraint_names(mechanism)}),
     )
+
+
+def _state_at(mechanism: Mechanism, at: State | Any) -> State:
+    """A state of the mechanism as it is, or one at rest at coordinates q, which must close all loops."""
+    if isinstance(at, State):
+        if at.mechanism.coordinates != mechanism.coordinates:
+            raise MomentreeError("mobility_at: the state belongs to another system. Assemble this one.")
+        return at
+    q = coordinate_array(at, mechanism.nq, "q")
+    if q.ndim > 1:
+        raise MomentreeError("mobility_at: q holds several configurations; give one.")
+    state = State(mechanism, np.array(coordinates(mechanism, q)), np.zeros(mechanism.nv))
+    worst = worst_violation(mechanism, Samples(mechanism, q[None], state.v[None], np.zeros(1)))
+    if worst is not None and worst.what != "velocity":
+        name = constraint_names(mechanism)[worst.constraint]
+        message = f"mobility_at: q does not close '{name}': {worst.what} {worst.value:.3g} {worst.unit}"
+        raise MomentreeError(f"{message}. Take it from system.assemble(...), which closes loops.")
+    return state
 
 
 def _give(mechanism: Mechanism, configurations: Sequence[Configuration]) -> Give | None:

@@ -22,6 +22,7 @@ A configuration is singular where the rank is less than at others: the motion ma
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.configuration_space import difference, integrate
+from momentree.assembly.named_values import names_given
 from momentree.assembly.nearby_configurations import nearby_configurations
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.scaled_constraints import ScaledConstraints, Scales, cut_off
@@ -176,6 +178,8 @@ def toggles(run: Run, driven: Sequence[str] = (), near: float = NEAR) -> tuple[T
     singular throughout counts as one instant. `driven` as in `singularity`. Only constraints that act count: where
     joints are released or constraints switched, each part of the run is looked at on its own.
     """
+    if not hasattr(run, "phases"):
+        raise MomentreeError(f"toggles: {reprlib.repr(run)} is not a run. Give what system.simulate returned.")
     parts = [(phase.part, phase.inactive) for phase in run.phases()]
     if len({inactive for _, inactive in parts}) == 1:
         parts = [(slice(0, len(run.t)), parts[0][1])]
@@ -312,7 +316,7 @@ def _ratios(sizes: Array, rank: int) -> Array:
 
 def _checked_joints(mechanism: Mechanism, driven: Sequence[str]) -> list[str]:
     """The joints, if all are there; a single name is one joint."""
-    joints = [driven] if isinstance(driven, str) else list(driven)
+    joints = names_given(driven, "driven")
     for joint in joints:
         if joint not in mechanism.by_joint:
             raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, mechanism.by_joint)}")

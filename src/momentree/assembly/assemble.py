@@ -9,6 +9,7 @@ from momentree.activity import activity
 from momentree.assembly.assembly_search import AssemblySearch
 from momentree.assembly.closed_velocities import closed_velocities
 from momentree.assembly.configuration import Array
+from momentree.assembly.named_values import by_name
 from momentree.assembly.state import State
 from momentree.errors import AssemblyError, MomentreeError
 from momentree.model import Model
@@ -28,9 +29,10 @@ def assemble(
 ) -> State:
     """The state that has the given coordinates and velocities, closes everything, and is nearest to the guess."""
     with activity("assembling", mechanism.name):
-        search = AssemblySearch(mechanism, given or {}, guess, t)
+        search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
+        moving = by_name(velocities, "velocities")
         q = search.solve()
-        return State(mechanism, q, closed_velocities(mechanism, q, velocities or {}, t, search.unmoved(q)), t)
+        return State(mechanism, q, closed_velocities(mechanism, q, moving, t, search.unmoved(q)), t)
 
 
 def branches(
@@ -40,7 +42,7 @@ def branches(
     t: float = 0.0,
 ) -> list[State]:
     """Every closed configuration found with the given coordinates, nearest to the guess first; velocities at rest."""
-    search = AssemblySearch(mechanism, given or {}, guess, t)
+    search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
     configurations: list[Array] = []
     for start in search.starts(BRANCH_STARTS):
         at, misfit, _ = search.closing.close(start)
@@ -66,12 +68,13 @@ def initial_state(
     velocities: Mapping[str, Any] | None = None,
 ) -> State:
     """The initial state of a model; given values replace those of the model for the same joints."""
+    given, velocities = by_name(given, "given"), by_name(velocities, "velocities")
     if model.start is None:
         return assemble(mechanism, given, velocities)
     values = Values(dict(model.parameters))
     start, t = model.start.numbers(values), model.start.times(values)[0]
     joints = mechanism.by_joint
-    for what, instead in (("coordinates", given or {}), ("velocities", velocities or {})):
+    for what, instead in (("coordinates", given), ("velocities", velocities)):
         replaced = {joint_of(str(key), joints)[0] for key in instead}
         others = {key: value for key, value in start[what].items() if joint_of(key, joints)[0] not in replaced}
         start[what] = {**others, **instead}

@@ -32,7 +32,7 @@ from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, Indices,
 from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import reference
-from momentree.assembly.named_values import Column, columns_given
+from momentree.assembly.named_values import Column, by_name, columns_given
 from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
@@ -75,8 +75,8 @@ class States:
 
 def assemble_many(
     system: System,
-    given: Mapping[str, Any],
-    velocities: Mapping[str, Any],
+    given: Mapping[str, Any] | None,
+    velocities: Mapping[str, Any] | None,
     guess: Any,
     t: float,
     parameters: Mapping[str, Any],
@@ -86,8 +86,8 @@ def assemble_many(
     mechanism = system._numeric
     rows = system._free.rows(parameters)
     names = system._free.names_of(rows)
-    held = columns_given(mechanism, given, "given", names)
-    moving = columns_given(mechanism, velocities, "velocities", names)
+    held = columns_given(mechanism, by_name(given, "given"), "given", names)
+    moving = columns_given(mechanism, by_name(velocities, "velocities"), "velocities", names)
     near = _guessed(mechanism, guess, names)
     count = _count(held, moving, near, rows)
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))

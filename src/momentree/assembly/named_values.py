@@ -55,6 +55,27 @@ class Entry:
         return self.unit == "rad"
 
 
+def by_name(given: Any, what: str) -> Mapping[str, Any]:
+    """What was given by name; nothing for None. Arrays, states and other things are refused."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise MomentreeError(f"{what} is {reprlib.repr(given)}; names and numbers are expected, such as {{'A': 1.0}}.")
+    return given
+
+
+def names_given(names: Any, what: str) -> list[str]:
+    """Names in a list, or a single one."""
+    given = [names] if isinstance(names, str) else names
+    try:
+        found = list(given)
+    except TypeError:
+        found = [None]
+    if not all(isinstance(name, str) for name in found):
+        raise MomentreeError(f"{what} is {reprlib.repr(names)}; a list of names is expected, such as ['A'].")
+    return found
+
+
 def coordinates_given(mechanism: Mechanism, given: Mapping[str, Any], what: str) -> Iterator[Entry]:
     """Entries for coordinates; quaternions are made unit."""
     for key, raw in given.items():
