@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,3 +317,15 @@ def test_a_linear_table_may_be_the_coefficient_of_a_velocity():
     m.joint("z", mt.Prismatic("z"), m.ground, slider)
     m.constrain("z' = bent(A)*A'")
     assert m.build().mobility == 1
+
+
+def test_the_example_of_the_page_runs():
+    page = (Path(__file__).parents[3] / "docs" / "tables.md").read_text(encoding="utf-8")
+    names = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    run = names["run"]
+    assert run.end.reason == "arrived"
+    np.testing.assert_allclose(run["z"], 0.02 - 0.02 * np.cos(run["A"]), atol=1e-7)
+    reduced = str(names["system"].equations("energy", reduced=["A"]))
+    for line in page.partition("lists the tables below the equations:\n\n```\n")[2].partition("```")[0].splitlines():
+        assert line in reduced
