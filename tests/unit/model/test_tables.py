@@ -123,6 +123,19 @@ def test_the_two_zeros_are_one():
     assert Table("f", [0, 1], [3, 1])(-0.0) == 3
 
 
+def test_round_off_does_not_lead_out_of_a_periodic_table():
+    table = Table("f", [0.3, 0.5, 0.8, 1.0], [1, 2, -1, 1], periodic=True)
+    seams = 0.3 + np.arange(-3000, 3000) * 0.7
+    around = np.concatenate([np.nextafter(seams, -math.inf), seams, np.nextafter(seams, math.inf)])
+    near(table(around), np.ones(len(around)), 1e-9)
+
+
+def test_the_ends_of_a_periodic_table_may_differ_by_round_off():
+    table = Table("f", [0, 1, 2, 3], [1, 2, -1, 1 + 5e-13], periodic=True)
+    assert table(3.0) == table(0.0) == 1
+    assert np.isfinite(table(np.linspace(-9, 9, 50), 2)).all()
+
+
 # --- odd tables ---
 
 
