@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.assembly.closing_search import Closing
 from momentree.compile.emit import c_code
 from momentree.compile.execute.choice import kernel_of
 from momentree.compile.execute.kernel import WIDTHS
@@ -247,10 +248,10 @@ def test_one_motion_of_many_may_leave_a_table():
     near(ends[[0, 2, 3]], v[[0, 2, 3], 0] * math.sin(math.sqrt(10)) / math.sqrt(10), 1e-6)
 
 
-def lifted(**options):
+def lifted(power=2):
     m = mt.Model("lifted")
     x = np.linspace(0, 1, 11)
-    m.table("f", x, x**2, **options)
+    m.table("f", x, x**power)
     disc = m.body("disc", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
     follower = m.body("follower", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
     m.joint("A", mt.Revolute("y"), m.ground, disc)
@@ -266,10 +267,13 @@ def test_constraints_by_tables_are_closed_up_to_the_ends(A):
     assert start.v == pytest.approx([1, 2 * A], abs=1e-12)
 
 
-@pytest.mark.parametrize("guess", [0.05, 0.3, 0.99])
-def test_steps_that_would_leave_a_table_are_shortened(guess):
-    start = lifted().assemble({"z": 0.81}, guess={"A": guess})
-    assert start.q == pytest.approx([0.9, 0.81], abs=1e-9)
+@pytest.mark.parametrize(("power", "A", "guess"), [(2, 0.9, 0.5), (2, 0.999, 0.01), (5, 0.5, 0.05), (5, 0.9, 0.05)])
+def test_steps_that_would_leave_a_table_are_shortened(power, A, guess):
+    start = lifted(power).assemble({"z": A**power}, guess={"A": guess})
+    assert start.q == pytest.approx([A, A**power], abs=1e-4)
+    closing = Closing(lifted(power).mechanism, 0.0, held=[1])  # from this guess alone
+    assert closing.close(np.array([max(guess, 0.5), 0.999**power])).q[0] == pytest.approx(0.999, abs=1e-4)
+    assert closing.misfit(np.array([2.0, 0.5])) == math.inf
 
 
 def test_a_constraint_that_leaves_its_table_ends_the_motion():
