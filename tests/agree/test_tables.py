@@ -283,8 +283,12 @@ def test_a_constraint_that_leaves_its_table_ends_the_motion():
     ):
         run = s.simulate(s.assemble({"A": 0.5}, velocities={"A": 1.0}), t_end=2.0)
     assert run["A"][-1] == pytest.approx(1, abs=1e-6)
-    with pytest.raises(mt.MomentreeError, match="table 'f' is given from 0 to 1, and its argument is 2"):
+    with pytest.raises(mt.AssemblyError, match="no value there: table 'f' is given from 0 to 1, and its argument is 2"):
         s.assemble({"A": 2.0})
+    with pytest.raises(mt.AssemblyError, match=r"^row 1: .*table 'f' is given from 0 to 1"):
+        s.assemble_many({"A": np.array([0.5, 2.0, 0.25])})
+    A = np.array([0.5, 0.0, 0.25, 1.0])
+    np.testing.assert_allclose(s.assemble_many({"A": A}).q[:, 1], A**2, atol=1e-12)
 
 
 def test_a_table_may_go_on():

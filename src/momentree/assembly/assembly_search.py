@@ -104,7 +104,8 @@ class AssemblySearch:
             if not closed and attempt >= LEAST_ATTEMPTS and has_settled(np.array([[end.misfit] for end in misses]))[0]:
                 break
         if not closed and not misses:
-            raise without_value[0]
+            told = f"a constraint has no value there: {without_value[0].message}"
+            raise AssemblyError(f"{told}. Give coordinates, or a guess, for which it has one.", None)
         if not closed:
             raise self.failure(min(misses, key=lambda end: end.misfit).q)
         exactly = [end for end in closed if end.exact]
