@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.assembly.closing_search import Closing
 from momentree.compile.emit import c_code
 from momentree.compile.execute.choice import kernel_of
 from momentree.compile.execute.kernel import WIDTHS
@@ -247,6 +248,49 @@ def test_one_motion_of_many_may_leave_a_table():
     near(ends[[0, 2, 3]], v[[0, 2, 3], 0] * math.sin(math.sqrt(10)) / math.sqrt(10), 1e-6)
 
 
+def lifted(power=2):
+    m = mt.Model("lifted")
+    x = np.linspace(0, 1, 11)
+    m.table("f", x, x**power)
+    disc = m.body("disc", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+    follower = m.body("follower", mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.joint("A", mt.Revolute("y"), m.ground, disc)
+    m.joint("z", mt.Prismatic("x"), m.ground, follower)
+    m.constrain("z = f(A)", name="lift")
+    return m.build()
+
+
+@pytest.mark.parametrize("A", [0.0, 0.02, 0.5, 0.98, 1.0])
+def test_constraints_by_tables_are_closed_up_to_the_ends(A):
+    start = lifted().assemble({"A": A}, velocities={"A": 1.0})
+    assert start.q == pytest.approx([A, A**2], abs=1e-12)
+    assert start.v == pytest.approx([1, 2 * A], abs=1e-12)
+
+
+@pytest.mark.parametrize(("power", "A", "guess"), [(2, 0.9, 0.5), (2, 0.999, 0.01), (5, 0.5, 0.05), (5, 0.9, 0.05)])
+def test_steps_that_would_leave_a_table_are_shortened(power, A, guess):
+    start = lifted(power).assemble({"z": A**power}, guess={"A": guess})
+    assert start.q == pytest.approx([A, A**power], abs=1e-4)
+    closing = Closing(lifted(power).mechanism, 0.0, held=[1])  # from this guess alone
+    assert closing.close(np.array([max(guess, 0.5), 0.999**power])).q[0] == pytest.approx(0.999, abs=1e-4)
+    assert closing.misfit(np.array([2.0, 0.5])) == math.inf
+
+
+def test_a_constraint_that_leaves_its_table_ends_the_motion():
+    s = lifted()
+    with pytest.warns(
+        RunWarning, match=r"the constraint lift, z - f\(A\) = 0, has no finite value: table 'f' is given"
+    ):
+        run = s.simulate(s.assemble({"A": 0.5}, velocities={"A": 1.0}), t_end=2.0)
+    assert run["A"][-1] == pytest.approx(1, abs=1e-6)
+    with pytest.raises(mt.AssemblyError, match="no value there: table 'f' is given from 0 to 1, and its argument is 2"):
+        s.assemble({"A": 2.0})
+    with pytest.raises(mt.AssemblyError, match=r"^row 1: .*table 'f' is given from 0 to 1"):
+        s.assemble_many({"A": np.array([0.5, 2.0, 0.25])})
+    A = np.array([0.5, 0.0, 0.25, 1.0])
+    np.testing.assert_allclose(s.assemble_many({"A": A}).q[:, 1], A**2, atol=1e-12)
+
+
 def test_a_table_may_go_on():
     s = spring(outside="constant", kind="linear")
     run = s.simulate(s.assemble({"x": 0.0}, velocities={"x": 5.0}), t_end=0.6)
@@ -290,5 +334,5 @@ def test_a_law_may_not_hide_a_released_joint_in_a_table():
     m = followers({"lift": LIFTS["low"]})
     m.release("z0", at=1.0)
     m.torque("A", "lift(z0)")
-    with pytest.raises(mt.ModelError, match="names joint 'z0', which is switched or released"):
+    with pytest.raises(mt.ModelError, match="torque on 'A': the law names joint 'z0', which is switched or released"):
         m.build()

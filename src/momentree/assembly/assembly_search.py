@@ -21,7 +21,7 @@ from momentree.assembly.configuration_space import difference, integrate, refere
 from momentree.assembly.named_values import Entry, by_name, coordinates_given
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
-from momentree.errors import AssemblyError
+from momentree.errors import AssemblyError, ExpressionError
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Mechanism, TreeBody
 from momentree.structure.size import LARGEST_TOLERANCE
@@ -95,13 +95,21 @@ class AssemblySearch:
         """The closed configuration nearest to the guess, or an error that says how near it came."""
         closed: list[Closed] = []
         misses: list[Closed] = []
+        without_value: list[ExpressionError] = []
         for attempt, start in enumerate(self.starts(ATTEMPTS)):
-            end = self.closing.close(self.towards_guess(start))
+            try:
+                end = self.closing.close(self.towards_guess(start))
+            except ExpressionError as error:  # of a constraint, as beyond the end of a table
+                without_value.append(error)
+                continue
             (closed if end.misfit <= 1 else misses).append(end)
             if closed and self._enough(attempt, closed[-1]):
                 break
             if not closed and attempt >= LEAST_ATTEMPTS and has_settled(np.array([[end.misfit] for end in misses]))[0]:
                 break
+        if not closed and not misses:
+            told = f"a constraint has no value there: {without_value[0].message}"
+            raise AssemblyError(f"{told}. Give coordinates, or a guess, for which it has one.", None)
         if not closed:
             raise self.failure(min(misses, key=lambda end: end.misfit).q)
         exactly = [end for end in closed if end.exact]

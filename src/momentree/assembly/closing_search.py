@@ -110,8 +110,11 @@ class Closing:
         return np.concatenate([exact, np.full(count - len(exact), 4 * EPS)])
 
     def misfit(self, q: Array) -> float:
-        """The largest closure error by its tolerance: closed up to 1."""
-        return self._misfit(self.residual(q))
+        """The largest closure error by its tolerance: closed up to 1; infinite where a constraint has no value."""
+        try:
+            return self._misfit(self.residual(q))
+        except ExpressionError:
+            return math.inf
 
     def _misfit(self, at: ScaledResidual) -> float:
         return float((np.abs(at.closure_errors) / self.tolerances).max(initial=0.0))

@@ -12,7 +12,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
 from momentree.files.input_entries import inputs_out, parameters_out, read_input
 from momentree.files.shape_entries import read_drawn_shape, read_shapes, shape_out, shapes_out
-from momentree.files.table_entries import read_table
+from momentree.files.table_entries import read_table, table_out
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
@@ -102,7 +102,7 @@ def to_document(model: Model, folder: str | None = None) -> dict[str, Any]:
     if model.start is not None:
         said = _fields_out(model.start, "start")
         document["start"] = {key: value for key, value in said.items() if value != {}}
-    document["table"] = [_fields_out(table, "table") for table in model.tables]
+    document["table"] = [table_out(table, _fields_out) for table in model.tables]
     document["body"] = [_body_out(body, folder) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
     document["frame"] = [_named_frame_out(frame) for frame in model.frames]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from momentree.errors import suggestion
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 OPTIONS = ("kind", "periodic", "outside")
 KEYS = ("name", "x", "y", "file", "columns", *OPTIONS)
+
+
+def table_out(table: Table, fields_out: Callable[[Any, str], dict[str, Any]]) -> dict[str, Any]:
+    """The entry of a table: its numbers, whatever file they came from."""
+    entry = fields_out(dataclasses.replace(table, x=None, y=None), "table")
+    points = {key: list(raw) for key, raw in (("x", table.x), ("y", table.y)) if isinstance(raw, tuple)}
+    return {"name": entry.pop("name"), **points, **entry}
 
 
 def read_table(reader: _Reader, entry: dict[str, Any], where: str, *path: str | int) -> Table:

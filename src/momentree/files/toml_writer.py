@@ -47,6 +47,8 @@ def _entries(table: Mapping[str, Any], path: TomlPath) -> str:
 def _entry(key: str, value: Any, path: TomlPath) -> str:
     """One `key = value`; on one line unless it is an array too long for that."""
     start = f"{_key(key, path)} = "
+    if isinstance(value, list | tuple) and len(value) > WIDEST and all(type(x) is float for x in value):
+        return start + "[\n" + "".join(f"    {x!r},\n" for x in value) + "]\n"  # as below, but fast: tables are long
     line = start + _value(value, path)
     if len(line) <= WIDEST or not isinstance(value, list | tuple):
         return line + "\n"

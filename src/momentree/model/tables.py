@@ -45,7 +45,7 @@ class Table:
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
-            object.__setattr__(self, name, _own_floats(plain(getattr(self, name))))
+            object.__setattr__(self, name, _own_floats(getattr(self, name)))
 
     def __call__(self, x: Any, order: int = 0) -> Any:
         """The table at an expression, a number or an array of numbers; or its derivative of that order.
@@ -159,7 +159,11 @@ class Table:
 
 
 def _own_floats(raw: Raw) -> Raw:
-    """Floats of NumPy as those of Python, which are written alike."""
+    """The plain form of numbers, floats of NumPy as those of Python, which are written alike."""
+    raw = raw.tolist() if isinstance(raw, np.ndarray) else raw
+    if isinstance(raw, (list, tuple)) and all(type(x) is float for x in raw):
+        return tuple(raw)
+    raw = plain(raw)
     return tuple(float(x) if isinstance(x, float) else x for x in raw) if isinstance(raw, tuple) else raw
 
 

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +121,19 @@ def test_the_two_zeros_are_one():
     assert table(-0.0) == table(0.0) == 3
     assert table(-0.0, 1) == table(0.0, 1) == -2
     assert Table("f", [0, 1], [3, 1])(-0.0) == 3
+
+
+def test_round_off_does_not_lead_out_of_a_periodic_table():
+    table = Table("f", [0.3, 0.5, 0.8, 1.0], [1, 2, -1, 1], periodic=True)
+    seams = 0.3 + np.arange(-3000, 3000) * 0.7
+    around = np.concatenate([np.nextafter(seams, -math.inf), seams, np.nextafter(seams, math.inf)])
+    near(table(around), np.ones(len(around)), 1e-9)
+
+
+def test_the_ends_of_a_periodic_table_may_differ_by_round_off():
+    table = Table("f", [0, 1, 2, 3], [1, 2, -1, 1 + 5e-13], periodic=True)
+    assert table(3.0) == table(0.0) == 1
+    assert np.isfinite(table(np.linspace(-9, 9, 50), 2)).all()
 
 
 # --- odd tables ---
@@ -316,3 +330,15 @@ def test_a_linear_table_may_be_the_coefficient_of_a_velocity():
     m.joint("z", mt.Prismatic("z"), m.ground, slider)
     m.constrain("z' = bent(A)*A'")
     assert m.build().mobility == 1
+
+
+def test_the_example_of_the_page_runs():
+    page = (Path(__file__).parents[3] / "docs" / "tables.md").read_text(encoding="utf-8")
+    names = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], names)
+    run = names["run"]
+    assert run.end.reason == "arrived"
+    np.testing.assert_allclose(run["z"], 0.02 - 0.02 * np.cos(run["A"]), atol=1e-7)
+    reduced = str(names["system"].equations("energy", reduced=["A"]))
+    for line in page.partition("lists the tables below the equations:\n\n```\n")[2].partition("```")[0].splitlines():
+        assert line in reduced

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from momentree.compile.trace.operations import TableOperation
 from momentree.compile.trace.tape import Tape
 
+LONG = 10_000  # numbers of an array that nobody reads: they are written as they are fastest
 _LOCATE = """static inline double momentree_locate(const double *array, long size, double x)
 {
     long from = 0, count = size; /* how many of an ascending array are not greater than x, by halves */
@@ -48,5 +50,6 @@ def _name(operation: TableOperation, what: str) -> str:
 
 def _array(name: str, op: TableOperation, number: Callable[[float], str]) -> str:
     rows = op.pieces.breaks.reshape(-1, 1) if op.kind == "locate" else op.pieces.rows
-    lines = "".join(f"    {', '.join(map(number, row))},\n" for row in rows.tolist())
+    digits = number if rows.size < LONG else lambda x: x.hex() if math.isfinite(x) else number(x)
+    lines = "".join(f"    {', '.join(map(digits, row))},\n" for row in rows.tolist())
     return f"static const double {name}[{rows.size}] = {{\n{lines}}};\n"

@@ -44,9 +44,9 @@ class NumberTable:
         pieces, which = operation.pieces, "breaks" if operation.kind == "locate" else "rows"
         key = which, pieces.digest
         if key not in self._tables:
-            bits = np.ascontiguousarray(getattr(pieces, which)).view(np.uint64).ravel().tolist()
+            digits = np.ascontiguousarray(getattr(pieces, which)).astype(">f8").tobytes().hex().upper()
             name = f"{self._name.removesuffix('.numbers')}.{which}{len(self._tables)}.numbers"
-            self._tables[key] = name, list(map("0x%016X".__mod__, bits))
+            self._tables[key] = name, [f"0x{digits[i : i + 16]}" for i in range(0, len(digits), 16)]
         return f"@{self._tables[key][0]}"
 
     @property
@@ -65,7 +65,9 @@ def table_text(name: str, numbers: Sequence[str]) -> str:
 def separated(text: str) -> tuple[str, dict[str, bytes]]:
     """The text of a module with empty tables, and what belongs in them, by name."""
     contents = {
-        name: np.frombuffer(bytes.fromhex(re.sub("double 0x|,", "", entries)), ">u8").astype("=u8").tobytes()
+        name: np.frombuffer(bytes.fromhex(entries.replace("double 0x", "").replace(",", "")), ">u8")
+        .astype("=u8")
+        .tobytes()
         for _, name, entries in _TABLE.findall(text)
     }
     return _TABLE.sub(r"\1 zeroinitializer, align 8", text), contents

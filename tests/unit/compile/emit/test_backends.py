@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 from momentree.compile.emit.backends import Backend, backend, backends
-from momentree.compile.trace.operations import LOOKUPS, OPERATIONS, complete
+from momentree.compile.trace.operations import LOOKUPS, OPERATIONS, TableOperation, complete
 from momentree.compile.trace.tape import Tape
 from momentree.errors import MomentreeError
+from momentree.model.tables import Table
 from momentree.spatial.scalar import maximum, minimum, select
 
 BACKENDS = backends()
 ARRAYS = [("pair", ("x", "y")), ("z", ("z",))]  # a column of several inputs, and an input by itself
 ORDINARY = np.random.default_rng(1).uniform(-1.5, 1.5, (50, 3)).tolist()
+TABLES = (
+    Table("f", [-2.5, -0.5, 0, 1], [1, 3, -2, 4], outside="linear"),
+    Table("g", [-1, 0, 0.25, 1], [1, 3, -2, 4]),
+    Table("h", [-0.75, 0, 0.5], [1, 3, 1], periodic=True),
+)
 SPECIAL = (0.0, 1.0, -2.5, math.inf, -math.inf)
 
 
@@ -28,6 +34,9 @@ def every_operation():
     for signed in (x, tuple(-each for each in x)):
         for operation in OPERATIONS.values():
             outputs.append(operation.compute(*signed[: operation.arity]))
+        for pieces in (table.pieces for table in TABLES):
+            piece = pieces.located(signed[0])
+            outputs += [piece, pieces.entry(0, piece), pieces.entry(pieces.degree + 1, piece)]
     tape.outputs([*outputs, 0, -2.5, x[0], -x[1]])
     return tape
 
@@ -48,7 +57,9 @@ def compare(function, tape, points, tolerance=0.0):
 
 def test_the_tape_holds_every_operation():
     tape = every_operation()
-    assert {tape.nodes[index][0] for index in tape.live()} >= set(OPERATIONS)
+    found = {tape.nodes[index][0] for index in tape.live()}
+    assert found >= set(OPERATIONS)
+    assert {op.kind for op in found if isinstance(op, TableOperation)} == set(LOOKUPS)
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -30,6 +30,8 @@ def test_arrays_stand_once_before_the_functions():
 
 def test_compiled_c_gives_the_numbers_of_the_tape():
     tape = tape_of(TABLE, Table("other", X, np.sin(X)))
+    bent = Table("bent", X, np.sin(X), "linear", outside="linear")(tape.known_input("x"), 1)
+    tape.outputs([*(tape.scalar(edge) for edge in tape.output_edges()), bent])
     function = load(tape, [("x", ["x"])])
     if function is None:
         pytest.skip("there is no C compiler")
