@@ -75,7 +75,7 @@ def read_closures(path: str | os.PathLike[str]) -> Closures:
     try:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise file_error(name, "is not text in UTF-8.") from None
+        raise file_error(name, "is not text in UTF-8.", 1) from None
     return parse_closures(text, name)
 
 
@@ -88,7 +88,7 @@ def parse_closures(text: str, name: str) -> Closures:
         if key in KEYS:
             entries[key] = (_value(value, line, name, key), line)
     if "closed_loop" not in entries:
-        raise file_error(name, "has no closed_loop: a list of pairs of frames, [['knee_A', 'knee_B']].")
+        raise file_error(name, "has no closed_loop: a list of pairs of frames, [['knee_A', 'knee_B']].", 1)
     pairs, line = entries["closed_loop"]
     kinds, kinds_line = entries.get("type", (["6d"] * len(pairs), line))
     if len(kinds) != len(pairs):
