@@ -162,6 +162,16 @@ def test_two_hinges_that_end_in_one_weld_are_one_hinge(folder, axis, inside, mor
         assert np.allclose(*ends, atol=1e-12)
 
 
+def test_a_hinge_whose_link_carries_more_is_not_idle(folder):
+    old = BARS[BARS.index('<joint name="end"') : BARS.index("</robot>")]
+    more = f'<link name="wheel">{MASS}</link>' + HINGED.replace('"E"', '"W"').replace("end_B", "wheel")
+    more = more.replace('"rocker"', '"end_A"') + '<axis xyz="1 0 0"/></joint>'
+    (folder / "bars.urdf").write_text(BARS.replace(old, f'{HINGED}<axis xyz="0 0 1"/></joint>{more}'))
+    model = closed(folder, "closed_loop: [['end_A', 'end_B']]")
+    assert not any("idle" in note.kind for note in model.notes)
+    assert model.build().mobility == 3  # the four-bar, the wheel, and what carries it
+
+
 def test_missing_frames_and_files(folder):
     with pytest.raises(mt.ModelError, match=r"loops.yaml:1: there is no link or joint 'end_C'. Did you mean 'end_"):
         closed(folder, "closed_loop: [['end_A', 'end_C']]")

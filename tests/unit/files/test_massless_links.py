@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.files.massless_links import idle_joints
 
 INERTIAL = """<inertial><origin xyz="0.1 0.02 0"/><mass value="{}"/>
 <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>"""
@@ -69,6 +70,13 @@ def test_massless_ends_are_refused_with_the_option_that_lets_them_through(loaded
     assert (note.names, note.count) == (("D", "C"), 2)
     found, expected = (accelerations(loaded(t, massless="fix").build(), ["A", "B"]) for t in (text, without))
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("outward", [True, False])
+def test_chains_of_massless_links_are_found_in_any_order(loaded, outward):
+    joints = [joint("C", "b", "c"), joint("D", "c", "d"), joint("E", "d", "e")]
+    _, text = held_and_cut([link("c"), link("d"), link("e"), *(joints if outward else joints[::-1])])
+    assert [*idle_joints(loaded(text))] == ["E", "D", "C"]
 
 
 @pytest.mark.parametrize("tip", [None, 0.5])
@@ -148,7 +156,9 @@ def test_a_point_mass_on_the_axis_gets_a_little_inertia(loaded):
     _, text = held_and_cut([point, joint("C", "b", "c")])
     with pytest.raises(mt.MomentreeError, match=r'body \'c\'.*massless="light"'):
         loaded(text).build()
-    system = loaded(text, massless="light").build()
+    model = loaded(text, massless="light")
+    assert model.bodies[1:3] == loaded(text).bodies[1:3]  # those with inertia stay as they are
+    system = model.build()
     M = system.mass_matrix(np.zeros(3))
     expected = 1e-6 * 3.3 * 0.1**2  # a millionth of the robot's mass, turning at 0.1 m
     assert M[2, 2] == pytest.approx(expected, rel=1e-12)
