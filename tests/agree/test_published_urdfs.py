@@ -29,11 +29,12 @@ WITHOUT_MASS = re.compile(r'(<mass value="0\.0+"/>\s*<inertia )[^>]*>')
 
 
 def followed(path):
-    """The system of a file, and the options by which it was loaded: each is one that the message before named."""
+    """The model and the system of a file, and the options by which it was loaded: each was named by a message."""
     options: dict[str, str] = {}
     while True:
         try:
-            return mt.load(path, **options).build(), options
+            model = mt.load(path, **options)
+            return model, model.build(), options
         except mt.MomentreeError as error:
             named = [dict(OPTION.findall(line)) for line in str(error).splitlines()]
             more = {key: value for each in named for key, value in each.items()}
@@ -48,14 +49,16 @@ def test_there_are_as_many_files_as_were_published():
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
-def test_published_files_are_read_with_the_options_that_messages_name(file):
+def test_published_files_are_read_with_the_options_that_messages_name(tmp_path, file):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if str(file) in REFUSED:
             with pytest.raises(mt.MomentreeError, match=re.escape(REFUSED[str(file)])):
                 followed(SHARE / file)
             return
-        system, options = followed(SHARE / file)
+        model, system, options = followed(SHARE / file)
+        model.save(tmp_path / "robot.toml")
+        assert mt.load(tmp_path / "robot.toml") == model
     assert {*options} <= {"inertia_check", "massless", "mimic"}
     if file.suffix == ".urdf":
         against_pinocchio((SHARE / file).read_text(), system)

@@ -14,16 +14,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from momentree.errors import ModelError, choices
 from momentree.files.model_bytes import file_error, printed_name, read_bytes
+from momentree.model import Model
+from momentree.model.joint_types import Revolute
+from momentree.model.values import Mistake, Values
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 CLOSINGS = {"6d": "Fixed", "3d": "Spherical"}
 TOKENS = re.compile(r"""\s+|\#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*'|[\[\],]|[^\s\[\],'"\#][^\n\[\],\#]*""")
+PARALLEL = 1e-12  # of the cosine between two axes
 DEEPEST = 3  # lists inside each other
 
 
@@ -75,7 +80,7 @@ def read_closures(path: str | os.PathLike[str]) -> Closures:
     try:
         text = read_bytes(path, name).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise file_error(name, "is not text in UTF-8.") from None
+        raise file_error(name, "is not text in UTF-8.", 1) from None
     return parse_closures(text, name)
 
 
@@ -88,7 +93,7 @@ def parse_closures(text: str, name: str) -> Closures:
         if key in KEYS:
             entries[key] = (_value(value, line, name, key), line)
     if "closed_loop" not in entries:
-        raise file_error(name, "has no closed_loop: a list of pairs of frames, [['knee_A', 'knee_B']].")
+        raise file_error(name, "has no closed_loop: a list of pairs of frames, [['knee_A', 'knee_B']].", 1)
     pairs, line = entries["closed_loop"]
     kinds, kinds_line = entries.get("type", (["6d"] * len(pairs), line))
     if len(kinds) != len(pairs):
@@ -104,6 +109,32 @@ def parse_closures(text: str, name: str) -> Closures:
         for joint, kind in zip(joints, types, strict=True)
     }
     return Closures(name, loops, changed, tuple(map(str, entries.get("name_mot", ([], 0))[0])))
+
+
+def idle_hinges(model: Model, pairs: Iterable[tuple[str, str]], motors: Collection[str]) -> Iterator[str]:
+    """Of two hinges whose links are welded to each other, the one that is superfluous if they have one axis.
+
+    A hinge that ends in a weld with another hinge is one hinge, as it is meant; what is welded would turn between them
+    by itself, with the least inertia of all. A motor stays, and so does a hinge with a force or a coupling.
+    """
+    hinges = {joint.name: joint.type for joint in model.joints if isinstance(joint.type, Revolute)}
+    named = {torque.joint for torque in model.torques} | {*motors}
+    named |= {name for couple in model.couples for name in (couple.joint, couple.to)}
+    for pair in pairs:
+        if not {*pair} <= hinges.keys():
+            continue
+        try:
+            first, second = (Values({}).axis(hinges[name].axis) for name in pair)
+        except Mistake:  # which the check of the model reports
+            continue
+        if abs(abs(first @ second) - 1) > PARALLEL:
+            continue
+        plain = [name for name in pair if name not in named and not _is_hindered(hinges[name])]
+        yield from plain[:1]
+
+
+def _is_hindered(hinge: Revolute) -> bool:
+    return bool(hinge.damping or hinge.spring) or hinge.limits is not None
 
 
 def _closure(pair: Any, kind: Any, name: str, line: int) -> Closure:

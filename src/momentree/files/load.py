@@ -21,8 +21,8 @@ from momentree.model import Model
 from momentree.model.check import problems_of
 
 ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf", ".xacro")
-OPTIONS = ("inertia_check", "floating", "packages", "closures", "massless", "mimic", "trust", "arguments")
-CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop")}
+OPTIONS = ("inertia_check", "floating", "packages", "closures", "massless", "mimic", "idle", "trust", "arguments")
+CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop"), "idle": ("fix", "keep")}
 TRUTHS = ("floating", "trust")  # options that are true or false
 
 
@@ -35,6 +35,7 @@ def load(
     inertia_check: str | None = None,
     massless: str = "error",
     mimic: str = "error",
+    idle: str = "fix",
     trust: bool = False,
     arguments: Mapping[str, Any] | None = None,
 ) -> Model:
@@ -52,21 +53,24 @@ def load(
     | massless      | links without mass whose motion nothing determines: "fix" holds those that carry nothing, which |
     |               | changes no other motion; "light" gives a millionth of the robot's mass to each                  |
     | mimic         | "drop": leave out couplings that name no joint, or one that cannot be followed                  |
+    | idle          | "keep" hinges of an Extended URDF that end in a weld with others on the same axis; they are     |
+    |               | fixed by default, since two such hinges are meant as one                                        |
     | trust         | True: run the Python expressions of a xacro file                                                |
     | arguments     | of a xacro file, by name                                                                        |
 
     What the file says and the model does not is in `model.notes`.
     """
     name, suffix = printed_name(os.fsdecode(path)), PurePath(path).suffix.lower()
-    for option, value in (("massless", massless), ("mimic", mimic)):
+    for option, value in (("massless", massless), ("mimic", mimic), ("idle", idle)):
         if value not in CHOICES[option]:
             raise file_error(name, f"{option} is {value!r}. Choose {choices(CHOICES[option])}.")
     given = {"trust": trust, "arguments": arguments, "closures": closures, "packages": packages}
     given |= {"floating": floating is not None, "massless": massless != "error", "mimic": mimic != "error"}
+    given["idle"] = idle != "fix"
     _refuse_options(name, suffix, [option for option, value in given.items() if value])
     if suffix not in ROBOTS:
         return load_toml(path, inertia_check)
-    how = Choices(massless, mimic)
+    how = Choices(massless, mimic, idle)
     root, said = None, [""][:0]
     if suffix == ".xacro":
         root, said = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {})
@@ -112,8 +116,9 @@ def _refuse_options(name: str, suffix: str, given: Sequence[str]) -> None:
     if suffix not in ROBOTS and given:
         robots = f"Robots end in {choices(ROBOTS)}"
         raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. {robots}.")
-    if suffix in (".sdf", ".xml", ".mjcf") and "closures" in given:
-        raise file_error(name, "has its loops itself. Leave out closures=.")
+    loops = [option for option in ("closures", "idle") if option in given]
+    if suffix in (".sdf", ".xml", ".mjcf") and loops:
+        raise file_error(name, f"has its loops itself. Leave out {loops[0]}=.")
     if only_xacro or (suffix in (".xml", ".mjcf") and "mimic" in given):
         option = only_xacro[0] if only_xacro else "mimic"
         raise file_error(name, f"is no file that takes {option}=. Leave it out.")

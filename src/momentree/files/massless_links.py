@@ -97,7 +97,7 @@ def _beyond_all_mass(model: Model, held: Collection[str]) -> dict[str, None]:
         if len(at) != 1:
             continue
         (joint,) = at.values()
-        if joint.name in held or _has_inertia(joint):
+        if joint.name in held:
             continue
         idle[joint.name] = None
         other = next(groups.of(end.body) for end in (joint.first, joint.second) if groups.of(end.body) != group)
@@ -106,12 +106,6 @@ def _beyond_all_mass(model: Model, held: Collection[str]) -> dict[str, None]:
         if other not in heavy:
             waiting.append(other)
     return idle
-
-
-def _has_inertia(joint: Joint) -> bool:
-    """Whether the joint has an armature, so that it moves inertia even if the body has none."""
-    armature = joint.type.armature
-    return armature is not None and any(armature if isinstance(armature, tuple) else (armature,))
 
 
 def _felt(model: Model, idle: Collection[str], couplings: Sequence[Mapping[str, float]]) -> Iterable[str]:

@@ -107,9 +107,8 @@ class MjcfText:
             said += '; give it mass, or write <compiler boundmass="1e-6" boundinertia="1e-8"/>'
         named = element.group(1) if element else ""
         who = f"'{printed_name(named[:80])}': " if named else ""
-        if line is None:
-            return file_error(self.name, f"{who}MuJoCo cannot compile it: {printed_name(said)}.")
-        place = self._place(int(line.group(1)), named, re.findall("'([^']*)'", said))
+        at = int(line.group(1)) if line is not None else self.root.line
+        place = self._place(at, named, re.findall("'([^']*)'", said))
         return file_error(place.file, f"{who}MuJoCo cannot compile it: {printed_name(said)}.", place.line)
 
     def _place(self, line: int, named: str, words: list[str]) -> Element:

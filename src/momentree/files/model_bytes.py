@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from itertools import islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from momentree.errors import ModelError, Problem, suggestion
 
 LARGEST = 32_000_000  # bytes of a file
+LONG = re.compile(r"((?<=')[^'\n]{160})[^'\n]{40,}(?=')")  # a text between quotes that nobody reads
 
 
 def read_bytes(path: str | os.PathLike[str], name: str) -> bytes:
@@ -51,8 +53,9 @@ def _near(folder: Path, name: str) -> str:
 
 
 def file_error(name: str, message: str, line: int | None = None) -> ModelError:
-    """One problem of a file, at a line of it."""
+    """One problem of a file, at a line of it; what it quotes of the file is shortened, and can be printed."""
     origin = name or "<text>"
+    message = LONG.sub(r"\1...", "\n".join(printed_name(row) for row in message.split("\n")))
     return ModelError([Problem("", message, place=origin if line is None else f"{origin}:{line}")])
 
 

@@ -47,10 +47,12 @@ class Choices:
     |----------|--------------------------------------------------------------------------------------------|
     | massless | "fix" or "light": links without mass whose motion nothing determines (massless_links.py)   |
     | mimic    | "drop": couplings that name a joint that is not there, or has no single coordinate         |
+    | idle     | "keep": hinges that would turn by themselves, being welded to others on the same axis      |
     """
 
     massless: str = "error"
     mimic: str = "error"
+    idle: str = "fix"
 
 
 class RobotParts:
@@ -145,6 +147,12 @@ class RobotParts:
         self.from_element("joint", element)
         self.types[name] = type
         return self.model.joint(name, type, first, second)
+
+    def hold(self, name: str) -> None:
+        """Make a joint Fixed, where it is at zero."""
+        number = next(i for i, joint in enumerate(self.model.joints) if joint.name == name)
+        self.types[name] = Fixed()
+        self.model.joints[number] = replace(self.model.joints[number], type=Fixed())
 
     def mimic(self, mimic: Element, follower: str, leader: str, ratio: float, offset: float) -> None:
         """A joint that follows another; coordinates may be those of an axis, "name.angle1"."""

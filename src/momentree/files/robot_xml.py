@@ -58,6 +58,8 @@ class Element:
         """An attribute that must be there."""
         if attribute not in self.attributes:
             raise self.error(f"{attribute} is missing.{suggestion(attribute, self.attributes)}")
+        if attribute == "name" and not self.attributes[attribute]:
+            raise self.error("name is empty. Give it one.")
         return self.attributes[attribute]
 
     def number(self, attribute: str, default: float | None = None) -> float:
@@ -104,11 +106,11 @@ def parse_xml(data: bytes, name: str, root: str | None) -> Element:
         reason = expat.errors.messages[error.code] if error.code in expat.errors.messages else str(error)
         raise file_error(name, f"is not XML: {reason}.", error.lineno) from None
     except (ValueError, LookupError) as error:  # of encodings
-        raise file_error(name, f"is not XML: {error}.") from None
+        raise file_error(name, f"is not XML: {error}.", 1) from None
     found = tree.root
     if found is None or root not in (found.tag, None):
         said = "is empty" if found is None else f"begins with <{printed_name(found.tag[:60])}>"
-        raise file_error(name, f"{said}; <{root}> is expected.", None if found is None else found.line)
+        raise file_error(name, f"{said}; <{root}> is expected.", 1 if found is None else found.line)
     return found
 
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from momentree.errors import choices, suggestion
-from momentree.files.extended_urdf import Closures, closures_beside, read_closures
+from momentree.files.extended_urdf import Closures, closures_beside, idle_hinges, read_closures
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, axis_of, free_name, turns, unused
 from momentree.files.robot_xml import Element, read_xml
@@ -244,11 +244,27 @@ class _Urdf:
         for name in self.closures.types:
             if name not in self.joints:
                 self.notes.add("no joint has this name, so its type is not changed", name)
+        if self.parts.choices.idle == "fix":
+            for name in idle_hinges(self.parts.model, self.hinges_at_closures(), self.closures.motors):
+                self.parts.hold(name)
+                self.notes.add('hinges fixed, which meet others on one axis and would idle (idle="keep")', name)
         for closure in self.closures.loops:
             first, second = (self.frame_named(end, closure.line) for end in (closure.first, closure.second))
             type = Fixed() if closure.kind == "6d" else Spherical()
             name = unused(f"{closure.first}-{closure.second}", self.joints)
             self.parts.joint(self.robot, name, type, first, second)
+
+    def hinges_at_closures(self) -> list[tuple[str, str]]:
+        """The joints that carry what is welded, where both links carry nothing else."""
+        carriers = {self.linked(joint, "child"): name for name, joint in self.joints.items()}
+        carrying = {self.linked(joint, "parent") for joint in self.joints.values()}
+        pairs = []
+        for closure in self.closures.loops:
+            ends = [name if name in self.joints else carriers.get(name, "") for name in (closure.first, closure.second)]
+            links = [self.linked(self.joints[name], "child") for name in ends if name]
+            if closure.kind == "6d" and len(links) == 2 and not carrying & {*links}:
+                pairs.append((ends[0], ends[1]))
+        return pairs
 
     def frame_named(self, name: str, line: int) -> Frame:
         """The frame of a link, or that of a joint's child."""

@@ -411,7 +411,7 @@ class _Check:
             if frame.body != GROUND:
                 self._body_exists(frame.body, GROUND)
         with self.at(where, *path, "at"):
-            self.values.vector(frame.position, "position")
+            Frame(frame.body, frame.position).placement(self.values)  # which must not be too far away
         with self.at(where, *path, "rotation"):
             rotation_of(frame.rotation, self.values)
 

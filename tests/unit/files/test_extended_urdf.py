@@ -126,6 +126,52 @@ def test_types_of_joints_are_changed(folder):
         mt.load(folder / "bars.urdf", closures=folder / "loops.yaml")
 
 
+HINGED = '<joint name="E" type="continuous"><parent link="rocker"/><child link="end_B"/><origin xyz="1 0 0"/>'
+
+
+@pytest.mark.parametrize(
+    ("axis", "inside", "more", "fixed"),
+    [
+        ("0 0 1", "", "", ["C"]),
+        ("0 0 -1", "", "", ["C"]),
+        ("0 0 2", "", "", ["C"]),
+        ("0 1 1", "", "", []),  # another axis, so that both turn
+        ("0 0 1", "", "name_mot: [C]", ["E"]),  # a motor stays
+        ("0 0 1", "", "name_mot: [C, E]", []),
+        ("0 0 1", '<dynamics damping="1"/>', "name_mot: [C]", []),  # and so does what has a damper
+        ("0 0 1", '<dynamics friction="1"/>', "name_mot: [C]", []),
+        ("0 0 1", '<mimic joint="A"/>', "name_mot: [C]", []),
+        ("0 0 1", "", "type: ['3d']", []),  # a ball joint between them
+        ("0 0 1", "", "joint_name: [C]\njoint_type: [SPHERICAL]", []),
+    ],
+)
+def test_two_hinges_that_end_in_one_weld_are_one_hinge(folder, axis, inside, more, fixed):
+    old = BARS[BARS.index('<joint name="end"') : BARS.index("</robot>")]
+    (folder / "bars.urdf").write_text(BARS.replace(old, f'{HINGED}<axis xyz="{axis}"/>{inside}</joint>'))
+    yaml = f"closed_loop: [['end_A', 'end_B']]\n{more}\n"
+    model = closed(folder, yaml)
+    found = [joint.name for joint in model.joints if joint.type.kind == "Fixed"]
+    assert found == ["root", *fixed, *["end_A-end_B"] * ("3d" not in more)]
+    kept = closed(folder, yaml, idle="keep")
+    assert [name for note in model.notes if "idle" in note.kind for name in note.names] == fixed
+    assert not any(note for note in kept.notes if "idle" in note.kind)
+    if fixed:
+        assert model.build().mobility == 1
+        start = model.build().assemble({"A": 0.2}, velocities={"A": 1.0})
+        ends = [model.build().position(start, name) for name in ("end_A", "end_B")]
+        assert np.allclose(*ends, atol=1e-12)
+
+
+def test_a_hinge_whose_link_carries_more_is_not_idle(folder):
+    old = BARS[BARS.index('<joint name="end"') : BARS.index("</robot>")]
+    more = f'<link name="wheel">{MASS}</link>' + HINGED.replace('"E"', '"W"').replace("end_B", "wheel")
+    more = more.replace('"rocker"', '"end_A"') + '<axis xyz="1 0 0"/></joint>'
+    (folder / "bars.urdf").write_text(BARS.replace(old, f'{HINGED}<axis xyz="0 0 1"/></joint>{more}'))
+    model = closed(folder, "closed_loop: [['end_A', 'end_B']]")
+    assert not any("idle" in note.kind for note in model.notes)
+    assert model.build().mobility == 3  # the four-bar, the wheel, and what carries it
+
+
 def test_missing_frames_and_files(folder):
     with pytest.raises(mt.ModelError, match=r"loops.yaml:1: there is no link or joint 'end_C'. Did you mean 'end_"):
         closed(folder, "closed_loop: [['end_A', 'end_C']]")

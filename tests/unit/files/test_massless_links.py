@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.files.massless_links import idle_joints
 
 INERTIAL = """<inertial><origin xyz="0.1 0.02 0"/><mass value="{}"/>
 <inertia ixx="0.02" iyy="0.03" izz="0.04" ixy="0" ixz="0" iyz="0"/></inertial>"""
@@ -69,6 +70,13 @@ def test_massless_ends_are_refused_with_the_option_that_lets_them_through(loaded
     assert (note.names, note.count) == (("D", "C"), 2)
     found, expected = (accelerations(loaded(t, massless="fix").build(), ["A", "B"]) for t in (text, without))
     assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("outward", [True, False])
+def test_chains_of_massless_links_are_found_in_any_order(loaded, outward):
+    joints = [joint("C", "b", "c"), joint("D", "c", "d"), joint("E", "d", "e")]
+    _, text = held_and_cut([link("c"), link("d"), link("e"), *(joints if outward else joints[::-1])])
+    assert [*idle_joints(loaded(text))] == ["E", "D", "C"]
 
 
 @pytest.mark.parametrize("tip", [None, 0.5])
@@ -133,9 +141,10 @@ def test_an_idle_turn_in_a_loop_is_given_a_little_inertia(loaded, tmp_path):
     part += [joint("Q", "base", "d", at="0.8 0 0.1"), joint("R", "d", "end")]
     _, text = held_and_cut(part)
     (tmp_path / "r.yaml").write_text("closed_loop: [['pin', 'end']]\ntype: ['6d']\n")
+    assert loaded(text).build().mobility == 1
     with pytest.raises(mt.MomentreeError, match='massless="light"'):
-        loaded(text).build()
-    system = loaded(text, massless="light").build()
+        loaded(text, idle="keep").build()
+    system = loaded(text, idle="keep", massless="light").build()
     assert system.mobility == 1 + 1
     run = system.simulate(t_end=0.2)
     assert run.end.reason == "arrived"
@@ -147,7 +156,9 @@ def test_a_point_mass_on_the_axis_gets_a_little_inertia(loaded):
     _, text = held_and_cut([point, joint("C", "b", "c")])
     with pytest.raises(mt.MomentreeError, match=r'body \'c\'.*massless="light"'):
         loaded(text).build()
-    system = loaded(text, massless="light").build()
+    model = loaded(text, massless="light")
+    assert model.bodies[1:3] == loaded(text).bodies[1:3]  # those with inertia stay as they are
+    system = model.build()
     M = system.mass_matrix(np.zeros(3))
     expected = 1e-6 * 3.3 * 0.1**2  # a millionth of the robot's mass, turning at 0.1 m
     assert M[2, 2] == pytest.approx(expected, rel=1e-12)
