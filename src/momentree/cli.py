@@ -38,8 +38,6 @@ app = typer.Typer(
 # --- words of the command line ---------------------------------------------------------------------------------------
 
 OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
-
-
 HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
 LOAD_HELP = """Robots in URDF and SDF are read like model files. --load NAME=VALUE says how, and is repeatable:
 inertia_check=warn, floating=true or false, packages=FOLDER, closures=FILE.yaml."""
@@ -132,6 +130,9 @@ Keep = Annotated[
     list[str] | None,
     typer.Option("--keep", metavar="NAME", help="A velocity that remains in reduced equations; repeatable."),
 ]
+ConvertedFile = Annotated[Path, typer.Argument(metavar="OUT", help=".toml, .urdf, .sdf, .xml or .mjcf.")]
+Lossy = Annotated[bool, typer.Option("--lossy", help="Leave out what the format cannot express, and list it.")]
+ClosuresFile = Annotated[Path | None, typer.Option("--closures", help="Write the loops of a URDF to this YAML file.")]
 LatexFile = Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")]
 
 
@@ -400,6 +401,15 @@ def look(
     from momentree.look.look_command import look_command
 
     look_command(file, save, _build, port, browser, ghost=ghost, follow=follow, trace=trace, arrows=arrows)
+
+
+@app.command(cls=Command)
+def convert(file: File, out: ConvertedFile, lossy: Lossy = False, closures: ClosuresFile = None) -> None:
+    """Write a model into another format: TOML, URDF, SDF or MJCF, as the ending of OUT says."""
+    from momentree.files.save import convert
+
+    with _warnings_on_one_line():
+        convert(file, out, HOW_TO_LOAD, lossy, closures)
 
 
 @app.command(cls=Command)

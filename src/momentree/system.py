@@ -13,6 +13,7 @@ from momentree.activity import showing
 from momentree.analyse.system_quantities import SystemQuantities
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
+from momentree.compile.system_exports import SystemExports
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, renamed, suggestion
 from momentree.look.system_views import SystemViews
@@ -41,7 +42,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System(SystemViews, SystemQuantities):
+class System(SystemViews, SystemExports, SystemQuantities):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a

@@ -357,11 +357,14 @@ class Model:
         chosen.inertia_check = inertia_check or self.inertia_check
         return System.of(chosen, free, code, tolerance)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a TOML file that loads equal."""
+    def save(self, path: str | os.PathLike[str], **how: Any) -> None:
+        """Write the model to a TOML file that loads equal, or to .urdf, .sdf, .xml, .mjcf what these can express.
+
+        `lossy=True` leaves out the rest, `closures="x.yaml"` gets the loops of a URDF (docs/robots-export.md).
+        """
         from momentree.files import save
 
-        save(self, path)
+        save(self, path, **how)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}
