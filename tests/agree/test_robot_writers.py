@@ -6,15 +6,17 @@ Random trees of every joint type in general frames, partly reversed, of the size
 from __future__ import annotations
 
 import math
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import dense_sdf
 import momentree as mt
 from momentree.model.expressions.expression import Reference
-from robot_trips import SCALES, differences, layout, random_robot, random_state, relative, trip
+from robot_trips import SCALES, differences, general_frame, layout, random_robot, random_state, relative, trip
 
 TREE = ["Revolute", "Prismatic", "Fixed", "Revolute", "Cylindrical", "Universal", "PinSlot", "Planar", "Screw", "Free"]
 KINDS = {
@@ -125,6 +127,60 @@ def test_pinocchio_reads_what_is_written(tmp_path, length, mass):
     assert relative(ours.bias(q, v), G.T @ pin.rnea(peer, data, q_peer, G @ v, rest)) < ROUND_OFF
 
 
+def flat(text: str) -> str:
+    """The model in a text of SDF with all poses in its own frame, by 4x4 matrices."""
+    model = ElementTree.fromstring(text).find("world/model")
+    links = {link.get("name"): link for link in model.findall("link")}
+
+    def placed(name: str) -> np.ndarray:
+        element = links[name].find("pose")
+        T = dense_sdf.pose(None if element is None else element.text)
+        return T if element is None or not element.get("relative_to") else placed(element.get("relative_to")) @ T
+
+    places = {name: placed(name) for name in links}
+    for name, T in places.items():
+        yaw, pitch, roll = Rotation.from_matrix(T[:3, :3]).as_euler("ZYX")
+        for element in links[name].findall("pose"):
+            links[name].remove(element)
+        said = ElementTree.SubElement(links[name], "pose")
+        said.text = " ".join(repr(float(x)) for x in (*T[:3, 3], roll, pitch, yaw))
+    for joint in model.findall("joint"):
+        joint.set("type", joint.get("type").replace("continuous", "revolute"))
+    sdf = ElementTree.Element("sdf")
+    sdf.append(model)
+    return ElementTree.tostring(sdf, encoding="unicode")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.repeats(1)
+def test_a_dense_build_of_sdf_agrees(tmp_path, seed):
+    random = np.random.default_rng(seed)
+    m = mt.Model("tree")
+    bodies = [m.body("b0", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1.1, 1.2))]
+    m.joint("root", mt.Free(), m.ground, bodies[0])
+    for i in range(1, 6):
+        bodies.append(
+            m.body(f"b{i}", mass=1.0 + i, com=tuple(random.standard_normal(3)), inertia=(1, 1.1, 1.2, 0.1, 0, 0))
+        )
+        kind = (mt.Revolute, mt.Prismatic)[i % 2].random(random)
+        ends = [general_frame(random, end, 1.0) for end in (bodies[random.integers(i)], bodies[i])]
+        m.joint(f"j{i}", kind, *(ends if random.uniform() < 0.6 else ends[::-1]))
+    m.save(tmp_path / "x.sdf")
+    ours = m.build(code="rolled")
+    q, v = random_state(random, ours)
+    dense = dense_sdf.DenseSdf(flat((tmp_path / "x.sdf").read_text()), ours, "b0")
+    assert relative(ours.mass_matrix(q), dense.mass_matrix(q)) < ROUND_OFF
+    vdot = np.linalg.solve(ours.mass_matrix(q), -ours.bias(q, v))
+    T, J, V, dJv = dense.swept(q, v)
+    force = np.zeros(ours.nv)
+    for name, link in dense.links.items():
+        inertia = dense.spatial(T[name], link)
+        momentum = inertia @ V[name]
+        weight = np.array([0, 0, -9.81, 0, 0, 0])
+        force -= J[name].T @ (inertia @ (dJv[name] - weight) - dense_sdf.cross(V[name]).T @ momentum)
+    assert np.abs(np.linalg.solve(dense.mass_matrix(q), force) - vdot).max() < 1e-10 * np.abs(vdot).max()
+
+
 # --- everything that a format can say, and loops ---------------------------------------------------------------------
 
 
@@ -202,3 +258,58 @@ def test_the_start_is_a_keyframe(tmp_path):
     start = theirs.start()
     assert np.abs(start.q - q[place]).max() < 1e-14
     assert np.abs(start.v - G @ v).max() < 1e-14
+
+
+@pytest.mark.parametrize("kind", ["Revolute", "Spherical", "Fixed"])
+def test_the_loops_of_mujoco_are_closed_where_ours_are(tmp_path, kind):
+    """Residuals of its equalities, which are explicit about both frames: a hinge of two balls, a ball, a weld."""
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'momentree[mjcf]'")
+    m = four_bar()
+    m.joints.pop()
+    _, coupler, rocker = m.bodies
+    if kind == "Fixed":
+        end = m.body("end", mass=0.1, inertia=(0.1, 0.1, 0.1))
+        m.joint("C", mt.Revolute("y"), rocker.at((2, 0, 0)), end)
+        m.joint("weld", mt.Fixed(), coupler.at((2, 0, 0), mt.turn("y", 0.4)), end.at((0, 0, 0), mt.turn("y", -0.3)))
+        m.cut("weld")
+    else:
+        m.joint(
+            "C", mt.Revolute("y") if kind == "Revolute" else mt.Spherical(), coupler.at((2, 0, 0)), rocker.at((2, 0, 0))
+        )
+    trip(m, tmp_path / "x.xml")
+    mj = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+    assert mj.neq == (2 if kind == "Revolute" else 1)
+    data = mujoco.MjData(mj)
+    mujoco.mj_forward(mj, data)
+    assert np.abs(data.efc_pos).max() > 0.1  # open where all coordinates are zero
+    mujoco.mj_resetDataKeyframe(mj, data, 0)
+    mujoco.mj_forward(mj, data)
+    assert np.abs(data.efc_pos).max() < 1e-9
+
+
+@pytest.mark.long
+def test_coordinates_of_sdf_count_from_the_start_where_loops_are_open(tmp_path):
+    """The same mass matrix at coordinates that differ by those of the start: of sliders, screws, Cardan joints."""
+    m = mt.Model("loop")
+    a, b, c, d = (m.body(name, mass=1.0, com=(0.1, 0.2, 0), inertia=(1, 1.1, 1.2, 0.1, 0, 0)) for name in "abcd")
+    m.joint("A", mt.Universal((1, 1, 0), "z"), m.ground, a)
+    m.joint("B", mt.Prismatic("x", limits=(-3, 4)), a.at((1, 0, 0), mt.turn("y", 0.3)), b.at((0, 0.1, 0)))
+    m.joint("C", mt.Screw("x", pitch=0.3), c.at((0, 0, 0.2)), b.at((0.3, 0, 0)))
+    m.joint("D", mt.Universal("y", "x"), m.ground.at((2, 1, 0)), d)
+    m.joint("ball", mt.Spherical(), c.at((1, 0.3, 0)), d.at((0.2, 0.5, 0)))
+    m.couple("A.angle2", "B", ratio=0.5, offset=0.2)
+    m.start_at(guess={"A.angle1": 0.4, "D.angle1": 0.3, "D.angle2": -0.4})
+    ours, again = m.build(code="rolled"), trip(m, tmp_path / "x.sdf")
+    theirs = again.build(code="rolled")
+    zero = ours.start().q
+    assert min(abs(zero)) > 1e-3
+    place, G = layout(ours, theirs)
+    random = np.random.default_rng(4)
+    for shift in (np.zeros(ours.nq), random.standard_normal(ours.nq)):
+        M = G.T @ theirs.mass_matrix(shift[place]) @ G
+        assert relative(ours.mass_matrix(zero + shift), M) < ROUND_OFF
+    B = zero[[str(r) for r in ours.mechanism.coordinates].index("B")]
+    assert next(joint.type for joint in again.joints if joint.name == "B").limits == pytest.approx((-3 - B, 4 - B))
+    (rule,) = theirs.mechanism.constraints
+    assert rule.expression.evaluate(dict.fromkeys(theirs.mechanism.coordinates, 0.0)) == pytest.approx(0, abs=1e-9)
+    assert theirs.mobility == ours.mobility

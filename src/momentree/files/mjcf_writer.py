@@ -311,7 +311,7 @@ class _Mjcf:
             self.add_geom(element, drawn, X_LB @ drawn.X)
         for named in self.tree.model.frames:
             if named.frame.body == body:
-                element.add("site", name=named.name, **pos_quat(X_LB @ self.tree.placed(named.frame)))
+                element.add("site", name=named.name.strip(), **pos_quat(X_LB @ self.tree.placed(named.frame)))
 
     def add_geom(self, element: Tag, drawn: Drawn, X: Transform) -> None:
         rgba = None if drawn.color is None else digits(*drawn.color, 1)

@@ -116,9 +116,11 @@ class _Sdf:
         self.place(zero)
         for c in self.tree.closings:
             zero[c.joint.name] = tuple(c.joint.type.fit(self.apart(c)))
-        for name, values in zero.items():
-            if any(values):
-                self.notes.change("coordinates count from the start, since loops are open where they are zero", name)
+        joints = [*(link.joint for link in self.tree.links), *(c.joint for c in self.tree.closings)]
+        for joint in joints:
+            if zero[joint.name] != tuple(joint.type.reference()):
+                what = "coordinates count from the start, since loops are open where they are zero"
+                self.notes.change(what, joint.name)
         return zero
 
     def place(self, zero: dict[str, tuple[float, ...]]) -> None:
@@ -202,7 +204,8 @@ class _Sdf:
 
     def unique(self, name: str, kind: str) -> str:
         """A name that neither a link nor a joint or frame has: SDF has one list of names for all of them."""
-        found = name if name not in self.taken else unused(f"{name}_{kind}", self.taken)
+        plain = _rule(name)
+        found = plain if plain not in self.taken else unused(f"{plain}_{kind}", self.taken)
         if found != name:
             self.notes.change("renamed", f"{name} to {found}")
         self.taken.add(found)

@@ -357,14 +357,20 @@ class Model:
         chosen.inertia_check = inertia_check or self.inertia_check
         return System.of(chosen, free, code, tolerance)
 
-    def save(self, path: str | os.PathLike[str], **how: Any) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        lossy: bool = False,
+        closures: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Write the model to a TOML file that loads equal, or to .urdf, .sdf, .xml, .mjcf what these can express.
 
-        `lossy=True` leaves out the rest, `closures="x.yaml"` gets the loops of a URDF (docs/robots-export.md).
+        `lossy` leaves out the rest, the YAML file `closures` gets the loops of a URDF (docs/robots-export.md).
         """
         from momentree.files import save
 
-        save(self, path, **how)
+        save(self, path, lossy=lossy, closures=closures)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}

@@ -141,6 +141,26 @@ def test_loops_of_balls_and_welds(tmp_path):
     assert frames["weld"].second.position == pytest.approx((0, 0, 1))
 
 
+def test_loops_are_opened_where_the_format_can_close_them(tmp_path):
+    """A slider and a Cardan joint cannot close loops in MJCF, the hinges beside them can."""
+    m = mt.Model("slider-crank")
+    crank, rod, slider = (
+        m.body(name, mt.rod(1.0, length, 0.02)) for name, length in zip("abc", (1, 3, 1), strict=True)
+    )
+    m.joint("A", mt.Revolute("z"), m.ground, crank)
+    m.joint("B", mt.Revolute("z"), crank.at((1, 0, 0)), rod)
+    m.joint("C", mt.Revolute("z"), rod.at((3, 0, 0)), slider)
+    m.joint("D", mt.Prismatic("x"), m.ground, slider)
+    assert m.build().mechanism.loops[0].name == "D"
+    assert "hinges that close loops are two balls on their axis: 'C'" in warned(m, tmp_path / "x.xml")
+    again = mt.load(tmp_path / "x.xml")
+    assert {joint.name for joint in again.joints} == {"A", "B", "D", "C", "C_2"}
+    assert again.build().mobility == 1
+    m.cut("D")
+    with pytest.raises(mt.ModelError, match=r"joint 'D': closes a loop and is Prismatic, .* Open the loop elsewhere"):
+        m.save(tmp_path / "x.xml")
+
+
 def test_a_body_called_world_and_shapes(tmp_path):
     m = mt.Model("world & <co>")
     shapes = [mt.rod(length=1.0, radius=0.1, along="y"), mt.sphere(radius=0.2, color="blue")]
