@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 
 import dense_sdf
 import momentree as mt
+from mechanisms import bennett
 from momentree.model.expressions.expression import Reference
 from robot_trips import SCALES, differences, general_frame, layout, random_robot, random_state, relative, trip
 
@@ -222,6 +223,13 @@ def four_bar() -> mt.Model:
     m.joint("C", mt.Revolute("y"), coupler.at((2, 0, 0)), rocker.at((2, 0, 0)))
     m.start_at({"A": 0.7}, guess={"D": -1.0})
     return m
+
+
+@pytest.mark.parametrize("ending", [".urdf", ".xml", ".sdf"])
+def test_a_hinge_that_closes_a_loop_in_space_is_a_hinge(tmp_path, ending):
+    """Bennett's linkage has one freedom; with a ball instead of its last hinge it would have three."""
+    how = {".urdf": {"closures": tmp_path / "x.yaml"}, ".xml": {"lossy": True}, ".sdf": {}}[ending]
+    closed(bennett(), trip(bennett(), tmp_path / f"x{ending}", **how))
 
 
 @pytest.mark.long

@@ -72,7 +72,8 @@ class _Urdf:
     def __init__(self, tree: RobotTree, notes: WritingNotes, folder: str, closures: bool):
         self.tree, self.notes, self.folder, self.closures = tree, notes, folder, closures
         self.robot = Tag("robot", {"name": tree.model.name})
-        self.X_BL = {GROUND: Transform()} | {link.name: _link_frame(link) for link in tree.links}
+        self.coupled = {reference.name for couple in tree.couples for reference in couple.terms}
+        self.X_BL = {GROUND: Transform()} | {link.name: self.link_frame(link) for link in tree.links}
         self.taken = {*tree.bodies.values()}
         self.world = unused("world", self.taken)
         self.written_joints: dict[str, Tag] = {}
@@ -116,6 +117,19 @@ class _Urdf:
         link = on_ground[0]
         placed = is_identity(link.X_PF) and is_identity(link.X_BM)
         return link if isinstance(link.type, Fixed) and link.joint.name == "root" and placed else None
+
+    def is_plane(self, link: TreeLink) -> bool:
+        """Whether a joint is written as planar: none that has options or is coupled, which planar joints cannot be."""
+        plain = not link.reverse and link.joint.name not in self.coupled
+        return isinstance(link.type, Planar) and plain and not any(step.options for step in link.steps)
+
+    def link_frame(self, link: TreeLink) -> Transform:
+        """X_BL: the frame of the link in its body: where URDF needs it, with the body's axes if possible."""
+        if isinstance(link.type, (Fixed, Prismatic)):
+            return Transform()
+        if self.is_plane(link) or isinstance(link.type, (Free, Spherical)):
+            return link.X_BM
+        return Transform(IDENTITY, link.X_BM.offset)
 
     def name(self, body: str) -> str:
         return self.world if body == GROUND else self.tree.bodies[body]
@@ -174,8 +188,9 @@ class _Urdf:
             if type.damping is not None and any(type.damping):
                 self.notes.lose("joint", name, f"has damping and is {type.kind}")
             self.add_joint(name, "floating", parent, child, X_LF)
-        elif isinstance(type, Planar) and not link.reverse and not any(step.options for step in link.steps):
-            self.add_joint(name, "planar", parent, child, X_LF).add("axis", xyz=digits(*type.normal))
+        elif self.is_plane(link):
+            normal: Vector = getattr(type, "normal")  # noqa: B009  # of a Planar joint
+            self.add_joint(name, "planar", parent, child, X_LF).add("axis", xyz=digits(*normal))
         else:
             self.add_steps(link, parent, X_LF, X_ML)
 
@@ -306,16 +321,6 @@ class _Urdf:
             kinds = quoted(["SPHERICAL"] * len(self.balls))
             lines += [f"joint_name: [{quoted(self.balls)}]", f"joint_type: [{kinds}]"]
         return "\n".join([*lines, ""])
-
-
-def _link_frame(link: TreeLink) -> Transform:
-    """X_BL: the frame of the link in its body: where URDF needs it, with the body's own axes if it can have them."""
-    if isinstance(link.type, (Fixed, Prismatic)):
-        return Transform()
-    plane = isinstance(link.type, Planar) and not link.reverse and not any(step.options for step in link.steps)
-    if plane or isinstance(link.type, (Free, Spherical)):
-        return link.X_BM
-    return Transform(IDENTITY, link.X_BM.offset)
 
 
 def _parts(drawn: Drawn) -> list[Drawn]:

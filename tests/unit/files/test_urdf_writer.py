@@ -150,19 +150,40 @@ def test_a_screw_is_a_turn_and_a_slide_that_mimics_it(tmp_path):
     assert again.build().mobility == 1
 
 
+def test_any_linear_equation_of_two_coordinates_is_a_mimic(tmp_path):
+    m = mt.Model("coupled")
+    hull = m.body("hull", mass=1.0, inertia=(1, 1, 1))
+    m.joint("plane", mt.Planar("z"), m.ground, hull)
+    m.joint("A", mt.Revolute("z"), hull, m.body("wheel", mass=1.0, inertia=(1, 1, 1)))
+    m.constrain("2*plane.x - 3*A = 0.5")
+    assert "Planar joints written as several" in warned(m, tmp_path / "x.urdf")
+    system = mt.load(tmp_path / "x.urdf").build()
+    assert system.mobility == m.build().mobility == 3
+    state = system.assemble({"A": 0.7})
+    assert state.q[system.mechanism.by_joint["plane_x"].q][0] == pytest.approx((0.5 + 3 * 0.7) / 2)
+
+
 def test_loops_in_the_file_of_closures(tmp_path):
-    m = mt.Model("stand")
-    a, b = (m.body(name, mass=1.0, inertia=(1, 1, 1)) for name in "ab")
-    m.joint("A", mt.Revolute("z"), m.ground, a)
-    m.joint("B", mt.Revolute("z"), m.ground.at((1, 0, 0)), b)
-    m.joint("link", mt.Spherical(), a.at((0.5, 0.1, 0)), b.at((-0.5, 0.1, 0)))
+    m = mt.Model("four-bar")
+    a, b, c = (m.body(name, mass=1.0, inertia=(1, 1, 1)) for name in "abc")
+    m.joint("A", mt.Revolute("z"), m.ground, a.at((-0.2, 0.05, 0)))  # to where the frame of the link is moved
+    m.joint("D", mt.Revolute("z"), a.at((0.8, 0, 0)), b)
+    m.joint("B", mt.Revolute("z"), m.ground.at((2.5, 0, 0)), c)
+    m.joint("link", mt.Spherical(), b.at((2, 0.1, 0)), c.at((2, 0, 0)))
     with pytest.raises(mt.ModelError, match=r"joint 'link': closes a loop, .* closures="):
         m.save(tmp_path / "x.urdf")
     assert "closes a loop" in warned(m, tmp_path / "x.urdf", lossy=True)
-    assert mt.load(tmp_path / "x.urdf").build().mobility == 2
-    m.save(tmp_path / "x.urdf", closures=tmp_path / "x.yaml")
+    assert mt.load(tmp_path / "x.urdf").build().mobility == 3
+    assert "frames of links moved" in warned(m, tmp_path / "x.urdf", closures=tmp_path / "x.yaml")
     assert "closed_loop: [['link_first', 'link_second']]\ntype: ['3d']\n" in (tmp_path / "x.yaml").read_text()
-    assert trip(m, tmp_path / "x.urdf", closures=tmp_path / "x.yaml").build().mobility == m.build().mobility
+    ours, theirs = m.build(), trip(m, tmp_path / "x.urdf", closures=tmp_path / "x.yaml").build()
+    assert theirs.mobility == ours.mobility
+    found = [
+        system.assemble({"A": 0.3}, guess={"B": 2.0}).q[system.mechanism.by_joint["B"].q][0]
+        for system in (ours, theirs)
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+    assert abs(found[0]) > 0.1
 
 
 @pytest.mark.parametrize("name", ["urdf/panda", "five_bar/robot", "delta/robot"])
