@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from momentree.results.recorder import resume_run
     from momentree.results.run import Run, RunError, RunWarning, load_run
     from momentree.simulate.events import Event
+    from momentree.simulate.inputs import sampled, signal
     from momentree.symbols.helmholtz import HelmholtzReport, helmholtz
 
 __version__ = "0.1.0"
@@ -111,8 +112,10 @@ __all__ = [
     "programme",
     "resume_run",
     "rod",
+    "sampled",
     "select",
     "sign",
+    "signal",
     "sin",
     "sinh",
     "sphere",
@@ -127,6 +130,7 @@ _LATER = {
     **dict.fromkeys(("Run", "RunError", "RunWarning", "load_run"), "results.run"),
     "resume_run": "results.recorder",
     "Event": "simulate.events",
+    **dict.fromkeys(("sampled", "signal"), "simulate.inputs"),
     **dict.fromkeys(("Comparison", "compare"), "analyse.compare"),
     **dict.fromkeys(("IvanovStudy", "ivanov_iteration"), "analyse.ivanov_iteration"),
     **dict.fromkeys(("MechanismProgramme", "Programme", "programme"), "programmes"),

@@ -16,7 +16,9 @@ from typer.core import TyperCommand
 
 from momentree.equations.stabilizations import gain_help_text
 from momentree.equations.stabilizations import help_text as stabilization_help_text
-from momentree.errors import AssemblyError, ExpressionError, MomentreeError, suggestion
+from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.export.convert_command import convert_command
+from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ app = typer.Typer(
 
 OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
 HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
-LOAD_HELP = """Robots in URDF and SDF are read like model files. --load NAME=VALUE says how, and is repeatable:
-inertia_check=warn, floating=true or false, packages=FOLDER, closures=FILE.yaml."""
+LOAD_HELP = """Robots (URDF, SDF, MJCF, xacro) are read like model files. --load NAME=VALUE says how, and is
+repeatable: inertia_check=warn, floating=true, packages=FOLDER, closures=FILE.yaml, massless=fix, trust=true, ..."""
 
 
 class Command(TyperCommand):
@@ -92,6 +94,15 @@ Parameter = Annotated[
         "--parameter", metavar="NAME=VALUE", help="The value of a parameter, instead of the file's; repeatable."
     ),
 ]
+Input = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=VALUE",
+        help="What drives an input: u=3.0, u=2*sin(t) or u=torque.csv (columns t, value), which may be followed by "
+        "hold, linear (default) or cubic, and continue (beyond its ends): u=torque.csv,cubic,continue; repeatable.",
+    ),
+]
 Formulation = Annotated[str | None, typer.Option(help="hamiltonian (default), lagrange or absolute.")]
 Stabilization = Annotated[str | None, typer.Option(help=stabilization_help_text())]
 Gain = Annotated[float | None, typer.Option(help=gain_help_text())]
@@ -130,9 +141,6 @@ Keep = Annotated[
     list[str] | None,
     typer.Option("--keep", metavar="NAME", help="A velocity that remains in reduced equations; repeatable."),
 ]
-ConvertedFile = Annotated[Path, typer.Argument(metavar="OUT", help=".toml, .urdf, .sdf, .xml or .mjcf.")]
-Lossy = Annotated[bool, typer.Option("--lossy", help="Leave out what the format cannot express, and list it.")]
-ClosuresFile = Annotated[Path | None, typer.Option("--closures", help="Write the loops of a URDF to this YAML file.")]
 LatexFile = Annotated[Path | None, typer.Option("--latex", help="Write them into this .tex file.")]
 
 
@@ -155,6 +163,8 @@ def check(files: Files) -> None:
             print(error, file=sys.stderr)
             continue
         print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
+        for note in system._model.notes:  # all of them, by name; the warning names a few
+            print(f"  {note}")
     if failed:
         raise typer.Exit(1)
 
@@ -228,6 +238,7 @@ def run(
     coordinates: Coordinates = None,
     velocities: Velocities = None,
     parameter: Parameter = None,
+    input_: Input = None,
     formulation: Formulation = None,
     stabilization: Stabilization = None,
     gain: Gain = None,
@@ -250,14 +261,15 @@ def run(
     With --out, what has been computed is never lost: the same command with --resume continues the run, and its file is
     the same as if nothing had happened. Exit status 1 if the simulation failed, 130 if it was interrupted.
     """
+    from momentree.look.command_words import named_inputs, named_numbers
     from momentree.look.run_command import Outputs, show_run
     from momentree.results.run import RunError
 
     chosen = {"t_end": t_end, "formulation": formulation, "stabilization": stabilization, "integrator": integrator}
     chosen |= {"gain": gain, "rtol": rtol, "atol": atol, "step": step, "every": every, "verify": verify or None}
     settings: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    start = (_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
-    parameters = _numbers(parameter, "--parameter")
+    start = (named_numbers(coordinates, "--from"), named_numbers(velocities, "--velocity"))
+    parameters, inputs = named_numbers(parameter, "--parameter"), named_inputs(input_)
     if resume and out is None:
         raise typer.BadParameter("--resume needs --out: the file of the run to continue.")
     if file is None and not resume:
@@ -268,14 +280,14 @@ def run(
     outputs.check_files()
     try:
         with _warnings_on_one_line():
-            result = _resumed(outputs, file, start, parameters, settings) if resume else None
+            result = _resumed(outputs, file, start, parameters, inputs, settings) if resume else None
             if result is None:
                 if file is None:
                     raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
                 system = _build(file, parameters)
                 begin, end = system.start(*start), 10.0 if system.t_end is None else system.t_end
                 outputs.check_shown(system, begin)
-                result = system.simulate(begin, **{"t_end": end, **settings}, path=out)
+                result = system.simulate(begin, **{"t_end": end, **settings}, path=out, inputs=inputs)
     except RunError as error:  # it could not be kept: what was computed is in it
         outputs.write(error.run)
         raise
@@ -301,10 +313,11 @@ def compare(
     A combination that fails is shown with its reason. Exit status 1 if all of them fail.
     """
     from momentree.analyse.compare import compare as compared
+    from momentree.look.command_words import named_numbers
     from momentree.look.comparison_table import comparison_data
 
-    system = _build(file, _numbers(parameter, "--parameter"))
-    start = system.start(_numbers(coordinates, "--from"), _numbers(velocities, "--velocity"))
+    system = _build(file, named_numbers(parameter, "--parameter"))
+    start = system.start(named_numbers(coordinates, "--from"), named_numbers(velocities, "--velocity"))
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
     settings: dict[str, Any] = {} if gain is None else {"gain": gain}
     comparison = compared(system, start, end, integrator, rtol, step=step, **settings)
@@ -314,11 +327,17 @@ def compare(
 
 
 def _resumed(
-    outputs: Outputs, file: Path | None, start: Any, parameters: Parameters, settings: dict[str, Any]
+    outputs: Outputs,
+    file: Path | None,
+    start: Any,
+    parameters: Parameters,
+    inputs: dict[str, Any],
+    settings: dict[str, Any],
 ) -> Run | None:
     """The run at `out`, finished; None if there is none. The command must ask for what the run was begun with."""
     from momentree.results.recorder import begun, resume_run
     from momentree.results.run import load_run, text_of
+    from momentree.simulate.inputs import split_inputs
 
     out = outputs.out
     before = begun(out) if out is not None else None
@@ -326,10 +345,13 @@ def _resumed(
         return None
     before_it = {name: before.settings.get(name) for name in settings}
     changed = [f"{name} = {value}" for name, value in before_it.items() if value != settings[name]]
-    if parameters and file is None:
-        raise MomentreeError(f"{out}: the run continues with the parameters it was begun with. Omit --parameter.")
+    if (parameters or inputs) and file is None:
+        what = "parameters" if parameters else "inputs"
+        raise MomentreeError(f"{out}: the run continues with the {what} it was begun with. Omit --{what[:-1]}.")
     if file is not None:
         system = _build(file, parameters)
+        constants, inputs = split_inputs(system, inputs)
+        system = system.with_parameters(constants)
         if before.model != text_of(system):
             changed.append(f"another model than {file}" + (" with these parameters" if parameters else ""))
         elif any(start) and not before.starts_at(system.start(*start)):
@@ -339,33 +361,7 @@ def _resumed(
     if outputs.show:
         so_far = load_run(out)
         outputs.check_shown(so_far.system, so_far.state(0) if len(so_far.t) else so_far.system.start())
-    return resume_run(out)
-
-
-def _numbers(entries: list[str] | None, option: str) -> dict[str, float | list[float]]:
-    """ "A=1.0", "A=30*deg" and "hull=0,0,1" by name."""
-    values: dict[str, float | list[float]] = {}
-    for entry in entries or ():
-        name, _, text = entry.rpartition("=")
-        numbers = [_number(number) for number in text.split(",")]
-        if not name or None in numbers:
-            raise typer.BadParameter(f"{option} {entry}: write NAME=VALUE, such as A=1.0, A=30*deg or hull=0,0,1.")
-        values[name.strip()] = numbers[0] if len(numbers) == 1 else numbers  # type: ignore[assignment]
-    return values
-
-
-def _number(text: str) -> float | None:
-    """A number, or an expression of numbers; None if it is neither."""
-    from momentree.model.expressions import parse
-
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return parse(text).value
-    except ExpressionError:
-        return None
+    return resume_run(out, inputs=inputs)
 
 
 @contextlib.contextmanager
@@ -401,15 +397,6 @@ def look(
     from momentree.look.look_command import look_command
 
     look_command(file, save, _build, port, browser, ghost=ghost, follow=follow, trace=trace, arrows=arrows)
-
-
-@app.command(cls=Command)
-def convert(file: File, out: ConvertedFile, lossy: Lossy = False, closures: ClosuresFile = None) -> None:
-    """Write a model into another format: TOML, URDF, SDF or MJCF, as the ending of OUT says."""
-    from momentree.files.save import convert
-
-    with _warnings_on_one_line():
-        convert(file, out, HOW_TO_LOAD, lossy, closures)
 
 
 @app.command(cls=Command)
@@ -460,6 +447,10 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
         origin = model.place_of(*error.culprit) if error.culprit else ""
         raise MomentreeError(f"{origin or file}: {error}") from None
     return system
+
+
+app.command("convert", cls=Command)(convert_command(HOW_TO_LOAD, _warnings_on_one_line))
+app.command("export", cls=Command)(export_command(_build, _warnings_on_one_line))
 
 
 @app.callback(invoke_without_command=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,9 +13,9 @@ from momentree.activity import showing
 from momentree.analyse.system_quantities import SystemQuantities
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
-from momentree.compile.system_exports import SystemExports
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, renamed, suggestion
+from momentree.export.program_exports import ProgramExports
 from momentree.look.system_views import SystemViews
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
@@ -42,7 +42,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System(SystemViews, SystemExports, SystemQuantities):
+class System(SystemViews, SystemQuantities, ProgramExports):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
@@ -58,6 +58,7 @@ class System(SystemViews, SystemExports, SystemQuantities):
         snapshot = model.copied()  # the user may change the model later
         if code is not None and code not in CODES:
             raise MomentreeError(f"build: there is no code '{code}'.{suggestion(code, CODES)}")
+        free = free if isinstance(free, str) else tuple(dict.fromkeys([*free, *(said.name for said in model.inputs)]))
         return cls(freeze(model, free, tolerance), snapshot, code)
 
     @property
@@ -79,6 +80,16 @@ class System(SystemViews, SystemExports, SystemQuantities):
     def nv(self) -> int:
         """Number of generalized velocities of the spanning tree."""
         return self.mechanism.nv
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs, which are free parameters (docs/inputs.md)."""
+        return self.mechanism.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of its outputs."""
+        return tuple(output.name for output in self._model.outputs)
 
     # --- free parameters ---
 
@@ -372,6 +383,7 @@ class System(SystemViews, SystemExports, SystemQuantities):
         progress: Any = None,
         *,
         parameters: Named = None,
+        inputs: Named = None,
     ) -> Run:
         """Simulate from a start to t_end (s), both the model's own unless given; `Settings` has all choices.
 
@@ -379,37 +391,18 @@ class System(SystemViews, SystemExports, SystemQuantities):
         or, if it is fixed, is `step`. `stabilization` keeps loops closed: "project", "programme", "baumgarte",
         "baumgarte-velocity", "leak" or "none"; `gain` (1/s) is the decay rate of closure errors that it aims at.
         `events` are expressions by name, whose zero crossings are noted, or `Event`s, which may end the motion.
+        `inputs` by name are numbers, (t, values), laws as text or `sampled` functions (docs/inputs.md).
         With `verify`, the global error is estimated by a second, more accurate simulation: `run.error`.
         With a path, samples are written there while they are computed, and are never lost (docs/results.md).
 
         >>> run = system.simulate(system.assemble({"A": 1.0}), t_end=10.0, every=0.01)   # doctest: +SKIP
         """
-        from momentree.integrate.methods import default_integrator
-        from momentree.results.recorder import record
-        from momentree.simulate.simulation import new_simulation
+        from momentree.results.simulated_run import simulated_run
 
-        at = self.with_parameters(parameters)
-        said = at._model.start
-        suits = default_integrator(stiff=said is not None and said.stiff)
         chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "every": every}
-        chosen |= {"integrator": integrator or suits, "gain": gain, "rtol": rtol, "atol": atol, "step": step}
-        chosen |= {"verify": verify, "t_end": at.t_end if t_end is None else t_end}
-        if chosen["t_end"] is None:
-            raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
-        with showing(progress):
-            begin: Any = at.start() if start is None else start
-            if parameters is None:
-                self._refuse_other_parameters(begin)
-            return record(new_simulation(at, begin, events, **chosen), path, progress)
-
-    def _refuse_other_parameters(self, start: Any) -> None:
-        """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
-        theirs, ours = getattr(start, "parameters", {}), self.parameters
-        other = {name: value for name, value in theirs.items() if value != ours.get(name, value)}
-        if other:
-            differences = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
-            message = f"simulate: the start was made with {differences}. Give parameters=start.parameters"
-            raise MomentreeError(f"{message}, or parameters={{}} for those of the system.")
+        chosen |= {"integrator": integrator, "gain": gain, "rtol": rtol, "atol": atol, "step": step}
+        chosen |= {"verify": verify, "t_end": t_end}
+        return simulated_run(self, start, events, inputs, parameters, path, progress, **chosen)
 
     @renamed(closure="stabilization")
     def simulate_many(
@@ -421,11 +414,13 @@ class System(SystemViews, SystemExports, SystemQuantities):
         t: float | None = None,
         threads: int | None = None,
         progress: bool | None = None,
+        inputs: Named = None,
         **settings: Any,
     ) -> Motions:
         """Simulate from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, as one batch.
 
         Instead of q and v, the states of `assemble_many` or a list of states, each with its own values of parameters.
+        `inputs` are constant in each motion: numbers, or one for each.
 
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
         >>> motions = system.simulate_many(system.assemble_many({"A": A}), t_end=2.0, every=0.01)   # doctest: +SKIP
@@ -437,17 +432,7 @@ class System(SystemViews, SystemExports, SystemQuantities):
         if end is None:
             raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
         with showing(progress):
-            return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads)
-
-    def export_c(
-        self,
-        path: str | PathLike[str],
-        what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
-    ) -> None:
-        """Write the dynamics of the tree as C99 functions, `path` and a header beside it (docs/export-c.md)."""
-        from momentree.compile.emit.c_files import write_c
-
-        write_c(self.mechanism, path, what)
+            return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads, inputs)
 
     @renamed(rates="velocities")
     def equations(

@@ -17,6 +17,7 @@ from momentree.errors import MomentreeError, renamed
 from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
+from momentree.results.simulated_run import refuse_other_parameters
 from momentree.simulate.simulation import new_simulation
 from momentree.structure.mechanism import Mechanism
 
@@ -95,7 +96,7 @@ def compare(
         if name in settings:
             raise MomentreeError(f"compare: {name} cannot be chosen here. Use system.simulate for one run.")
     if parameters is None:
-        system._refuse_other_parameters(start)
+        refuse_other_parameters(system, start)
     system = system.with_parameters(parameters)
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
     rows: list[MethodResult] = []

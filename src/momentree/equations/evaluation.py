@@ -37,5 +37,6 @@ class Evaluation(NamedTuple):
 
     @property
     def names(self) -> dict[Reference, Scalar]:
-        """The names that motion laws may use: time and free parameters."""
-        return {TIME: self.t, **(self.parameters or {})}
+        """The names that motion laws may use: time, free parameters, inputs that are functions of time."""
+        signals = {Reference(name): signal(self.t) for name, signal in self.mechanism.signals}
+        return {TIME: self.t, **signals, **(self.parameters or {})}

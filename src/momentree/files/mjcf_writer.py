@@ -247,9 +247,9 @@ class _Mjcf:
         """How much a coordinate accelerates under a unit force where all coordinates are zero, as MuJoCo has it."""
         if not hasattr(self, "_weights"):
             system = self.tree.system
-            zero = [x for body in system.mechanism.bodies for x in body.joint.type.reference()]
+            zero = [x for body in system._numeric.bodies for x in body.joint.type.reference()]
             self._weights = np.linalg.inv(system.mass_matrix(np.array(zero))).diagonal()
-        place = next(body for body in self.tree.system.mechanism.bodies if body.name == link.name).v
+        place = next(body for body in self.tree.system._numeric.bodies if body.name == link.name).v
         return float(self._weights[place.start + step.place])
 
     # --- constraints ---
@@ -286,7 +286,7 @@ class _Mjcf:
         points = [Vector(0.0, 0.0, 0.0)]
         if isinstance(type, Revolute):
             self.notes.change("hinges that close loops are two balls on their axis", joint.name)
-            points.append(type.axis * self.tree.system.mechanism.size)
+            points.append(type.axis * self.tree.system._numeric.size)
         bodies = [joint.first.body, joint.second.body]
         X_AF, X_BM = (self.X_BL[b].inverse() @ X for b, X in zip(bodies, closing[1:], strict=True))
         x, y, z, w = rotation_quaternion(X_AF.rotation @ X_BM.rotation.T)
@@ -346,7 +346,7 @@ class _Mjcf:
         q: dict[str, list[float]] = {}
         v: dict[str, list[float]] = {}
         coordinates = self.tree.coordinates(state)
-        for body in self.tree.system.mechanism.bodies:
+        for body in self.tree.system._numeric.bodies:
             link, speeds = self.by_name[body.name], [float(x) for x in state.v[body.v]]
             self.add_state(link, coordinates[body.joint.name], speeds or [0.0] * len(link.type.velocities), q, v)
         names = [joint.attributes["name"] for joint in self.worldbody.inside("joint")]

@@ -10,7 +10,9 @@ from typing import Any
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
+from momentree.files.input_entries import inputs_out, parameters_out, read_input
 from momentree.files.shape_entries import read_drawn_shape, read_shapes, shape_out, shapes_out
+from momentree.files.table_entries import read_table
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
@@ -19,6 +21,7 @@ from momentree.model.check import problems_of
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.elements import Contact, Joint, Latch, PointForce, Split, Spring, Torque
 from momentree.model.frames import GROUND, Frame, NamedFrame, Turn
+from momentree.model.inputs import Output
 from momentree.model.joint_types import JOINTS
 from momentree.model.shapes import SHAPES, DrawnShape
 from momentree.model.start import ENTRIES, Start
@@ -44,6 +47,7 @@ ELEMENTS: dict[str, tuple[str, type]] = {
     **{cls.kind: (cls.collection, cls) for cls in CONSTRAINT_ELEMENTS},
     "release": ("releases", Release),
     "switch": ("switches", Switch),
+    "output": ("outputs", Output),
 }
 NUMBERED = {cls.kind for cls in CONSTRAINT_ELEMENTS}  # whose names, where they have none, are their kind and number
 
@@ -85,8 +89,9 @@ def to_document(model: Model, folder: str | None = None) -> dict[str, Any]:
         document["tolerance"] = model.tolerance
     if model.inertia_check != "error":
         document["inertia_check"] = model.inertia_check
-    if model.parameters:
-        document["parameters"] = dict(model.parameters)
+    if parameters := parameters_out(model):
+        document["parameters"] = parameters
+    document["input"] = inputs_out(model)
     ground = {key: _out(value) for key, value in vars(model.ground).items() if value is not None}
     if ground:
         document["ground"] = ground
@@ -97,6 +102,7 @@ def to_document(model: Model, folder: str | None = None) -> dict[str, Any]:
     if model.start is not None:
         said = _fields_out(model.start, "start")
         document["start"] = {key: value for key, value in said.items() if value != {}}
+    document["table"] = [_fields_out(table, "table") for table in model.tables]
     document["body"] = [_body_out(body, folder) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
     document["frame"] = [_named_frame_out(frame) for frame in model.frames]
@@ -217,7 +223,7 @@ class _Reader:
         return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:
-        kinds = ("body", "joint", "frame", "shape", *ELEMENTS)
+        kinds = ("input", "table", "body", "joint", "frame", "shape", *ELEMENTS)
         settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
         known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
@@ -228,8 +234,10 @@ class _Reader:
         model.tolerance = plain(data.get("tolerance"))
         model.inertia_check = data.get("inertia_check", "error")
         model.parameters = [(name, plain(value)) for name, value in self.table("parameters").items()]
+        model.inputs = self.each("input", lambda entry, *at: read_input(self, model, entry, *at))
         ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))
+        model.tables = self.each("table", lambda entry, *at: read_table(self, dict(entry), *at))
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
         model.frames = self.each("frame", self.named_frame)

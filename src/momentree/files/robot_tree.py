@@ -174,7 +174,7 @@ class RobotTree:
     def coordinates(self, state: Any) -> dict[str, tuple[float, ...]]:
         """The coordinates of the joints of the tree at a state; those of prescribed joints too."""
         found = {}
-        for body in self.system.mechanism.bodies:
+        for body in self.system._numeric.bodies:
             if body.laws is None:
                 found[body.joint.name] = tuple(float(x) for x in state.q[body.q])
             else:
@@ -206,20 +206,22 @@ def tree_of(
     values = Values(dict(model.parameters), frames=[frame.name for frame in model.frames])
     _lose_elements(model, notes)
     friction = _friction(model, notes)
-    in_tree = [body.joint for body in system.mechanism.bodies]
-    closing = [loop.joint for loop in system.mechanism.loops if loop.joint is not None]
+    in_tree = [body.joint for body in system._numeric.bodies]
+    closing = [loop.joint for loop in system._numeric.loops if loop.joint is not None]
     names = _written("body", [body.name for body in model.bodies], rule, notes)
     joints = _written("joint", [joint.name for joint in (*in_tree, *closing)], rule, notes)
     taken = {*joints.values()}
     bodies = {body.name: body for body in model.bodies}
     links = []
-    for tree_body in system.mechanism.bodies:
+    for tree_body in system._numeric.bodies:
         steps = steps_of(tree_body.joint, joints[tree_body.joint.name], friction, taken)
         links.append(_link(tree_body, bodies[tree_body.name], steps, values))
     closings = [Closing(joint, joint.first.placement(values), joint.second.placement(values)) for joint in closing]
     for joint in (*in_tree, *closing):
         if joint.type.motion is not None:
             notes.lose("joint", joint.name, "has a prescribed motion")
+    for output in model.outputs:
+        notes.change("outputs left out", output.name)
     for name, _ in model.parameters:
         notes.change("parameters written as their values", name)
     couples = _couples(model, system, notes)
@@ -244,13 +246,13 @@ def _opened_at(types: Closers, plain: Model) -> System:
 
     def cost(system: System) -> list[int]:
         """How many joints of each rank, the worst first, close loops."""
-        ranks = [rank(loop.joint) for loop in system.mechanism.loops if loop.joint is not None]
+        ranks = [rank(loop.joint) for loop in system._numeric.loops if loop.joint is not None]
         return [ranks.count(worst) for worst in range(len(types))]
 
     system = plain.build()
     if not any(cost(system)) or plain.cuts:
         return system
-    named = {r.name for constraint in system.mechanism.constraints for r in constraint.expression.references()}
+    named = {r.name for constraint in system._numeric.constraints for r in constraint.expression.references()}
     # a spanning tree by Kruskal's algorithm, of the joints that cannot close loops as far as possible
     group = {name: name for name in (GROUND, *(body.name for body in plain.bodies))}
 
@@ -428,7 +430,7 @@ def _couples(model: Model, system: System, notes: WritingNotes) -> tuple[Coupled
     joints = {joint.name: joint for joint in model.joints}
     followers = {couple.name: coordinate_of(couple.joint, joints, "joint") for couple in model.couples}
     found = []
-    for constraint in system.mechanism.constraints:
+    for constraint in system._numeric.constraints:
         expression = constraint.expression
         slopes = {reference: expression.derivative(reference).value for reference in sorted(expression.references())}
         if TIME in slopes:

@@ -139,7 +139,7 @@ class _Sdf:
         """Whether the frames of a joint coincide, those of a ball in their origins."""
         if isinstance(closing.joint.type, Free):
             return True
-        X_FM, size = self.apart(closing), self.tree.system.mechanism.size
+        X_FM, size = self.apart(closing), self.tree.system._numeric.size
         if max(map(abs, X_FM.offset)) > CLOSED * size:
             return False
         a, b, c = X_FM.rotation.rows

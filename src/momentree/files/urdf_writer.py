@@ -286,7 +286,7 @@ class _Urdf:
         points = [Vector(0.0, 0.0, 0.0)]
         if isinstance(type, Revolute):
             self.notes.change("hinges that close loops are two balls on their axis", joint.name)
-            points.append(type.axis * self.tree.system.mechanism.size)
+            points.append(type.axis * self.tree.system._numeric.size)
         for number, point in enumerate(points):
             at = Transform(IDENTITY, point)
             ends = [

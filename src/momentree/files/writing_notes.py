@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 
-from momentree.errors import ModelError, Problem
+from momentree.errors import ModelError, Problem, warn
 from momentree.files.atomic_write import printable
-from momentree.files.counterparts import Notes
+from momentree.files.counterparts import FEW, FileNotes, Notes
 from momentree.model import Model
 
 TOML = "Save it as TOML, which can"
@@ -61,4 +61,6 @@ class WritingNotes:
         problems = self.fatal if self.lossy else [*self.fatal, *self.problems]
         if problems:
             raise ModelError(problems)
-        self.notes.report()
+        said = self.notes.listed()
+        if said:
+            warn(FileNotes(f"{self.notes.file}: {'; '.join(note.shown(FEW) for note in said)}"))

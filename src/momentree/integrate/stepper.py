@@ -142,6 +142,13 @@ class Integration:
         """Whether loops are closed after each step."""
         return self._stepper.projected
 
+    def change_last_parameters(self, numbers: Array, forget: bool) -> None:
+        """Go on with other values of the last parameters; `forget` what the method remembers of earlier steps."""
+        if len(numbers):
+            self._parameters[-len(numbers) :] = numbers
+        if forget:
+            self.control[6:] = 0
+
     @property
     def state(self) -> Array:
         """A copy of y, (n, W)."""

@@ -91,7 +91,10 @@ def energy_panels(run: Run) -> Iterator[Panel]:
 
 
 def _quantities(run: Run) -> dict[str, tuple[str, int | None, bool]]:
-    """Joint, index of a component or None for all, and whether it is a velocity: "A", "A'", "hull.y", "hull.y'"."""
+    """Joint, index of a component or None for all, and whether it is a velocity: "A", "A'", "hull.y", "hull.y'".
+
+    Inputs and outputs stand there by their names, too.
+    """
     joints = {name: element.joint for name, element in run._whole.by_joint.items() if element.joint is not None}
     found: dict[str, tuple[str, int | None, bool]] = {}
     for name, joint in joints.items():
@@ -99,7 +102,8 @@ def _quantities(run: Run) -> dict[str, tuple[str, int | None, bool]]:
             if len(components) > 1:
                 found.update({f"{name}.{one}": (name, i, velocity) for i, one in enumerate(components)})
     moving = [name for name, joint in joints.items() if joint.type.coordinates]
-    return {**found, **{f"{name}'": (name, None, True) for name in moving}, **{n: (n, None, False) for n in moving}}
+    named = {name: (name, None, False) for name in (*moving, *run.system.inputs, *run.system.outputs)}
+    return {**found, **{f"{name}'": (name, None, True) for name in moving}, **named}
 
 
 def _quantity(run: Run, what: str) -> Panel:
@@ -113,6 +117,9 @@ def _quantity(run: Run, what: str) -> Panel:
 def _values(run: Run, what: str) -> tuple[Array, Sequence[str], Sequence[str]]:
     """Columns, their names and units."""
     joint, index, velocity = _quantities(run)[what]
+    if joint not in run._whole.by_joint:  # an input or output
+        columns = [column for listed in run.named_columns().values() for column in listed]
+        return run[joint][:, None], [joint], [next(one.unit for one in columns if one.name == joint) or "1"]
     element = run._whole.by_joint[joint].joint
     assert element is not None
     kind = element.type

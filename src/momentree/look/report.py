@@ -44,7 +44,7 @@ from momentree.look.report_accuracy import accuracy_section, verdicts
 from momentree.look.report_plots import plots_section
 from momentree.look.report_style import STYLE
 from momentree.look.report_system import MOST_DRAWN, report_picture, system_facts, system_section
-from momentree.look.run_tables import ENDS
+from momentree.look.run_tables import ENDS, input_rows
 from momentree.look.viewer_file import check_page
 
 if TYPE_CHECKING:
@@ -160,8 +160,10 @@ def _largest(impulses: Any) -> str:
 
 def _settings(run: Run) -> Section:
     s = run.statistics
-    made = [(name, _setting(value)) for name, value in run.settings.items() if value is not None]
-    made += [(f"parameter {name}", f"{value:g}") for name, value in run.parameters.items()]
+    made = [(name, _setting(value)) for name, value in run.settings.items() if value is not None and name != "inputs"]
+    made += input_rows(run)
+    constant = {name: value for name, value in run.parameters.items() if name not in run.system.inputs}
+    made += [(f"parameter {name}", f"{value:g}") for name, value in constant.items()]
     steps = [
         ("samples", f"{len(run.t)}"),
         ("accepted steps", f"{s.accepted}"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from momentree.assembly.samples import Samples
 from momentree.look.tables import shortened
+from momentree.simulate.inputs import in_words
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -40,10 +41,25 @@ def summary_rows(run: Run) -> list[tuple[str, str]]:
         ),
         ("energy", f"out of balance by at most {account.error:.2e} J; {account.through:.3g} J was exchanged"),
     ]
+    rows += input_rows(run)
     rows += [("rolling", f"{name} needs {most}") for name, most in _friction(run).items()]
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
     return [(name, text) for name, text in rows if text]
+
+
+def input_rows(run: Run) -> list[tuple[str, str]]:
+    """What the inputs were, and their range over the run."""
+    rows, units = [], {said.name: said.unit for said in run.system._model.inputs}
+    settings: Any = run.settings.get("inputs", {})
+    for name, unit in units.items():
+        column = run.inputs[name]
+        if name not in settings:
+            rows.append((f"input {name}", f"{run.parameters[name]:g} {unit}, constant".replace(" ,", ",")))
+            continue
+        ends = f"; {column.min():.4g} to {column.max():.4g} {unit}".rstrip() if len(column) else ""
+        rows.append((f"input {name}", in_words(settings[name]) + ends))
+    return rows
 
 
 def run_data(run: Run) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
 from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
 from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
+from momentree.simulate.inputs import inputs_again
 from momentree.simulate.simulation import new_simulation
 
 SECONDS = 1.0  # of computing after which samples are written, or
@@ -67,21 +68,26 @@ def resume_run(
     path: Where,
     progress: ProgressCallback | bool | None = None,
     make: Callable[..., RecordableSimulation] | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> Run:
     """Go on with a run that was interrupted or killed while it was written to this file; a finished one is loaded.
 
-    `make(system, start, **settings)` makes the simulation again; that of Momentree by default.
+    `make(system, start, **settings)` makes the simulation again; that of Momentree by default. Inputs are saved, but
+    Python functions have to be given again: inputs={"u": sampled(f, every=0.01)}.
     """
     path = source(path)
     if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
         Parts.discard(path)
-        return load_run(path)
+        finished = load_run(path)
+        begun_with: Any = finished.settings.get("inputs", {})
+        inputs_again(begun_with, inputs)
+        return finished
     parts = Parts.open(path)
     if parts.dropped:
         message = f"{parts.folder}: {', '.join(parts.dropped)} damaged: computed again"
         warn(RunWarning(f"{message} from t = {parts.reached:g} s."))
     with contextlib.closing(parts), showing(progress):
-        simulation = _made_again(parts, make or new_simulation)
+        simulation = _made_again(parts, make or new_simulation, inputs)
         return _Recording(simulation, parts, progress).run()
 
 
@@ -127,12 +133,17 @@ def begun(path: Path) -> Begun | None:
     return Begun(run.model, run.settings, run.q[0], run.v[0], float(run.t[0])) if len(run.t) else None
 
 
-def _made_again(parts: Parts, make: Callable[..., RecordableSimulation]) -> RecordableSimulation:
+def _made_again(
+    parts: Parts, make: Callable[..., RecordableSimulation], inputs: Mapping[str, Any] | None = None
+) -> RecordableSimulation:
     """The simulation as it was after the last whole chunk."""
     manifest = parts.manifest
     system = loads(manifest.model, f"the model in {parts.folder}").build(manifest.free, manifest.code)
     start = State(system.mechanism.at_defaults(), np.array(manifest.q), np.array(manifest.v), manifest.t)
-    simulation = make(system, start, **manifest.settings)
+    settings: dict[str, Any] = dict(manifest.settings)
+    if inputs or "inputs" in settings:
+        settings["inputs"] = inputs_again(settings.get("inputs", {}), inputs)
+    simulation = make(system, start, **settings)
     if parts.chunks:
         simulation.restore(parts.chunks[-1].checkpoint)
     return simulation

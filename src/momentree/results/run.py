@@ -34,6 +34,7 @@ from momentree.results.constraint_forces import (
 from momentree.results.energy_account import EnergyAccount
 from momentree.results.frame_motion import FrameMotion
 from momentree.results.run_export import RunExport
+from momentree.results.run_inputs import RunInputs, mechanism_of_run
 from momentree.results.run_momenta import RunMomenta
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
@@ -80,7 +81,7 @@ class RunPhase(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run(FrameMotion, RunMomenta, RunExport):
+class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
@@ -124,8 +125,8 @@ class Run(FrameMotion, RunMomenta, RunExport):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The parameters that were left free, and the values with which it was simulated."""
-        return self.system.parameters
+        """The parameters that were left free, and the values with which it was simulated; those that are constant."""
+        return {name: value for name, value in self.system.parameters.items() if name not in self._inputs.given}
 
     @cached_property
     def system(self) -> System:
@@ -137,15 +138,17 @@ class Run(FrameMotion, RunMomenta, RunExport):
     @cached_property
     def mechanism(self) -> Mechanism:
         """The same in floats, free parameters at the values of this run."""
-        return self.system.mechanism.at_defaults()
+        return mechanism_of_run(self.system.mechanism, self._inputs)
 
     # --- by name ---
 
     def __getitem__(self, joint: str) -> Array:
-        """The coordinates of any joint over time: k, or k x n where it has several.
+        """The coordinates of any joint over time: k, or k x n where it has several; or an input or output, k.
 
         The angles of a joint that closes a loop are counted on from turn to turn.
         """
+        if joint not in self._whole.by_joint and joint in (*self.system.inputs, *self.system.outputs):
+            return (self.inputs if joint in self.system.inputs else self.outputs)[joint].copy()
         name = self._checked_joint(joint)
         q = self._of_all_joints(lambda samples: samples.coordinates_of(name))
         body_or_loop = self._whole.by_joint[name]
@@ -453,7 +456,8 @@ class Run(FrameMotion, RunMomenta, RunExport):
 
     def _checked_joint(self, joint: str) -> str:
         if joint not in self._whole.by_joint:
-            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, self._whole.by_joint)}")
+            known = [*self._whole.by_joint, *self.system.inputs, *self.system.outputs]
+            raise MomentreeError(f"there is no joint '{joint}'.{suggestion(joint, known)}")
         return joint
 
 

@@ -57,7 +57,8 @@ class RunExport:
         destination(path)
         columns = list(run_columns(cast("Run", self)))
         table = np.column_stack([column.values for column in columns])
-        write_file(path, csv_text([f"{column.name} [{column.unit}]" for column in columns], table.tolist()))
+        names = [f"{column.name} [{column.unit}]" if column.unit else column.name for column in columns]
+        write_file(path, csv_text(names, table.tolist()))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a pandas.DataFrame over t: `frame["A"]`; units by column are in `frame.attrs["units"]`."""
@@ -79,7 +80,8 @@ class Column(NamedTuple):
 
 
 def run_columns(run: Run) -> Iterator[Column]:
-    """Time, q and v as `system.coordinates` and `system.velocities` list them, other joints, energies, closure error.
+    """Time, q and v as `system.coordinates` and `system.velocities` list them, other joints, inputs, outputs, energies,
+    closure error.
 
     Other joints are those that close loops or are prescribed: their coordinates are not in q. Names are distinct.
     """
@@ -100,6 +102,7 @@ def _columns(run: Run) -> Iterator[tuple[str, str, Array]]:
             for rows_of, values in both:
                 table = values[:, None] if values.ndim == 1 else values
                 yield from ((row.name, row.unit, table[:, row.index]) for row in rows_of)
+    yield from (column for columns in run.named_columns().values() for column in columns)
     account = run.energy
     yield "kinetic energy", "J", account.kinetic
     yield "potential energy", "J", account.potential

@@ -21,6 +21,7 @@ from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
 from momentree.results.run import Run, RunError, RunWarning
 from momentree.results.run_export import check_run_path
+from momentree.results.run_inputs import with_values_so_far
 from momentree.results.separate_reader import fresh_copy
 from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
 from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
@@ -51,6 +52,8 @@ def dataset(run: Run) -> xarray.Dataset:
     | work                            | time, work_term  | J                      |
     | kinetic, potential, balance     | time             | J                      |
     | closure_error, closure_velocity | time             | m or rad; m/s or rad/s |
+    | input, where the model has some | time, input_name | `input_unit`           |
+    | output, likewise                | time, output_name| `output_unit`          |
     """
     import xarray
 
@@ -72,6 +75,10 @@ def dataset(run: Run) -> xarray.Dataset:
         "work_term": ("work_term", _texts(work_term.name for work_term in run.work_terms)),
         "work_term_kind": ("work_term", _texts(work_term.kind for work_term in run.work_terms)),
     }
+    for kind, columns in run.named_columns().items():
+        variables[kind] = (("time", f"{kind}_name"), np.array([column.values for column in columns]).T)
+        coordinates[f"{kind}_name"] = (f"{kind}_name", _texts(column.name for column in columns))
+        coordinates[f"{kind}_unit"] = (f"{kind}_name", _texts(column.unit for column in columns))
     return xarray.Dataset(variables, coordinates, _attributes(run))
 
 
@@ -169,7 +176,8 @@ def unfinished(path: Path) -> Run:
     statistics, end = (chunks[-1].statistics, chunks[-1].end) if chunks else (Statistics(), None)
     events = chunks[-1].events if chunks else ()
     end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t, "", events)
-    about = (manifest.settings, statistics, end, manifest.model, manifest.free, manifest.version)
+    settings = with_values_so_far(manifest.settings, chunks[-1].checkpoint) if chunks else manifest.settings
+    about = (settings, statistics, end, manifest.model, manifest.free, manifest.version)
     run = Run(samples, manifest.work_terms, *about)
     if damaged:
         raise RunError(

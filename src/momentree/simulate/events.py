@@ -135,7 +135,7 @@ def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, 
     named = {reference.name for reference in expression.references()}
     for name, frame in mechanism.frames:
         if name in named:
-            names.update(zip(frame_references(name), _frame_motion(Samples(mechanism, q, v, t), frame), strict=True))
+            names.update(zip(frame_references(name), frame_motion(Samples(mechanism, q, v, t), frame), strict=True))
     for joint, samples in _closing(mechanism, expression, t, q, v):
         names.update(zip(joint.coordinates, samples.coordinates_of(joint.name).T, strict=True))
         names.update(zip(joint.velocities, samples.velocities_of(joint.name).T, strict=True))
@@ -143,7 +143,7 @@ def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, 
     return np.broadcast_to(g, t.shape)
 
 
-def _frame_motion(samples: Samples, frame: Attached) -> list[Array]:
+def frame_motion(samples: Samples, frame: Attached) -> list[Array]:
     """Position, velocity and angular velocity of a frame relative to the ground, in its axes."""
     ground, body = samples.bodies[0], samples.bodies[frame.body]
     X = ground.X_0.inverse() @ body.X_0 @ frame.placement
@@ -175,7 +175,7 @@ def _closing(
 
 def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Reference, Any]:
     """Values of the names in expressions, for many samples: arrays along the first axis."""
-    names: dict[Reference, Any] = {TIME: t}
+    names: dict[Reference, Any] = {TIME: t, **{Reference(name): signal(t) for name, signal in mechanism.signals}}
     names.update({name: q[:, i] for i, name in enumerate(mechanism.coordinates)})
     names.update({name: v[:, i] for i, name in enumerate(mechanism.velocities)})
     for body in mechanism.bodies:

@@ -26,6 +26,7 @@ from momentree.integrate.dense_output import sampled
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Stepper
 from momentree.integrate.steppers import error_floor, new_stepper
+from momentree.simulate.inputs import split_inputs
 from momentree.simulate.phase import closed_states
 from momentree.simulate.settings import Settings
 from momentree.simulate.stall_detection import StallDetector
@@ -67,6 +68,7 @@ def simulate_many(
     parameters: Mapping[str, Any] | None = None,
     t_start: float | None = None,
     threads: int | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> Motions:
     """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both.
 
@@ -78,7 +80,7 @@ def simulate_many(
     if system.mechanism.switches:
         message = "many motions cannot be computed together where joints are released or constraints are switched"
         raise MomentreeError(f"{message}. Simulate one by one.")
-    starts = _Starts.of(system, q, v, parameters, t_start)
+    starts = _Starts.of(system, q, v, with_inputs(system, parameters, inputs), t_start)
     check_time(starts.t)
     settings.check(starts.t)
     if FORMULATIONS[settings.formulation].maximal:
@@ -112,6 +114,21 @@ def simulate_many(
             computed.append(result)
             phase.tell(f"{group.stop} done", group.stop / len(y))
     return batch.motions(computed, parameter_rows)
+
+
+def with_inputs(
+    system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    """Parameters, and inputs, which must be constant in each motion."""
+    for name, given in (inputs or {}).items():
+        numbers = not isinstance(given, tuple) and np.ndim(given) <= 1 and np.asarray(given).dtype.kind in "iuf"
+        split_inputs(system, {name: 0.0 if numbers else given})  # whether it is an input
+        if not numbers:
+            message = f"input '{name}': many motions are computed together with constant inputs only"
+            raise MomentreeError(f"{message}. Give a number, or an array with one for each motion; or simulate singly.")
+        if name in (parameters or {}):
+            raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
+    return {**(parameters or {}), **inputs} if inputs else parameters
 
 
 class _Starts(NamedTuple):

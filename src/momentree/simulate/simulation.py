@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.assembly.unreachable import beyond_reach
 from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import at_fraction, sampled
 from momentree.integrate.projection import CLOSED as CLOSED_AFTER
-from momentree.integrate.projection import OPEN
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
+from momentree.simulate.driven_system import driven_system, events_with_inputs
 from momentree.simulate.events import (
     WITHIN,
     Passage,
@@ -36,10 +35,12 @@ from momentree.simulate.failure_reasons import (
     SLOW,
     reason_of_chattering,
     reason_of_failure,
-    reason_of_open_loops,
     reason_of_small_steps,
 )
 from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
+from momentree.simulate.input_schedule import InputSchedule
+from momentree.simulate.inputs import NO_INPUTS, Inputs, inputs_of, split_inputs
+from momentree.simulate.open_loops import come_apart, most_open, while_closed
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
@@ -55,32 +56,46 @@ if TYPE_CHECKING:
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
 SAME = 1e-14  # of the time: instants nearer to each other are one
 ZERO = 1e-12  # conditions as small as that are zero at the start
-CLOSED = 1e-8  # of the size of the mechanism: closure errors up to which the last samples before a failure are kept
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
-OPENED = 0.1  # of the size of the mechanism: closure errors at which loops that are not projected have come apart
 
 
 def new_simulation(
-    system: System, start: State, events: Mapping[str, Any] | None = None, **settings: Any
+    system: System,
+    start: State,
+    events: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> Simulation:
-    """A simulation at its start; everything that is wrong with start, settings and events is an error now."""
-    return Simulation(system, start, settings_of(**settings), events or {})
+    """A simulation at its start; everything that is wrong with start, settings, events and inputs is an error now."""
+    constants, varying = split_inputs(system, inputs)
+    at = system.with_parameters(constants)
+    return Simulation(at, start, settings_of(**settings), events or {}, inputs=inputs_of(at.mechanism, varying))
 
 
 class Simulation:
     """An integration in progress: `advance` gives the next block of samples, None when it has ended."""
 
     def __init__(
-        self, system: System, start: State, settings: Settings, events: Mapping[str, Any], times: Array | None = None
+        self,
+        system: System,
+        start: State,
+        settings: Settings,
+        events: Mapping[str, Any],
+        times: Array | None = None,
+        inputs: Inputs = NO_INPUTS,
     ):
         """`times` are those of the samples, the start first, instead of what the settings say of them."""
-        start = checked_start(system._numeric, start)
+        self._driven = driven_system(system, inputs)
+        start = checked_start(self._driven._numeric, start)
         self.system, self.start, self._settings, self._events = system, start, settings, events_by_name(events)
         settings.check(start.t)
+        self._inputs, self._schedule = inputs, InputSchedule(inputs, settings, float(start.t))
+        self._failure: MomentreeError | None = None  # of a function that is an input, to be raised at the next block
         self.t_start, self.t_end = float(start.t), float(settings.t_end)
         self.end: End | None = None
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
-        self._watched = [*watched(system._numeric, self._events), *acting_events(system._numeric)]
+        events_of = [*watched(self._numeric, self._events), *acting_events(self._numeric)]
+        self._watched = events_with_inputs(self._numeric, events_of, inputs)
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
@@ -96,12 +111,13 @@ class Simulation:
     def settings(self) -> dict[str, Any]:
         """What it was made with."""
         events = {name: dataclasses.asdict(event) for name, event in self._events.items()}
-        return {**dataclasses.asdict(self._settings), **({"events": events} if events else {})}
+        more = {"events": events, "inputs": self._inputs.settings}
+        return {**dataclasses.asdict(self._settings), **{name: one for name, one in more.items() if one}}
 
     @cached_property
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
-        mechanism = self.system._numeric
+        mechanism = self._numeric
         terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
         acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
         return (*terms, *dict.fromkeys(acting))
@@ -118,17 +134,24 @@ class Simulation:
         blocks: list[Block] = []
         if len(times) > 1:
             settings = dataclasses.replace(settings, t_end=float(times[-1]))
-            blocks = list(iter(Simulation(self.system, self.start, settings, {}, times).advance, None))
+            more = Simulation(self.system, self.start, settings, {}, times, self._inputs)
+            blocks = list(iter(more.advance, None))
         return Refined(Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms)), by, share)
 
     def _begun(self, t: float, q: Array, v: Array, h: float) -> Integration:
         integration = self._phase.integration(t, q, v, h)
         integration.open = CLOSED_AFTER if integration.adaptive else self._most_open
+        self._schedule.apply(integration, forget=False)
         return integration
 
     def _new_phase(self, locked_joints: Mapping[int, float], inactive: Collection[str]) -> Phase:
         names = [work_term.name for work_term in self.work_terms]
-        return Phase(self.system, self._settings, locked_joints, inactive, names, self._dense)
+        return Phase(self._driven, self._settings, locked_joints, inactive, names, self._dense)
+
+    @property
+    def _numeric(self) -> Mechanism:
+        """The mechanism in floats, with what its inputs are."""
+        return self._driven._numeric
 
     @property
     def mechanism(self) -> Mechanism:
@@ -160,14 +183,43 @@ class Simulation:
 
     def advance(self) -> Block | None:
         """The next samples; the first block begins with the start."""
-        if self.end is not None:
-            return None
+        blocks, before = list[Block](), self._samples
+        while self.end is None and self._samples < before + RECORDS and len(blocks) < RECORDS:
+            try:
+                self._enter_segment()
+            except MomentreeError as error:
+                if not blocks:
+                    raise
+                self._failure = error
+                break
+            stop = self._schedule.stop(self._integration.t)
+            blocks.append(self._advance_to(stop))
+            if not stop < self.t_end or self._integration.t != stop:
+                break
+        if len(blocks) < 2:
+            return blocks[0] if blocks else None
+        return Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms))
+
+    def _enter_segment(self) -> None:
+        """Let the inputs that change now have their new values; functions are called."""
+        if self._failure is not None:
+            raise self._failure
+        if self._schedule:
+            t = self._integration.t
+            if self._schedule.enter(t, lambda: State(self._phase.active, *self._coordinates_now, t)):
+                self._schedule.apply(self._integration, forget=True)
+
+    def _advance_to(self, stop: float) -> Block:
         at_once = self._positive_at_start() if self._samples == 0 else []
         if at_once:
             return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state
         each = self._plan.steps_between_records(self._dense)
-        status, records = integration.advance(self.t_end, RECORDS, each, self._plan.longest)
+        status, records = integration.advance(stop, RECORDS, each, self._plan.longest)
+        if status == Status.ARRIVED and stop < self.t_end:
+            status = Status.FULL
+            due = self._dense or int(integration.counts[0]) % each == 0
+            records = records if due else records[:-1]  # where a fixed step ends at a knot, and no sample is due
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
         at_once = self._rising_at_start(records, y_before) if self._samples == 0 else []
@@ -186,10 +238,12 @@ class Simulation:
         if status not in (Status.FULL, Status.ARRIVED):
             reason = reason_of_failure(phase.active, status, integration, *self._coordinates_now, self._duration)
             self._finish("failed", reason, max([integration.t, *map(float, t[-1:])]))
-            return self._while_closed(block)
+            return while_closed(phase.active, self._settings, block, self._samples == len(block))
         if status == Status.ARRIVED:
             self._finish("arrived")
-        stopped = self._come_apart(block) or ("" if self.end else self._stopped())
+        stopped = come_apart(phase.active, self._settings, block, self._duration) or (
+            "" if self.end else self._stopped()
+        )
         if stopped:
             self._finish("failed", stopped)
         return block
@@ -210,37 +264,7 @@ class Simulation:
 
     @cached_property
     def _most_open(self) -> float:
-        """How open loops of imprecise linkages may be, by the size of each: twice their tolerance."""
-        mechanism = self.system._numeric.with_tolerance(self.start.mechanism.set_tolerance)
-        parts = zip(mechanism.loop_tolerances, mechanism.loop_sizes, strict=True)
-        return max([OPEN, *(2 * tolerance / size for tolerance, size in parts)])
-
-    def _while_closed(self, block: Block) -> Block:
-        """The samples of the last block, but for those at its end that are not closed any more."""
-        if not self._phase.active.constrained or not self._settings.projects or not len(block):
-            return block
-        closed = np.flatnonzero(self._closure_errors(block) <= CLOSED)
-        count = int(closed[-1]) + 1 if len(closed) else 0
-        if not count and self._samples == len(block):
-            count = 1  # the start
-        return block.part(slice(count))
-
-    def _closure_errors(self, block: Block) -> Array:
-        """The largest closure error of each sample, by the size of the mechanism."""
-        mechanism = self._phase.active
-        with np.errstate(all="ignore"):
-            openings = Samples(mechanism, block.q, block.v, block.t).openings()[:, :2]
-            return np.asarray((openings / (mechanism.size, 1.0)).max(axis=1))
-
-    def _come_apart(self, block: Block) -> str:
-        """Why loops that are not projected cannot be called loops any more; "" where they can."""
-        mechanism = self._phase.active
-        if not mechanism.constrained or self._settings.projects or not len(block):
-            return ""
-        closure_error = float(self._closure_errors(block.part(slice(-1, None)))[0])
-        if closure_error <= OPENED:
-            return ""
-        return reason_of_open_loops(mechanism, closure_error, block.q[-1], float(block.t[-1]), self._duration)
+        return most_open(self.system._numeric.with_tolerance(self.start.mechanism.set_tolerance))
 
     def _stopped(self) -> str:
         """Why it does not go on although nothing is wrong; "" where it may."""
@@ -318,9 +342,9 @@ class Simulation:
             states = self._within(records, y_before, step, x)
             times = t[step] - (1 - x) * h[step]
             q, v = self._phase.moves(times, states)
-            return values_at(self.system._numeric, event.expression, times, q, v)
+            return values_at(self._numeric, event.expression, times, q, v)
 
-        closing = (self.system._numeric.whole or self.system._numeric).loop_numbers
+        closing = (self._numeric.whole or self._numeric).loop_numbers
 
         def counts(passage: Passage) -> bool:
             """Whether it is more than an angle of a closing joint that passes pi."""
@@ -328,7 +352,7 @@ class Simulation:
                 return True
             step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
             q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
-            return not jumps(self.system._numeric, passage.event.expression, t[step], q, v)
+            return not jumps(self._numeric, passage.event.expression, t[step], q, v)
 
         acting: list[Passage] = []
         for passage in passages(events, len(t), value, counts):
@@ -360,7 +384,7 @@ class Simulation:
 
     def _value(self, event: Watched, t: float, q: Array, v: Array) -> float:
         """The expression of an event at one moment."""
-        return float(values_at(self.system._numeric, event.expression, np.array([t]), q[None], v[None])[0])
+        return float(values_at(self._numeric, event.expression, np.array([t]), q[None], v[None])[0])
 
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
         """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""
@@ -450,6 +474,7 @@ class Simulation:
             "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
             **({"inactive": np.array(inactive, dtype=np.int64)} if self._switched else {}),
             "happened": np.array([[names.index(name), t] for name, t in self._happened]).reshape(-1, 2),
+            **self._schedule.checkpoint(),
         }
 
     def restore(self, checkpoint: dict[str, Array]) -> None:
@@ -459,7 +484,9 @@ class Simulation:
         if (locked_joints, inactive) != (self._phase.locked_joints, self._phase.inactive):
             self._phase = self._new_phase(locked_joints, inactive)
             self._integration = self._begun(self.t_start, self.start.q, np.zeros_like(self.start.v), self._plan.first)
+        self._schedule.restore(checkpoint)
         integration = self._integration
+        self._schedule.apply(integration, forget=False)
         integration.y[:], integration.control[:] = checkpoint["y"], checkpoint["control"]
         integration.counts[:] = checkpoint["counts"]
         self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()

@@ -265,6 +265,8 @@ class Mechanism:
     switches: tuple[Switch, ...] = ()
     whole: Mechanism | None = field(default=None, repr=False)  # with constraints that do not act now; None: all do
     frames: tuple[tuple[str, Attached], ...] = ()  # by name, as constraints name them
+    inputs: tuple[str, ...] = ()  # those of `free` that are inputs
+    signals: tuple[tuple[str, Callable[[Any], Any]], ...] = ()  # in floats: inputs that laws name, as functions of time
 
     @cached_property
     def nq(self) -> int:

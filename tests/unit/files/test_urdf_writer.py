@@ -168,7 +168,7 @@ def test_loops_in_the_file_of_closures(tmp_path):
     a, b, c = (m.body(name, mass=1.0, inertia=(1, 1, 1)) for name in "abc")
     m.joint("A", mt.Revolute("z"), m.ground, a.at((-0.2, 0.05, 0)))  # to where the frame of the link is moved
     m.joint("D", mt.Revolute("z"), a.at((0.8, 0, 0)), b)
-    m.joint("B", mt.Revolute("z"), m.ground.at((2.5, 0, 0)), c)
+    m.joint("B", mt.Revolute("z"), m.ground.at((2.5, 0, 0)), c.at((0.1, -0.05, 0)))
     m.joint("link", mt.Spherical(), b.at((2, 0.1, 0)), c.at((2, 0, 0)))
     with pytest.raises(mt.ModelError, match=r"joint 'link': closes a loop, .* closures="):
         m.save(tmp_path / "x.urdf")

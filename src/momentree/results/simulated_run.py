@@ -1,0 +1,51 @@
+"""What `system.simulate` does: settings, start and inputs of a simulation, which is recorded to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from momentree.activity import showing
+from momentree.errors import MomentreeError
+from momentree.integrate.methods import default_integrator
+from momentree.results.recorder import record
+from momentree.results.run import Run
+from momentree.simulate.inputs import split_inputs
+from momentree.simulate.simulation import new_simulation
+
+if TYPE_CHECKING:
+    from momentree.system import System
+
+Named = Mapping[str, Any] | None
+
+
+def simulated_run(
+    system: System, start: Any, events: Named, inputs: Named, parameters: Named, path: Any, progress: Any, **chosen: Any
+) -> Run:
+    """Simulate a system at values of its parameters and constant inputs, from a start, its own where it is None."""
+    constants, varying = split_inputs(system, inputs)
+    for name in inputs or {}:
+        if name in (parameters or {}):
+            raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
+    at = system.with_parameters(parameters).with_parameters(constants)
+    said = at._model.start
+    chosen["integrator"] = chosen["integrator"] or default_integrator(stiff=said is not None and said.stiff)
+    chosen["t_end"] = at.t_end if chosen["t_end"] is None else chosen["t_end"]
+    if chosen["t_end"] is None:
+        raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
+    with showing(progress):
+        begin: Any = at.start() if start is None else start
+        if parameters is None:
+            refuse_other_parameters(system, begin)
+        return record(new_simulation(at, begin, events, varying, **chosen), path, progress)
+
+
+def refuse_other_parameters(system: System, start: Any) -> None:
+    """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
+    theirs, ours = getattr(start, "parameters", {}), system.parameters
+    inputs = system.mechanism.inputs  # may differ from run to run
+    other = {name: x for name, x in theirs.items() if name not in inputs and x != ours.get(name, x)}
+    if other:
+        differences = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
+        message = f"simulate: the start was made with {differences}. Give parameters=start.parameters"
+        raise MomentreeError(f"{message}, or parameters={{}} for those of the system.")
