@@ -67,6 +67,33 @@ def test_linear_couplings_of_any_number_of_joints(tmp_path):
     assert read == pytest.approx(wanted, abs=1e-12)
 
 
+def test_the_keyframe_of_a_screw_has_its_slide(tmp_path):
+    m = mt.Model("screw")
+    m.joint("S", mt.Screw("z", pitch=0.5), m.ground, body(m, "nut"))
+    m.start_at({"S": 3.0}, {"S": -2.0})
+    assert "Screw joints written as several: 'S'" in warned(m, tmp_path / "x.xml")
+    mj = mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml"))
+    advance = 0.5 / (2 * math.pi)
+    assert mj.key_qpos[0] == pytest.approx([3.0, 3.0 * advance])
+    assert mj.key_qvel[0] == pytest.approx([-2.0, -2.0 * advance])
+    assert mt.load(tmp_path / "x.xml").build().mobility == 1
+
+
+def test_inputs_have_their_values(tmp_path):
+    m = mt.Model("inputs")
+    k = m.input("k", 2.0)
+    m.joint("A", mt.Revolute("z", spring=k, limits=("-k", k)), m.ground.at((k, 0, 0)), body(m, "a"))
+    m.joint("B", mt.Revolute("z"), m.ground, body(m, "b"))
+    m.couple("B", "A", ratio=k, offset="k/4")
+    m.output("twice", "2*A")
+    said = warned(m, tmp_path / "x.xml")
+    assert "outputs left out: 'twice'" in said
+    assert "parameters written as their values: 'k'" in said
+    again = mt.load(tmp_path / "x.xml")
+    assert (again.joints[0].type.spring, again.joints[0].type.limits) == (2.0, (-2.0, 2.0))
+    assert (again.couples[0].ratio, again.couples[0].offset) == (2.0, 0.5)
+
+
 def test_massless_bodies_are_merged_with_the_one_that_they_carry(tmp_path):
     m = mt.Model("carriers")
     one, two = (m.body(name, massless=True) for name in ("one", "two"))
