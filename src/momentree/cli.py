@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from momentree.equations.stabilizations import gain_help_text
 from momentree.equations.stabilizations import help_text as stabilization_help_text
 from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.export.convert_command import convert_command
 from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
@@ -39,8 +40,6 @@ app = typer.Typer(
 # --- words of the command line ---------------------------------------------------------------------------------------
 
 OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
-
-
 HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
 LOAD_HELP = """Robots (URDF, SDF, MJCF, xacro) are read like model files. --load NAME=VALUE says how, and is
 repeatable: inertia_check=warn, floating=true, packages=FOLDER, closures=FILE.yaml, massless=fix, trust=true, ..."""
@@ -450,6 +449,7 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
     return system
 
 
+app.command("convert", cls=Command)(convert_command(HOW_TO_LOAD, _warnings_on_one_line))
 app.command("export", cls=Command)(export_command(_build, _warnings_on_one_line))
 
 

@@ -1,4 +1,4 @@
-"""What a system writes for other programs: C99, functional mock-up units (FMU)."""
+"""What a system writes for other programs: C99, functional mock-up units (FMU), robot formats."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ if TYPE_CHECKING:
 
 class ProgramExports:
     """Files of a system for other programs."""
+
+    def export(self, path: str | PathLike[str], **how: Any) -> None:
+        """Write the system for another program; the ending of the name says which.
+
+        | ending                     | what                                                   | options                |
+        |----------------------------|--------------------------------------------------------|------------------------|
+        | .c                         | C99 functions (docs/export-c.md)                       | those of `export_c`    |
+        | .fmu                       | a functional mock-up unit (docs/fmu.md)                | those of `export_fmu`  |
+        | .urdf, .sdf, .xml or .mjcf | a robot (docs/robots-export.md)                        | lossy, closures        |
+        | .toml                      | the model file, with the values of free parameters     |                        |
+        """
+        from momentree.export.endings import export
+
+        export(cast("System", self), path, **how)
 
     def export_c(
         self,

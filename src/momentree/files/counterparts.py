@@ -10,7 +10,7 @@ FEW = 4  # names that the warning lists of each kind; `model.notes` has all
 
 
 class FileNotes(UserWarning):
-    """What was changed or left out when a robot file was read."""
+    """What was changed or left out when a robot file was read or written."""
 
 
 class Notes:

@@ -62,7 +62,7 @@ def loads(text: str, name: str = "model text") -> Model:
     return _checked(parse_document(text, name), name)
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+def save_toml(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model so that it loads equal; the file appears whole or not at all."""
     try:
         text = dumps(model, os.path.dirname(os.path.abspath(path)))

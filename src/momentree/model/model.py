@@ -385,11 +385,20 @@ class Model:
         chosen.inertia_check = inertia_check or self.inertia_check
         return System.of(chosen, free, code, tolerance)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a TOML file that loads equal."""
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        lossy: bool = False,
+        closures: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Write the model to a TOML file that loads equal, or to .urdf, .sdf, .xml, .mjcf what these can express.
+
+        `lossy` leaves out the rest, the YAML file `closures` gets the loops of a URDF (docs/robots-export.md).
+        """
         from momentree.files import save
 
-        save(self, path)
+        save(self, path, lossy=lossy, closures=closures)
 
     def __eq__(self, other: object) -> bool:
         origin = {"source": None, "notes": ()}  # where it came from is no part of what it is
