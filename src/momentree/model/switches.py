@@ -195,7 +195,7 @@ def _law_checks(model: Model) -> Iterator[Check]:
 
 
 def _check_law(law: Any, gone: Iterable[str], what: str = "the law") -> None:
-    names = _named_in(law)
+    names = named_in(law)
     for joint in sorted(set(gone) & names):
         raise Mistake(
             f"{what} names joint '{joint}', which is switched or released: it has no coordinates while it does not "
@@ -203,12 +203,14 @@ def _check_law(law: Any, gone: Iterable[str], what: str = "the law") -> None:
         )
 
 
-def _named_in(law: Any) -> set[str]:
+def named_in(law: Any) -> set[str]:
+    """The names in a law, or in a list or table of laws."""
     if isinstance(law, str) and "=" in law:
-        return _named_in(law.split("="))
+        return named_in(law.split("="))
     if isinstance(law, str):
         try:
             return {reference.name for reference in parse(law).references()}
         except ExpressionError:  # what is wrong with it is reported elsewhere
             return set()
-    return set().union(*map(_named_in, law)) if isinstance(law, (tuple, list, dict)) else set()
+    parts = [*law, *law.values()] if isinstance(law, dict) else law
+    return set().union(*map(named_in, parts)) if isinstance(law, (tuple, list, dict)) else set()

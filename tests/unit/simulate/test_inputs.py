@@ -151,14 +151,23 @@ def test_loops_follow_a_law_as_if_it_stood_in_the_model(formulation):
     a, b = driven(law).build(), with_input().build()
     other = a.simulate(a.start(), 1.5, **settings)
     run = b.simulate(b.start(), 1.5, inputs={"motor": law}, **settings)
-    np.testing.assert_allclose(run.q, other.q, atol=1e-12)
+    assert np.array_equal(run.q, other.q)
     np.testing.assert_allclose(run["motor"], 4 + 2 * run.t - run.velocity("B"), atol=1e-12)
     np.testing.assert_allclose(run.reactions("C"), other.reactions("C"), atol=1e-9)
     np.testing.assert_allclose(run["angle of C"], run["C"])
     assert not run.warnings
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.parametrize("given", [(KNOTS, FORCES), "3 - t^2", mt.sampled(lambda t, state: 1 - state["x"], 0.1), 2.5])
+def test_a_drive_transmits_the_value_of_each_sample(given):
+    run = simulated(oscillator(), given, every=0.05)
+    along = run["u"] - 4 * run["x"]
+    np.testing.assert_allclose(run.reactions("x")[:, 0], along, atol=1e-12)
+    work = run.energy.work["torque on x"]
+    np.testing.assert_allclose(work, run.velocity("x") ** 2 / 2, atol=1e-9)  # all of it becomes kinetic energy
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("stabilization", ["project", "baumgarte"])
 def test_reactions_of_loops_take_the_value_of_each_sample(stabilization):
     a, b = driven("4 + 2*t").build(), with_input().build()
@@ -200,7 +209,11 @@ def test_a_run_may_begin_where_another_ended_with_another_input():
 
 
 def inputs_of_every_kind() -> dict[str, object]:
-    return {"u": (KNOTS, FORCES), "w": "sin(t) - x'", "f": mt.sampled(lambda t, state: -state["x"], every=0.04)}
+    return {
+        "u": (KNOTS, FORCES),
+        "w": "sin(t) - x' - 30*x^3",
+        "f": mt.sampled(lambda t, state: -state["x"], every=0.04),
+    }
 
 
 def three_inputs() -> mt.Model:
@@ -211,21 +224,24 @@ def three_inputs() -> mt.Model:
     return m
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.repeats(1, of="without")
+@pytest.mark.parametrize("without", ["f", "w"])  # without the function, the simulation also stops within segments
 @pytest.mark.parametrize("integrator", ["radau", "dop853", "rk4"])
-def test_a_simulation_continues_from_any_checkpoint_bit_for_bit(integrator):
-    system, settings = three_inputs().build(), settings_for(integrator)
-    settings = settings | ({"step": 0.002} if integrator == "rk4" else {})
+def test_a_simulation_continues_from_any_checkpoint_bit_for_bit(integrator, without):
+    system, settings = three_inputs().build(), {**settings_for(integrator), "step": 0.001, "t_end": 3.0}
 
     def simulation():
-        return new_simulation(system, system.start(), None, inputs_of_every_kind(), t_end=3.0, **settings)
+        inputs = inputs_of_every_kind()
+        del inputs[without]
+        return new_simulation(system, system.start(), None, inputs, **settings)
 
     whole, blocks = simulation(), []
     checkpoints = [whole.checkpoint()]
     while (block := whole.advance()) is not None:
         blocks.append(block)
         checkpoints.append(whole.checkpoint())
-    for k in (0, 1, len(blocks) - 1):
+    assert len(blocks) > 4
+    for k in (0, 1, 3, len(blocks) - 1):
         again = simulation()
         if k:
             again.restore(checkpoints[k])
@@ -410,6 +426,14 @@ def test_what_cannot_change_in_a_motion_takes_constant_inputs_only():
         assert system.simulate(t_end=0.1, inputs={"s": 0.3}).parameters["s"] == 0.3
 
 
+def test_a_start_takes_constant_inputs_only():
+    m = oscillator()
+    m.start_at({"x": "2*u"})
+    assert m.build().simulate(t_end=0.1, inputs={"u": 0.5})["x"][0] == 1.0
+    with pytest.raises(MomentreeError, match=r"input 'u': the start of the model depends on it"):
+        m.build().simulate(t_end=0.1, inputs={"u": "t"})
+
+
 def test_code_is_made_once_for_all_values_of_a_kind():
     system = oscillator().build()
     made = []
@@ -426,6 +450,6 @@ def test_inputs_survive_in_settings_as_plain_data():
     saved = json.loads(json.dumps(run.settings))["inputs"]
     assert saved["u"]["t"] == KNOTS.tolist()
     assert saved["u"]["interpolation"] == "cubic"
-    assert saved["w"] == {"law": "sin(t) - x'"}
+    assert saved["w"] == {"law": "sin(t) - x' - 30*x^3"}
     assert saved["f"]["every"] == 0.04
     assert len(saved["f"]["values"]) == 25
