@@ -104,7 +104,11 @@ def signal(t: Any, values: Any, interpolation: str = "linear", outside: str = "e
             raise MomentreeError(f"signal: {what} {chosen!r} is not known.{all_choices(str(chosen), list(known))}")
     if interpolation != "hold" and len(times) < 2:
         raise MomentreeError(f"signal: '{interpolation}' needs at least two points. Give more, or a number.")
-    return InputData(times, numbers, interpolation, outside)
+    data = InputData(times, numbers, interpolation, outside)
+    with np.errstate(all="ignore"):
+        if not np.isfinite(data.polynomials().coefficients).all():
+            raise MomentreeError("signal: its slopes are too large for numbers. Give times that are further apart.")
+    return data
 
 
 def sampled(function: Callable[..., Any], every: float) -> SampledFunction:
@@ -170,9 +174,12 @@ def _input_of(given: Any) -> float | Varying:
     if callable(given):
         message = "a Python function needs sample times: give momentree.sampled(f, every=0.01)"
         raise MomentreeError(f"{message}; a formula is exact as text, such as '2*sin(t) - 3*A''.")
-    if isinstance(given, Sequence) and len(given) == 2 and all(np.ndim(part) == 1 for part in given):
-        return signal(*given)
-    number = np.asarray(given) if not isinstance(given, bool) else np.asarray("")
+    try:
+        if isinstance(given, Sequence) and len(given) == 2 and all(np.ndim(part) == 1 for part in given):
+            return signal(*given)
+        number = np.asarray(given) if not isinstance(given, bool) else np.asarray("")
+    except (TypeError, ValueError):  # lists of lists that make no array
+        number = np.asarray("")
     if number.dtype.kind not in "iuf" or number.ndim:
         raise MomentreeError(f"its value is {reprlib.repr(given)}; give {WAYS}.")
     if not np.isfinite(number):

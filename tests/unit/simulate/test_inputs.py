@@ -315,6 +315,28 @@ def test_a_joint_locks_within_a_segment_and_the_input_goes_on():
     assert not run.warnings
 
 
+def released(law: str) -> mt.Model:
+    """A load that an arm lets go at 0.52 s."""
+    m = mt.Model("release")
+    m.input("u")
+    arm, load = m.body("arm", mt.rod(mass=1.0, length=1.0)), m.body("load", mt.box(mass=1.0, size=(0.1, 0.1, 0.1)))
+    m.joint("A", mt.Revolute("y"), m.ground, arm)
+    m.joint("hold", mt.Fixed(), arm.at((1, 0, 0)), load)
+    m.torque("A", law)
+    m.release("hold", at=0.52)
+    return m
+
+
+@pytest.mark.parametrize("knot", [0.4, 0.52])
+def test_after_an_event_the_input_is_what_it_was(knot):
+    other, settings = released("30 + 20*t").build(), {"t_end": 1.0, "every": 0.1, "rtol": 1e-10}
+    expected, system = other.simulate(**settings), released("u").build()
+    run = system.simulate(inputs={"u": ([0, knot, 2], [30, 30 + 20 * knot, 70])}, **settings)
+    np.testing.assert_allclose(run.q, expected.q, atol=1e-8)
+    np.testing.assert_allclose(run.reactions("A"), expected.reactions("A"), atol=1e-6)
+    assert run.end.events == (("release of hold", 0.52),)
+
+
 # --- many motions, fixed steps ---
 
 
@@ -359,6 +381,10 @@ def test_fixed_steps_end_at_knots_or_are_refused():
         ({"u": ([0, 1], ["a", "b"])}, r"input 'u': signal: values is \['a', 'b'\]"),
         ({"u": ([0, 1], [1, 2])}, r"input 'u': its values are given from t = 0 to 1 s, and the motion from 0 to 3"),
         ({"u": ([1, 5], [1, 2])}, r"input 'u': its values are given from t = 1 to 5 s.*outside='hold'"),
+        ({"u": ([0, 1e-320], [0, 1e300])}, r"input 'u': signal: its slopes are too large"),
+        ({"u": ((0, 1), 3)}, r"input 'u': its value is \(\(0, 1\), 3\); give a number"),
+        ({"u": ([[0, 1], [2]], [1, 2])}, r"input 'u': its value is"),
+        ({"u": 1j}, r"input 'u': its value is 1j"),
         ({"u": "2*y"}, r"input 'u': unknown name 'y' in its law"),
         ({"u": "2*u + t"}, r"input 'u': its law names itself"),
         ({"u": "2*"}, r"input 'u': unexpected end"),
