@@ -427,6 +427,16 @@ def test_two_inputs_do_not_follow_each_other():
     np.testing.assert_allclose(run["w"], 4.0)
 
 
+def test_a_parameter_that_an_input_defines_follows_it_or_is_refused():
+    m = oscillator()
+    m.parameter("twice", "2*u")
+    m.torque("x", "twice")
+    run = m.build().simulate(t_end=1.0, inputs={"u": (KNOTS, FORCES)}, every=0.1, rtol=1e-10)
+    np.testing.assert_allclose(run["x"], 3 * ramps(run.t), atol=1e-8)
+    with pytest.raises(MomentreeError, match=r"input 'u': the free parameter 'twice' depends on it"):
+        m.build(free=["twice"]).simulate(t_end=1.0, inputs={"u": "t"})
+
+
 def changing(m: mt.Model) -> mt.Model:
     m.input("s", 0.2)
     return m
