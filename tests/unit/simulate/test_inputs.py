@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -282,6 +284,29 @@ def test_a_failed_function_loses_nothing_and_the_run_goes_on_with_a_better_one(t
     loaded = mt.load_run(tmp_path / "run.nc")
     assert np.array_equal(loaded["u"], whole["u"])
     assert np.array_equal(loaded["power"], whole["power"])
+
+
+def test_an_interrupted_run_goes_on_with_its_saved_inputs(tmp_path):
+    system, t, calls = oscillator().build(), np.linspace(0, 30, 1501), []
+    data = t, np.sin(t**2 / 10)
+
+    def interrupt(t, closure_error):
+        calls.append(t)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = {"t_end": 25.0, "every": 0.01}
+    whole = system.simulate(inputs={"u": data}, **settings)
+    with pytest.warns(mt.RunWarning, match="interrupted"):
+        part = system.simulate(inputs={"u": data}, path=tmp_path / "run.nc", progress=interrupt, **settings)
+    assert 0 < len(part.t) < len(whole.t)
+    with pytest.raises(MomentreeError, match=r"input 'u': the run was begun with other values"):
+        mt.resume_run(tmp_path / "run.nc", inputs={"u": (t, data[1] + 1)})
+    with pytest.raises(MomentreeError, match=r"input 'w': the run was begun without it"):
+        mt.resume_run(tmp_path / "run.nc", inputs={"w": 1.0})
+    run = mt.resume_run(tmp_path / "run.nc", inputs={"u": data})
+    assert np.array_equal(run.q, whole.q)
+    assert np.array_equal(run["u"], whole["u"])
 
 
 def test_the_error_is_estimated_with_the_same_inputs():
