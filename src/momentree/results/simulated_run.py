@@ -25,7 +25,7 @@ def simulated_run(
 ) -> Run:
     """Simulate a system at values of its parameters and constant inputs, from a start, its own where it is None."""
     constants, varying = split_inputs(system, inputs)
-    for name in inputs or {}:
+    for name in (*constants, *varying):
         if name in (parameters or {}):
             raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
     at = system.with_parameters(parameters).with_parameters(constants)

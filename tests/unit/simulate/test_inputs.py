@@ -126,6 +126,31 @@ def test_a_digital_controller_is_an_exact_recursion():
     assert not run.warnings
 
 
+def test_one_function_drives_several_inputs_and_is_called_once_at_each_time():
+    def control(t, state):
+        calls.append(t)
+        return np.array([-2.0 * state["x"], 0.5 * t])
+
+    system, calls = three_inputs().build(), []
+    apart = {"u": mt.sampled(lambda t, state: -2.0 * state["x"], 0.1), "w": mt.sampled(lambda t: 0.5 * t, 0.1)}
+    for _ in range(2):  # the second run calls it again, at its start too
+        calls.clear()
+        run = system.simulate(t_end=2.0, inputs={("u", "w"): mt.sampled(control, every=0.1), "f": 1.0}, every=0.1)
+        assert len(calls) == 20
+    expected = system.simulate(t_end=2.0, inputs={**apart, "f": 1.0}, every=0.1)
+    assert np.array_equal(run.q, expected.q)
+    assert np.array_equal(run["w"], expected["w"])
+    for given, message in (
+        ({("u", "w"): mt.sampled(lambda t: [t], 0.1)}, r"input 'u': .* at t = 0 s: ValueError: it gave 1 values for 2"),
+        ({("u", "w"): mt.sampled(lambda t: t, 0.1)}, r"input 'u': .* at t = 0 s: TypeError"),
+        ({("u", "w"): 3.0}, r"inputs 'u', 'w': several inputs are given together by a function only"),
+        ({("u", "w"): mt.sampled(control, 0.1), "u": 1.0}, r"input 'u': is given twice"),
+        ({("u", "v"): mt.sampled(control, 0.1)}, r"there is no input 'v'"),
+    ):
+        with pytest.raises(MomentreeError, match=message):
+            system.simulate(t_end=2.0, inputs=given)
+
+
 # --- the same law, said otherwise ---
 
 
