@@ -20,7 +20,7 @@ test: lint  ## lint, types and every test that is not long (under 6 minutes on 2
 	@echo "machine code is generated quickly, at level 0; the long tests use that of users, which gives the same bits"
 	MOMENTREE_OPTIMIZE=0 $(PYTEST) -m "not long" --durations=5 --durations-min=5
 
-test-long: $(VENV)/.tools  ## the rest of the tests: more seeds, joints, integrators, long motions (about 15 minutes on 2 cores)
+test-long: $(VENV)/.tools $(VENV)/.robots  ## the rest of the tests: more seeds, joints, integrators, long motions (about 15 minutes on 2 cores)
 	@echo "long tests: repeated proofs and long motions; $(JOBS) processes, a dot is a test"
 	$(PYTEST) -m long --durations=10 --durations-min=30
 
@@ -79,3 +79,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.tools: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[test]'
 	@touch $@ $(VENV)/.installed
+
+# published robots; where they cannot be had, the tests that read them say so and are skipped
+$(VENV)/.robots: pyproject.toml constraints.txt | $(VENV)/.tools
+	-$(PIP) -e '.[robots]'
+	@touch $@

@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from momentree.equations.stabilizations import gain_help_text
 from momentree.equations.stabilizations import help_text as stabilization_help_text
 from momentree.errors import AssemblyError, MomentreeError, suggestion
+from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
 
 
 HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
-LOAD_HELP = """Robots in URDF and SDF are read like model files. --load NAME=VALUE says how, and is repeatable:
-inertia_check=warn, floating=true or false, packages=FOLDER, closures=FILE.yaml."""
+LOAD_HELP = """Robots (URDF, SDF, MJCF, xacro) are read like model files. --load NAME=VALUE says how, and is
+repeatable: inertia_check=warn, floating=true, packages=FOLDER, closures=FILE.yaml, massless=fix, trust=true, ..."""
 
 
 class Command(TyperCommand):
@@ -163,6 +164,8 @@ def check(files: Files) -> None:
             print(error, file=sys.stderr)
             continue
         print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
+        for note in system._model.notes:  # all of them, by name; the warning names a few
+            print(f"  {note}")
     if failed:
         raise typer.Exit(1)
 
@@ -445,6 +448,9 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
         origin = model.place_of(*error.culprit) if error.culprit else ""
         raise MomentreeError(f"{origin or file}: {error}") from None
     return system
+
+
+app.command("export", cls=Command)(export_command(_build, _warnings_on_one_line))
 
 
 @app.callback(invoke_without_command=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +15,7 @@ from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, renamed, suggestion
+from momentree.export.program_exports import ProgramExports
 from momentree.look.system_views import SystemViews
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
@@ -41,7 +42,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
-class System(SystemViews, SystemQuantities):
+class System(SystemViews, SystemQuantities, ProgramExports):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 
     Parameters that were left free (`m.build(free=["k"])`) have the values that the model gives them. `parameters=` of a
@@ -115,7 +116,8 @@ class System(SystemViews, SystemQuantities):
 
     def _viewed(self, row: tuple[float, ...]) -> System:
         model = self._free.model_with(row)
-        view = System(self.mechanism.with_values(Values(dict(model.parameters))), model, self.code)
+        values = self.mechanism.values.replaced(dict(model.parameters))
+        view = System(self.mechanism.with_values(values), model, self.code)
         for made in ("_code_of_phases", "_kernels"):
             vars(view)[made] = vars(self).setdefault(made, {})
         vars(view)["_free"] = self._free.of(model)
@@ -432,16 +434,6 @@ class System(SystemViews, SystemQuantities):
             raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
         with showing(progress):
             return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads, inputs)
-
-    def export_c(
-        self,
-        path: str | PathLike[str],
-        what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
-    ) -> None:
-        """Write the dynamics of the tree as C99 functions, `path` and a header beside it (docs/export-c.md)."""
-        from momentree.compile.emit.c_files import write_c
-
-        write_c(self.mechanism, path, what)
 
     @renamed(rates="velocities")
     def equations(

@@ -21,7 +21,7 @@ PACKAGE = Path(momentree.__file__).parent
 ROOT = PACKAGE.parents[1]
 # a room may use the rooms before it
 ROOMS = ["spatial", "model", "files", "structure", "equations", "symbols", "compile", "integrate", "assembly"]
-ROOMS += ["simulate", "results", "analyse", "look"]
+ROOMS += ["simulate", "results", "analyse", "look", "export"]
 ORDER = [*ROOMS, "system", "programmes", "__init__", "cli", "__main__"]
 FIRST = ("errors", "activity")  # these import nothing, and every room may use them
 # where an early room reaches for a later one, inside a method: a model is saved and built by its own methods, a run is
@@ -30,7 +30,7 @@ BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
 BRIDGES |= {("model/model.py", "look"), ("assembly/state.py", "look"), ("structure/graph.py", "look")}
-BRIDGES |= {("results/run_export.py", "look"), ("look/report.py", "__init__")}
+BRIDGES |= {("results/run_export.py", "look"), ("look/report.py", "__init__"), ("export/fmu_export.py", "__init__")}
 # a run by a programme names the types of what it is a run by, and of what its certificate is
 BRIDGES |= {("results/programme_run.py", "programmes"), ("results/programme_run.py", "analyse")}
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
@@ -381,6 +382,22 @@ def test_c_has_names_only_in_comments(written, tmp_path):
         code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
         assert code.isascii()
         assert not re.search(r"system|script|passwd|HYPERLINK|\*/", code)
+
+
+def test_an_fmu_has_names_only_as_texts_of_its_description(written, tmp_path):
+    written.system.export_fmu(tmp_path / "it.fmu", start=written.state, binary="none")
+    with zipfile.ZipFile(tmp_path / "it.fmu") as archive:
+        assert all(re.fullmatch(r"[\w/]+\.(xml|c|h)", name, re.ASCII) for name in archive.namelist())
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    root = ElementTree.fromstring(texts.pop("modelDescription.xml"))
+    assert root.get("modelName") == HOSTILE[0]
+    names = [variable.get("name") for variable in root.iter("Float64")]
+    assert len(names) == len({*names})
+    assert {f"{body.name}.position.x" for body in written.model.bodies} <= {*names}
+    for text in texts.values():
+        code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        assert code.isascii()
+        assert not re.search(r"passwd|HYPERLINK|\*/", code)
 
 
 def test_no_text_of_a_cell_is_lost_by_csv():

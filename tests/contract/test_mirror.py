@@ -30,6 +30,7 @@ ELSEWHERE = {
     "model/*": ("unit/model", "contract/test_bad_models.py"),  # every mistake of a model, with its message
     "look/*": ("unit/look", "unit/test_cli.py", "gallery"),  # tables and pages as they are printed
     "spatial/*": ("unit/spatial",),  # vectors with rotations, motions with transforms
+    "export/*": ("unit/export",),  # files as other programs read them
     "analyse/*": ("unit/analyse", "textbook"),  # what books say of their linkages
     "files/*": ("unit/files", "contract/test_bad_models.py"),  # every mistake of a file, with its line
     "system.py": ("agree", "laws", "textbook"),  # the front door: every other test comes through it

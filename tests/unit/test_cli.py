@@ -172,6 +172,7 @@ def test_robots_are_read_with_the_options_that_load_takes(tmp_path):
     assert told.returncode == 0
     assert "warning: arm.sdf: left out <plugin>: 'p'\n" in told.stderr
     assert "1 body, 1 joint" in told.stdout
+    assert "\n  left out <plugin> (1): 'p'\n" in told.stdout
     told = run("run", "arm.sdf", "--load=inertia_check=warn", "--t-end", "0.1", cwd=tmp_path)
     assert told.returncode == 0
     told = run("structure", "arm.sdf", "--load", "inertia_chek=warn", cwd=tmp_path)

@@ -30,6 +30,7 @@ from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from momentree.compile.emit.jax import JaxFunction
     from momentree.symbols.quantities import SymbolicQuantities
     from momentree.system import System
 
@@ -254,6 +255,35 @@ class SystemQuantities:
         parts = {name: at.vector(getattr(found, name)) for name in ("p", "p_star", "eta", "v", "dq", "dp_star")}
         parts |= {name: at.matrix(getattr(found, name), columns=6) for name in ("mu", "mu_star", "twists")}
         return HamiltonianVariables(**parts)
+
+    # --- with derivatives, for other programs: docs/gradients.md ---
+
+    def jax_function(self, what: str, frame: Any = None) -> JaxFunction:
+        """A function for JAX in our machine code: jit, vmap, grad, jacfwd, jacrev; derivatives are exact.
+
+        `what` is "forward_dynamics", "kinetic_energy", "position" (of a frame), "closure_errors", ...: see
+        compile/trace/functions.py. Arguments are those of the method of that name, `parameters` a dictionary.
+
+        >>> f = system.jax_function("forward_dynamics")   # doctest: +SKIP
+        >>> A = jax.jacfwd(f)(q, v, tau)   # doctest: +SKIP
+        """
+        from momentree.compile.emit.jax import JaxFunction
+        from momentree.compile.trace.functions import traced_function
+
+        system = cast("System", self)
+        return JaxFunction(traced_function(system.mechanism, what, frame), system.parameters)
+
+    def casadi_function(self, what: str, frame: Any = None) -> Any:
+        """The same function as a casadi.Function of q, v, ..., t and each free parameter, which CasADi differentiates.
+
+        >>> f = system.casadi_function("forward_dynamics")   # doctest: +SKIP
+        >>> vdot = f(q=q, v=v, tau=tau, k=100.0)["out"]   # doctest: +SKIP
+        """
+        from momentree.compile.emit.casadi import casadi_function
+        from momentree.compile.trace.functions import traced_function
+
+        system = cast("System", self)
+        return casadi_function(traced_function(system.mechanism, what, frame), system.parameters)
 
     # --- in symbols ---
 

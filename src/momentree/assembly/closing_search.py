@@ -19,7 +19,10 @@ from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import difference, integrate
 from momentree.assembly.named_values import Entry
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales, constraint_tolerances
+from momentree.errors import ExpressionError
 from momentree.structure.mechanism import Mechanism
+
+HALVINGS = 30  # of a step whose end lies where a constraint has no value, as beyond the end of a table
 
 
 class ScaledResidual(NamedTuple):
@@ -172,10 +175,15 @@ class Closing:
         return Closed(here.at, self._misfit(here), bool((np.abs(here.closure_errors) <= EXACT * here.exact).all()))
 
     def _stepped(self, here: ScaledResidual, step: Array) -> ScaledResidual:
-        """A step against the direction in which it opens."""
+        """A step against the direction in which it opens; shorter where a constraint has no value at its end."""
         whole = np.zeros(self.mechanism.nv)
         whole[self.moving] = -step * rules.shortening(self._length(step))
-        return self.residual(integrate(self.mechanism, here.at.q, whole))
+        for _ in range(HALVINGS):
+            try:
+                return self.residual(integrate(self.mechanism, here.at.q, whole))
+            except ExpressionError:
+                whole /= 2
+        return here
 
     def _length(self, step: Array) -> float:
         return float(np.abs(step / self.scales.columns[self.moving]).max(initial=0.0))

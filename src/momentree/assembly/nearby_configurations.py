@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +11,7 @@ from momentree.assembly.closing_search import Closed, Closing
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.configuration_space import integrate
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
+from momentree.errors import ExpressionError
 
 PROBES = 2  # other configurations that are tried, in case the first is singular
 
@@ -30,7 +32,8 @@ def nearby_configurations(at: Configuration) -> Iterator[Closed]:
         step = rows.column_scales * scaled - rows.shortest(rows.J @ scaled, CUT_OFF)
         largest = float(np.abs(step / rows.column_scales).max(initial=0.0))
         if largest > 1e-9:
-            yield closing.close(integrate(mechanism, at.q, step * (0.2 * (k + 1) / largest)))
+            with contextlib.suppress(ExpressionError):  # a constraint, such as one by a table, has no value there
+                yield closing.close(integrate(mechanism, at.q, step * (0.2 * (k + 1) / largest)))
 
 
 def regular_rank(at: Configuration) -> int:

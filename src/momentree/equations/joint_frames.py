@@ -24,7 +24,7 @@ from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
 STEEP = 0.1  # slope of an axis below which a frame would slide far away, where digits are lost
 FAR = 10.0  # reaches of the bodies: a frame slides no farther, or digits of offsets in the body are lost
-TINY = 1e-14  # of the largest component: round-off of one that vanishes
+TINY = 2e-15  # of the largest component: round-off of one that vanishes, by a few products of rotations
 
 
 class _Frame(NamedTuple):
@@ -150,11 +150,12 @@ def _in_frame(body: TreeBody, frame: _Frame) -> TreeBody:
 
 def _angles(R: Rotation) -> tuple[float, float, float]:
     """a, b, c of R = Rz(a) Rx(b) Rz(c), 0 <= b <= pi; where b is 0 or pi, all of it is c."""
-    (xx, xy, xz), (_, _, yz), (zx, zy, zz) = R.rows
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R.rows
     sine = math.hypot(zx, zy)
-    if sine < TINY:
-        return 0.0, (0.0 if zz > 0 else math.pi), math.atan2(-xy, xx)
-    return math.atan2(xz, -yz), math.atan2(sine, zz), math.atan2(zx, zy)
+    a = 0.0 if sine < TINY else math.atan2(xz, -yz)
+    # near b = 0 only a + c is accurate, near b = pi only a - c: c follows from it, and the product of the three is R
+    c = math.atan2(yx - xy, xx + yy) - a if zz > 0 else a - math.atan2(yx + xy, xx - yy)
+    return a, math.atan2(sine, zz), c
 
 
 def _about_z(angle: float) -> Rotation:
@@ -167,20 +168,27 @@ def _is_simple(R: Rotation) -> bool:
 
 
 def _plain(R: Rotation) -> Rotation:
-    """The same rotation without round-off in entries that vanish; a Turn if it is about x, y or z."""
+    """The same rotation without round-off in entries that vanish; a Turn if it is about x, y or z.
+
+    An entry is 1 only where the rest of its row and column vanishes. Near 1 it does not tell: an axis that is tilted by
+    1e-8 rad has the cosine 1 to all digits, and its sine is what was given.
+    """
     if R is IDENTITY or isinstance(R, Turn):
         return R
-    rows = [[_rounded(x) for x in row] for row in R.rows]
+    rows = [[0 if abs(x) <= TINY else x for x in row] for row in R.rows]
+    alone = [(i, j) for i in range(3) for j in range(3) if _is_alone(rows, i, j)]
+    for i, j in alone:
+        rows[i][j] = round(rows[i][j])
     for k in range(3):
         i, j = (k + 1) % 3, (k + 2) % 3
-        if rows[k][k] == 1:
-            return IDENTITY if rows[i][i] == 1 else Turn(k, rows[i][i], rows[j][i])
+        if (k, k) in alone and rows[k][k] == 1:
+            return IDENTITY if (i, i) in alone and rows[i][i] == 1 else Turn(k, rows[i][i], rows[j][i])
     return Rotation(*(Vector(*row) for row in rows))
 
 
-def _rounded(x: float) -> float:
-    whole = round(x)
-    return whole if abs(x - whole) <= TINY else x
+def _is_alone(rows: list[list[float]], i: int, j: int) -> bool:
+    """Whether all other entries of row i and column j vanish."""
+    return all(rows[i][k] == 0 for k in range(3) if k != j) and all(rows[k][j] == 0 for k in range(3) if k != i)
 
 
 # --- offsets ---

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from momentree.errors import warn
+from momentree.model import Model
+from momentree.model.notes import Note
 
-FEW = 4  # names that a report lists of each kind
+FEW = 4  # names that the warning lists of each kind; `model.notes` has all
 
 
 class FileNotes(UserWarning):
@@ -24,17 +24,15 @@ class Notes:
         """Something that has no counterpart, or was changed."""
         self.by_kind.setdefault(kind, []).append(name)
 
-    def report(self) -> None:
-        """One warning with all of them, if there are any."""
-        if self.by_kind:
-            warn(FileNotes(f"{self.file}: {listed(self.by_kind)}"))
+    def listed(self) -> tuple[Note, ...]:
+        """All of them, for `model.notes`."""
+        return tuple(
+            Note(kind, tuple(name for name in dict.fromkeys(names) if name), len(names))
+            for kind, names in self.by_kind.items()
+        )
 
-
-def listed(notes: Mapping[str, list[str]]) -> str:
-    """ "left out: <gazebo> (3); mesh not found: 'a.stl', 'b.stl' and 7 more"."""
-    parts = []
-    for kind, names in notes.items():
-        named = [f"'{name}'" for name in dict.fromkeys(names) if name]
-        more = f" and {len(named) - FEW} more" if len(named) > FEW else ""
-        parts.append(f"{kind}: {', '.join(named[:FEW])}{more}" if named else f"{kind} ({len(names)})")
-    return "; ".join(parts)
+    def report(self, model: Model) -> None:
+        """Give the model its notes, and say them in one warning, if there are any."""
+        model.notes = self.listed()
+        if model.notes:
+            warn(FileNotes(f"{self.file}: {'; '.join(note.shown(FEW) for note in model.notes)}"))

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from momentree.errors import ModelError, MomentreeError, all_choices
+from momentree.errors import ModelError, MomentreeError, all_choices, choices
+from momentree.files import massless_links
+from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.mjcf_reader import read_mjcf
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
+from momentree.files.robot_parts import Choices
 from momentree.files.sdf_reader import read_sdf
 from momentree.files.urdf_reader import read_urdf
+from momentree.files.xacro_files import read_xacro
 from momentree.model import Model
 from momentree.model.check import problems_of
 
-OPTIONS = ("inertia_check", "floating", "packages", "closures")
+ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf", ".xacro")
+OPTIONS = ("inertia_check", "floating", "packages", "closures", "massless", "mimic", "trust", "arguments")
+CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop")}
+TRUTHS = ("floating", "trust")  # options that are true or false
 
 
 def load(
@@ -26,10 +33,14 @@ def load(
     floating: bool | None = None,
     closures: str | os.PathLike[str] | None = None,
     inertia_check: str | None = None,
+    massless: str = "error",
+    mimic: str = "error",
+    trust: bool = False,
+    arguments: Mapping[str, Any] | None = None,
 ) -> Model:
     """The model in a file, or one error with every problem that it has, each with its line.
 
-    A model file (TOML), or a robot in URDF, SDF or MJCF (docs/robots.md). For robots:
+    A model file (TOML), or a robot in URDF, SDF, MJCF or xacro (docs/robots.md). For robots:
 
     | argument      | meaning                                                                                         |
     |---------------|-------------------------------------------------------------------------------------------------|
@@ -38,19 +49,33 @@ def load(
     |               | fixed, models of SDF float unless a joint holds them                                            |
     | closures      | the YAML file with the loops of a URDF (Extended URDF); by default the one beside it, if any    |
     | inertia_check | "warn": physically impossible inertias, as many published robots have them, are not an error    |
+    | massless      | links without mass whose motion nothing determines: "fix" holds those that carry nothing, which |
+    |               | changes no other motion; "light" gives a millionth of the robot's mass to each                  |
+    | mimic         | "drop": leave out couplings that name no joint, or one that cannot be followed                  |
+    | trust         | True: run the Python expressions of a xacro file                                                |
+    | arguments     | of a xacro file, by name                                                                        |
+
+    What the file says and the model does not is in `model.notes`.
     """
-    suffix = PurePath(path).suffix.lower()
-    if suffix in (".sdf", ".xml", ".mjcf") and closures is not None:
-        raise file_error(printed_name(os.fsdecode(path)), "has its loops itself. Leave out closures=.")
-    if suffix == ".urdf":
-        model = read_urdf(path, packages, bool(floating), closures)
-    elif suffix == ".sdf":
-        model = read_sdf(path, packages, floating is not False)
-    elif suffix in (".xml", ".mjcf"):
-        model = read_mjcf(path, packages, bool(floating))
-    else:
-        _refuse_options(path, packages=packages, floating=floating is not None, closures=closures)
+    name, suffix = printed_name(os.fsdecode(path)), PurePath(path).suffix.lower()
+    for option, value in (("massless", massless), ("mimic", mimic)):
+        if value not in CHOICES[option]:
+            raise file_error(name, f"{option} is {value!r}. Choose {choices(CHOICES[option])}.")
+    given = {"trust": trust, "arguments": arguments, "closures": closures, "packages": packages}
+    given |= {"floating": floating is not None, "massless": massless != "error", "mimic": mimic != "error"}
+    _refuse_options(name, suffix, [option for option, value in given.items() if value])
+    if suffix not in ROBOTS:
         return load_toml(path, inertia_check)
+    how = Choices(massless, mimic)
+    root, said = None, [""][:0]
+    if suffix == ".xacro":
+        root, said = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {})
+    if suffix in (".xml", ".mjcf"):
+        model = read_mjcf(path, packages, bool(floating), massless)
+    elif suffix == ".sdf" or (root is not None and root.tag == "sdf"):
+        model = read_sdf(path, packages, floating is not False, how, root, said)
+    else:
+        model = read_urdf(path, packages, bool(floating), closures, how, root, said)
     model.inertia_check = inertia_check or model.inertia_check
     problems = [model.placed(problem) for problem in problems_of(model)]
     if problems:
@@ -67,18 +92,28 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
         if not equals or name not in OPTIONS:
             way_out = all_choices(name, [f"{known}=..." for known in OPTIONS])
             raise MomentreeError(f"--load {entry}: write NAME=VALUE.{way_out}")
-        if name == "floating" and value not in ("true", "false"):
-            raise MomentreeError(f"--load {entry}: write floating=true or floating=false.")
+        if name in TRUTHS and value.lower() not in ("true", "false"):
+            raise MomentreeError(f"--load {entry}: write {name}=true or {name}=false.")
         if name == "packages":
             options.setdefault(name, []).append(value)
+        elif name == "arguments":
+            key, colon, text = value.partition(":=")
+            if not colon:
+                raise MomentreeError(f"--load {entry}: write arguments=NAME:=VALUE; repeat it for several.")
+            options.setdefault(name, {})[key] = text
         else:
-            options[name] = value == "true" if name == "floating" else value
+            options[name] = value.lower() == "true" if name in TRUTHS else value
     return options
 
 
-def _refuse_options(path: str | os.PathLike[str], **options: object) -> None:
-    given = [name for name, value in options.items() if value]
-    if given:
-        name = printed_name(os.fsdecode(path))
-        robots = "Robots end in .urdf, .sdf, .xml or .mjcf"
+def _refuse_options(name: str, suffix: str, given: Sequence[str]) -> None:
+    """Options that say nothing about a file of this format."""
+    only_xacro = [option for option in given if option in ("trust", "arguments") and suffix != ".xacro"]
+    if suffix not in ROBOTS and given:
+        robots = f"Robots end in {choices(ROBOTS)}"
         raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. {robots}.")
+    if suffix in (".sdf", ".xml", ".mjcf") and "closures" in given:
+        raise file_error(name, "has its loops itself. Leave out closures=.")
+    if only_xacro or (suffix in (".xml", ".mjcf") and "mimic" in given):
+        option = only_xacro[0] if only_xacro else "mimic"
+        raise file_error(name, f"is no file that takes {option}=. Leave it out.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -34,6 +35,15 @@ class MeshAddresses:
                     return str(path)
             except (OSError, ValueError):  # a name that no file can have
                 return None
+        return None
+
+    def package(self, name: str) -> str | None:
+        """The folder of a package, or None."""
+        for folder in [*self.search, self.folder, *self.folder.parents]:
+            for path in (folder / name, folder) if folder.name == name else (folder / name,):
+                with contextlib.suppress(OSError, ValueError):  # a name that no folder can have
+                    if path.is_dir():
+                        return str(path)
         return None
 
     def drawable(self, address: str) -> bool:

@@ -103,6 +103,8 @@ class MjcfText:
         element = re.search(r"Element (?:name )?'([^']*)'", message)
         first = message.strip().splitlines()[0] if message.strip() else "MuJoCo gives no reason"
         said = re.sub(r"^((XML )?Error: )+", "", first).rstrip(".")
+        if "mjMINVAL" in said:  # all that MuJoCo says of bodies without mass
+            said += '; give it mass, or write <compiler boundmass="1e-6" boundinertia="1e-8"/>'
         named = element.group(1) if element else ""
         who = f"'{printed_name(named[:80])}': " if named else ""
         if line is None:

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from momentree.files.counterparts import Notes
+from momentree.files.massless_links import settle_massless
 from momentree.files.mjcf_compiler import Compiled, MjcfText, compiled
 from momentree.files.mjcf_equalities import add_equalities, fixed_tendons
 from momentree.files.mjcf_shapes import add_sites, shapes_of
@@ -52,13 +53,15 @@ LEFT_OUT = {  # kinds of MuJoCo's elements, by their counts
 }
 
 
-def read_mjcf(path: str | os.PathLike[str], packages: Sequence[Any] = (), floating: bool = False) -> Model:
+def read_mjcf(
+    path: str | os.PathLike[str], packages: Sequence[Any] = (), floating: bool = False, massless: str = "error"
+) -> Model:
     """The model in an MJCF file; with `floating`, bodies that are fixed to the world move freely."""
     text = MjcfText(path)
     if packages:
         raise file_error(text.name, "is MJCF, which takes no packages=: it says itself where its meshes are (meshdir).")
     notes = Notes(text.name)
-    return MjcfModel(text, compiled(text, notes), notes, floating).model()
+    return MjcfModel(text, compiled(text, notes), notes, floating).model(massless)
 
 
 class MjcfModel:
@@ -70,7 +73,7 @@ class MjcfModel:
         self.names = Names(made.mj, notes)
         self.laws: dict[int, list[str]] = {}  # torques by joint
 
-    def model(self) -> Model:
+    def model(self, massless: str) -> Model:
         mj = self.mj
         model = Model(self.text.root.attributes.get("model", "").strip() or "robot")
         model.gravity = floats(mj.opt.gravity) if not self.disabled("GRAVITY") else (0, 0, 0)
@@ -87,7 +90,8 @@ class MjcfModel:
         add_sites(model, mj, self.names)
         self.add_start(model, loops)
         self.add_notes()
-        self.notes.report()
+        settle_massless(model, massless, self.notes)
+        self.notes.report(model)
         model.source = functools.partial(self.place_of, model)
         return model
 

@@ -12,6 +12,7 @@ from momentree.errors import ModelError, Problem, suggestion
 from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
 from momentree.files.input_entries import inputs_out, parameters_out, read_input
 from momentree.files.shape_entries import read_drawn_shape, read_shapes, shape_out, shapes_out
+from momentree.files.table_entries import read_table
 from momentree.files.toml_reader import Document, parse_document, read_document
 from momentree.files.toml_writer import write_document
 from momentree.model import Model
@@ -101,6 +102,7 @@ def to_document(model: Model, folder: str | None = None) -> dict[str, Any]:
     if model.start is not None:
         said = _fields_out(model.start, "start")
         document["start"] = {key: value for key, value in said.items() if value != {}}
+    document["table"] = [_fields_out(table, "table") for table in model.tables]
     document["body"] = [_body_out(body, folder) for body in model.bodies]
     document["joint"] = [_joint_out(joint) for joint in model.joints]
     document["frame"] = [_named_frame_out(frame) for frame in model.frames]
@@ -221,7 +223,7 @@ class _Reader:
         return any((kind, said) in self.unread for kind in kinds for said in ("", name))
 
     def model(self) -> Model:
-        kinds = ("input", "body", "joint", "frame", "shape", *ELEMENTS)
+        kinds = ("input", "table", "body", "joint", "frame", "shape", *ELEMENTS)
         settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
         known = (*settings, "parameters", "ground", "structure", "start", *kinds)
         data = self.data = self.keys(self.data, known, "file")
@@ -235,6 +237,7 @@ class _Reader:
         model.inputs = self.each("input", lambda entry, *at: read_input(self, model, entry, *at))
         ground = self.keys(self.table("ground"), ("position", "rotation"), "ground", "ground")
         model.ground.position, model.ground.rotation = (plain(ground.get(key)) for key in ("position", "rotation"))
+        model.tables = self.each("table", lambda entry, *at: read_table(self, dict(entry), *at))
         model.bodies = self.each("body", self.body)
         model.joints = self.each("joint", self.joint)
         model.frames = self.each("frame", self.named_frame)

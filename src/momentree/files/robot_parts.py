@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from momentree.errors import suggestion
 from momentree.files.counterparts import Notes
+from momentree.files.massless_links import settle_massless
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.robot_xml import Element
 from momentree.model import Model
@@ -15,6 +17,7 @@ from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joint_type import JointType
+from momentree.model.joint_types import Fixed, Revolute, Universal
 from momentree.model.shapes import Shape, mesh
 from momentree.model.values import Mistake, Values
 from momentree.spatial import Rotation, Transform
@@ -36,6 +39,20 @@ LETTERS = {
 }
 
 
+@dataclass(frozen=True)
+class Choices:
+    """What becomes of parts of published robots that cannot be used as they are.
+
+    | field    | meaning                                                                                    |
+    |----------|--------------------------------------------------------------------------------------------|
+    | massless | "fix" or "light": links without mass whose motion nothing determines (massless_links.py)   |
+    | mimic    | "drop": couplings that name a joint that is not there, or has no single coordinate         |
+    """
+
+    massless: str = "error"
+    mimic: str = "error"
+
+
 class RobotParts:
     """Adds what a robot file says to a model, and remembers from which element each part came.
 
@@ -46,16 +63,20 @@ class RobotParts:
     | places | by kind, "body" or "joint": the elements of the file, in the model's order |
     """
 
-    def __init__(self, root: Element, name: str, addresses: MeshAddresses):
-        self.root, self.addresses = root, addresses
+    def __init__(self, root: Element, name: str, addresses: MeshAddresses, choices: Choices):
+        self.root, self.addresses, self.choices = root, addresses, choices
         self.model = Model(name)
         self.notes = Notes(root.file)
         self.places: dict[str, list[Element]] = {}
+        self.types: dict[str, JointType] = {}  # of joints, by name
 
     def finished(self) -> Model:
         """The model, when all has been read; what could not be kept is said once."""
+        kept = settle_massless(self.model, self.choices.massless, self.notes)
+        if "couple" in self.places:
+            self.places["couple"] = [self.places["couple"][number] for number in kept]
         self.start_within_limits()
-        self.notes.report()
+        self.notes.report(self.model)
         self.model.source = self.place_of
         return self.model
 
@@ -122,7 +143,39 @@ class RobotParts:
     def joint(self, element: Element, name: str, type: JointType, first: Frame, second: Frame) -> Joint:
         """A joint that came from an element."""
         self.from_element("joint", element)
+        self.types[name] = type
         return self.model.joint(name, type, first, second)
+
+    def mimic(self, mimic: Element, follower: str, leader: str, ratio: float, offset: float) -> None:
+        """A joint that follows another; coordinates may be those of an axis, "name.angle1"."""
+        following, leading = self.type_of(follower), self.type_of(leader)
+        usable = all(type is not None and len(type.coordinates) <= 1 for type in (following, leading))
+        if isinstance(following, Fixed):
+            self.notes.add("mimic left out, of joints that are fixed", follower)
+        elif not usable or follower == leader or "`" in follower + leader:
+            self.refuse_mimic(mimic, follower, leader)
+        elif isinstance(leading, Fixed) or ratio == 0:
+            self.from_element("constraint", mimic)
+            self.model.constrain(f"{Reference(follower)} = {offset!r}")
+            self.notes.add("held, since they follow what does not move", follower)
+        else:
+            self.from_element("couple", mimic)
+            self.model.couple(follower, leader, ratio=ratio, offset=offset)
+
+    def type_of(self, coordinate: str) -> JointType | None:
+        """The type of the joint "name"; of one axis of a Universal joint, "name.angle1", a hinge."""
+        crossed = self.types.get(coordinate.rpartition(".angle")[0])
+        return Revolute() if isinstance(crossed, Universal) else self.types.get(coordinate)
+
+    def refuse_mimic(self, mimic: Element, follower: str, leader: str) -> None:
+        """An error, unless such couplings are to be left out."""
+        if self.choices.mimic == "drop":
+            self.notes.add('mimic left out, of a joint that cannot be followed (mimic="drop")', follower)
+            return
+        wrong = f"there is no joint '{leader}'.{suggestion(leader, self.types)}"
+        if leader in self.types:
+            wrong = f"'{follower}' cannot follow '{leader}': two joints with one coordinate each are expected."
+        raise mimic.error(f'{wrong} Or leave out such couplings: mimic="drop".')
 
     def limits(self, name: str, lower: float, upper: float) -> tuple[float, float] | None:
         """Limits of a coordinate, or None where there are none."""

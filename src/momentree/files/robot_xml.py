@@ -89,8 +89,8 @@ class Element:
         return numbers
 
 
-def read_xml(path: str | os.PathLike[str], root: str) -> Element:
-    """The outermost element of a file, which must have the tag `root`."""
+def read_xml(path: str | os.PathLike[str], root: str | None) -> Element:
+    """The outermost element of a file, which must have the tag `root`, if one is given."""
     name = printed_name(os.fsdecode(path))
     return parse_xml(read_bytes(path, name), name, root)
 

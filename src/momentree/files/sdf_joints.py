@@ -184,14 +184,11 @@ class SdfJoints:
             if mimic is None:
                 continue
             leader = scope.prefix + mimic.get("joint")
-            if leader not in self.names:
-                raise mimic.error(f"there is no joint '{leader}'.{suggestion(leader, self.names)}")
             ratio, reference = number(mimic, "multiplier", 1.0), number(mimic, "reference", 0.0)
             follower = self.coordinate(scope.prefix + element.attributes["name"], axis.tag)
             to = self.coordinate(leader, mimic.attributes.get("axis", "axis"))
             offset = number(mimic, "offset", 0.0) - ratio * reference
-            self.parts.from_element("couple", mimic)
-            self.parts.model.couple(follower, to, ratio=ratio, offset=offset)
+            self.parts.mimic(mimic, follower, to, ratio, offset)
 
     def coordinate(self, name: str, tag: str) -> str:
         """The coordinate that belongs to an axis of a joint."""

@@ -19,7 +19,8 @@ import os
 from collections.abc import Sequence
 
 from momentree.files.mesh_addresses import MeshAddresses
-from momentree.files.robot_parts import MOMENTS, RobotParts, frame_of, free_name, unused
+from momentree.files.rigid_groups import Groups
+from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, frame_of, free_name, unused
 from momentree.files.robot_xml import Element, read_xml
 from momentree.files.sdf_frames import Frames, Node, Scope, number, relative_to, said, scope_of, transform_of
 from momentree.files.sdf_joints import SdfJoints
@@ -42,24 +43,32 @@ SILENT = {
 
 
 def read_sdf(
-    path: str | os.PathLike[str], packages: Sequence[str | os.PathLike[str]] = (), floating: bool = True
+    path: str | os.PathLike[str],
+    packages: Sequence[str | os.PathLike[str]] = (),
+    floating: bool = True,
+    choices: Choices | None = None,
+    sdf: Element | None = None,
+    said: Sequence[str] = (),
 ) -> Model:
-    """The model in an SDF file; `packages` are folders where model:// addresses are looked for."""
-    sdf = read_xml(path, "sdf")
-    return _Sdf(sdf, MeshAddresses(path, packages), floating).model()
+    """The model in an SDF file, or in what xacro made of one; `packages` are folders of model:// addresses."""
+    sdf = read_xml(path, "sdf") if sdf is None else sdf
+    reader = _Sdf(sdf, MeshAddresses(path, packages), floating, choices or Choices())
+    for warning in said:
+        reader.parts.notes.add("xacro says", warning)
+    return reader.model()
 
 
 class _Sdf:
     """Reads a file scope by scope."""
 
-    def __init__(self, sdf: Element, addresses: MeshAddresses, floating: bool):
+    def __init__(self, sdf: Element, addresses: MeshAddresses, floating: bool, choices: Choices):
         self.version, self.floating = _version(sdf), floating
         worlds = sdf.all("world")
         self.world = _world(worlds[0] if worlds else sdf)
         self.frames = Frames(self.world)
         models = [scope.element for scope in self.world.inner.values()]
         name = models[0].attributes["name"] if len(models) == 1 else self.world.element.attributes.get("name", "")
-        self.parts = RobotParts(sdf, name or "robot", addresses)
+        self.parts = RobotParts(sdf, name or "robot", addresses, choices)
         for world in worlds[1:]:
             self.parts.notes.add("left out <world>, since only the first one is read", world.attributes.get("name", ""))
         if self.version > NEWEST:
@@ -157,7 +166,7 @@ class _Sdf:
 
     def add_roots(self, taken: set[str]) -> None:
         """A Free or Fixed joint for each group of links that no joint connects with the ground."""
-        groups = _Groups()
+        groups = Groups()
         for joint in self.parts.model.joints:
             groups.join(joint.first.body, joint.second.body)
         for scope in self.world.all():
@@ -166,7 +175,7 @@ class _Sdf:
         for node in self.bodies:
             self.add_root(node, groups, taken)
 
-    def add_root(self, node: Node, groups: _Groups, taken: set[str]) -> None:
+    def add_root(self, node: Node, groups: Groups, taken: set[str]) -> None:
         body = self.bodies[node]
         if groups.of(body) == groups.of(GROUND):
             return
@@ -178,25 +187,6 @@ class _Sdf:
         self.parts.joint(link, name, carrier, frame_of(GROUND, self.frames.placement(node)), Frame(body))
         if self.floating:
             self.parts.notes.add("floats, since no joint holds it (floating=False fixes it)", body)
-
-
-class _Groups:
-    """Bodies that joints connect."""
-
-    def __init__(self) -> None:
-        self.leader: dict[str, str] = {}
-
-    def of(self, body: str) -> str:
-        path = []
-        while self.leader.get(body, body) != body:
-            path.append(body)
-            body = self.leader[body]
-        for each in path:
-            self.leader[each] = body
-        return body
-
-    def join(self, first: str, second: str) -> None:
-        self.leader[self.of(first)] = self.of(second)
 
 
 def _world(element: Element) -> Scope:

@@ -22,7 +22,7 @@ from typing import Any
 from momentree.errors import choices, suggestion
 from momentree.files.extended_urdf import Closures, closures_beside, read_closures
 from momentree.files.mesh_addresses import MeshAddresses
-from momentree.files.robot_parts import MOMENTS, RobotParts, axis_of, free_name, turns, unused
+from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, axis_of, free_name, turns, unused
 from momentree.files.robot_xml import Element, read_xml
 from momentree.model import Model
 from momentree.model.frames import GROUND, Frame, rotation_of
@@ -40,12 +40,21 @@ def read_urdf(
     packages: Sequence[str | os.PathLike[str]] = (),
     floating: bool = False,
     closures: str | os.PathLike[str] | None = None,
+    choices: Choices | None = None,
+    robot: Element | None = None,
+    said: Sequence[str] = (),
 ) -> Model:
-    """The model in a URDF file, with the loops of a YAML file (extended_urdf.py), by default the one beside it."""
-    robot = read_xml(path, "robot")
+    """The model in a URDF file, with the loops of a YAML file (extended_urdf.py), by default the one beside it.
+
+    A `robot` that xacro has made is taken as what the file has; `said` is what xacro warns of.
+    """
+    robot = read_xml(path, "robot") if robot is None else robot
     beside = closures_beside(path) if closures is None else None
     chosen = closures or beside
-    reader = _Urdf(robot, MeshAddresses(path, packages), floating, read_closures(chosen) if chosen else Closures())
+    loops = read_closures(chosen) if chosen else Closures()
+    reader = _Urdf(robot, MeshAddresses(path, packages), floating, loops, choices or Choices())
+    for warning in said:
+        reader.notes.add("xacro says", warning)
     if beside is not None:
         reader.notes.add("loops are closed as the file beside it says", beside.name)
     return reader.model()
@@ -54,9 +63,9 @@ def read_urdf(
 class _Urdf:
     """Reads a robot element by element."""
 
-    def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool, closures: Closures):
+    def __init__(self, robot: Element, addresses: MeshAddresses, floating: bool, closures: Closures, choices: Choices):
         self.robot, self.floating, self.closures = robot, floating, closures
-        self.parts = RobotParts(robot, robot.attributes.get("name") or "robot", addresses)
+        self.parts = RobotParts(robot, robot.attributes.get("name") or "robot", addresses, choices)
         self.notes = self.parts.notes
         self.links = _by_name(robot, "link")
         self.joints = _by_name(robot, "joint")
@@ -65,7 +74,8 @@ class _Urdf:
 
     def model(self) -> Model:
         if not self.links:
-            raise self.robot.error("has no <link>. A robot has at least one.")
+            of_macros = " Xacro wrote it, from macros that nothing uses: expand a file that uses them."
+            raise self.robot.error(f"has no <link>.{of_macros if 'xacro' in self.robot.attributes else ''}")
         root = self.root()
         for name, link in self.links.items():
             self.add_link(name, link)
@@ -225,11 +235,8 @@ class _Urdf:
         mimic = joint.first("mimic")
         if mimic is None:
             return
-        other = mimic.get("joint")
-        if other not in self.joints:
-            raise mimic.error(f"there is no joint '{other}'.{suggestion(other, self.joints)}")
-        self.parts.from_element("couple", joint)
-        self.parts.model.couple(name, other, ratio=mimic.number("multiplier", 1.0), offset=mimic.number("offset", 0.0))
+        ratio, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+        self.parts.mimic(mimic, name, mimic.get("joint"), ratio, offset)
 
     # --- loops ---
 

@@ -42,9 +42,18 @@ def projection_of(
 ) -> Projection:
     """The projection for an integrator; positions alone where impulses leak away."""
     closed = None if leaking else closed_code(mechanism, formulation, code)
+    sizes, near = closure_sizes(mechanism), least_move(mechanism)
+    return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
+
+
+def closure_sizes(mechanism: Mechanism) -> tuple[float, ...]:
+    """The length by which each closure error is divided."""
     loops = zip(mechanism.loop_constraints, mechanism.loop_sizes, strict=True)
     rows = [(row, size) for constraints, size in loops for row in constraints]
     sizes = tuple(size if row.linear != ZERO else 1.0 for row, size in rows)
-    sizes += tuple(typical_norms(mechanism.at_defaults()))
-    near = max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)
-    return Projection(positions_code(mechanism, code), closed, mechanism.nq, mechanism.nv, sizes, near)
+    return sizes + tuple(typical_norms(mechanism.at_defaults()))
+
+
+def least_move(mechanism: Mechanism) -> float:
+    """The change of q below which no further Newton step is needed."""
+    return max(NEAR * min(mechanism.size, 1.0), ROUND_OFF)

@@ -32,7 +32,7 @@ class Impossible(Mistake):
 
     def __init__(self, fault: str, negative: bool):
         self.fault, self.negative = fault, negative
-        way_out = 'set inertia_check = "warn" for the body, the model or build'
+        way_out = 'set inertia_check = "warn" for the body, the model, load or build'
         super().__init__(f"{fault} Correct it or, to use it anyway, {way_out}.", "inertia")
 
 

@@ -22,6 +22,7 @@ from momentree.model.pair_elements import PAIRS
 from momentree.model.shapes import SHAPES, Shape
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.switches import switch_checks
+from momentree.model.tables import tables_by_name
 from momentree.model.values import Mistake, Values
 from momentree.spatial.scalar import FUNCTIONS
 
@@ -40,8 +41,9 @@ STAND_INS |= {"first": (0.48, 0.6, 0.64), "second": (0.64, 0.48, 0.6)}
 def problems_of(model: Model) -> list[Problem]:
     """Everything wrong with a model, in the order in which it was written."""
     check = _Check(model)
-    parts = [check.parameters, check.surroundings, check.bodies, check.joints, check.frames, check.drawn_shapes]
-    parts += [check.elements, check.constraints, check.pairs, check.switches, check.loops, check.start, check.inputs]
+    parts = [check.parameters, check.tables, check.surroundings, check.bodies, check.joints, check.frames]
+    parts += [check.drawn_shapes, check.elements, check.constraints, check.pairs, check.switches, check.loops]
+    parts += [check.start, check.inputs]
     try:
         for part in parts:
             part()
@@ -59,7 +61,8 @@ class _Check:
         self.model = model
         self.problems: list[Problem] = []
         parameters = {name: raw for name, raw in model.parameters if isinstance(name, str)}
-        self.values = Values(parameters, frames=[frame.name for frame in model.frames if _is_name(frame.name)])
+        frame_names = [frame.name for frame in model.frames if _is_name(frame.name)]
+        self.values = Values(parameters, frames=frame_names, tables=tables_by_name(model.tables))
         self.body_names = dict.fromkeys(body.name for body in model.bodies if isinstance(body.name, str))
         self.known_joints = {joint.name: joint for joint in model.joints if isinstance(joint.name, str)}
         joints = {name: joint for name, joint in self.known_joints.items() if isinstance(joint.type, JointType)}
@@ -120,6 +123,16 @@ class _Check:
                 if name in self.values.mistakes:
                     raise self.values.mistakes[name]
 
+    def tables(self) -> None:
+        self._names("table", [table.name for table in self.model.tables], "table")
+        parameters = {name for name, _ in self.model.parameters}
+        for i, table in enumerate(self.model.tables):
+            with self.at(f"table {table.name!r}", "table", i, "name"):
+                for kind, others in (("joint", self.known_joints), ("parameter", parameters)):
+                    if isinstance(table.name, str) and table.name in others:
+                        raise Mistake(f"has the same name as a {kind}; a reader cannot tell them apart. Rename one.")
+            self.thoroughly(f"table {table.name!r}", table, lambda t: t.check(), "table", i)
+
     def _parameter(self, name: Any) -> str:
         """What messages call it."""
         return f"{'input' if any(said.name == name for said in self.model.inputs) else 'parameter'} {name!r}"
@@ -147,7 +160,7 @@ class _Check:
                 if laws is not None and (not isinstance(laws, tuple) or len(laws) != 3):
                     raise Mistake(f"{what} needs three laws of t.")
                 for law in laws or ():
-                    self.values.law(law, {}, what)
+                    self.values.motion(law, what)
 
     def bodies(self) -> None:
         self._names("body", [body.name for body in self.model.bodies], "body")
@@ -387,7 +400,7 @@ class _Check:
             with self.at(self._parameter(name) if kind == "parameter" else f"{kind} {name!r}", *path):
                 if not _is_name(name):
                     raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
-                if name in RESERVED and kind in ("parameter", "joint", "frame"):
+                if name in RESERVED and kind in ("parameter", "table", "joint", "frame"):
                     raise Mistake(f"the name means {RESERVED[name]} in expressions; choose another.")
                 if name in seen:
                     raise Mistake(f"the name is used {times[name]} times. Names must be unique.")

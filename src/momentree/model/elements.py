@@ -11,7 +11,7 @@ from momentree.model.expressions.affine import not_affine
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
-from momentree.model.values import Mistake, Raw, Values, checked, not_negative, plain, positive
+from momentree.model.values import Mistake, Raw, Values, checked, differentiable, not_negative, plain, positive
 from momentree.spatial import Scalar
 
 
@@ -254,7 +254,7 @@ class Constraint(ConstraintElement):
         if not any(r in known for r in expression.references()):
             message = "names no joint coordinate and no frame, so there is nothing to constrain."
             raise Mistake(message, "expression")
-        return expression
+        return expression if not values.tables else differentiable(expression, 1 if velocities else 2, "expression")
 
 
 @dataclass(frozen=True)

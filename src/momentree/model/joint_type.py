@@ -200,7 +200,7 @@ class JointType:
         axes = {name: values.axis(getattr(self, name), name) for name in self.axis_fields}
         motion = None
         if self.motion is not None:
-            motion = tuple(values.law(law, {}, "motion") for law in self._each(self.motion, "motion"))
+            motion = tuple(values.motion(law, "motion") for law in self._each(self.motion, "motion"))
         hindered = (self.spring, self.damping, self.armature, self.limits, self.stops)
         if motion is not None and any(option is not None for option in hindered):
             raise Mistake(

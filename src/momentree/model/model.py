@@ -17,10 +17,12 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.inputs import Input, Output
 from momentree.model.joint_type import JointType
+from momentree.model.notes import Note
 from momentree.model.pair_elements import DistanceElement, OnCurve, OnSurface, Roll, Skate
 from momentree.model.shapes import DrawnShape, Shape
 from momentree.model.start import Start
 from momentree.model.switches import Release, Switch
+from momentree.model.tables import Table
 from momentree.model.values import Raw, plain
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class Model:
     inertia_check: str = "error"  # or "warn": of physically impossible inertias
     ground: Ground = field(default_factory=Ground, init=False)
     parameters: list[tuple[str, Raw]] = field(default_factory=list, init=False)  # those of inputs last
+    tables: list[Table] = field(default_factory=list, init=False)
     inputs: list[Input] = field(default_factory=list, init=False)
     outputs: list[Output] = field(default_factory=list, init=False)
     bodies: list[Body] = field(default_factory=list, init=False)
@@ -99,6 +102,7 @@ class Model:
     splits: list[Split] = field(default_factory=list, init=False)
     start: Start | None = field(init=False)
     source: Callable[[tuple[str | int, ...]], str] | None = field(default=None, init=False, repr=False)
+    notes: tuple[Note, ...] = field(default=(), init=False)  # what a file of another format says and this does not
 
     def __post_init__(self) -> None:
         self.gravity, self.tolerance, self.start = plain(self.gravity), plain(self.tolerance), None
@@ -109,6 +113,13 @@ class Model:
         """A named number, usable wherever a number is; may be an expression of other parameters."""
         self.parameters.insert(len(self.parameters) - len(self.inputs), (name, plain(value)))
         return Expression("reference", (Reference(name),))
+
+    def table(
+        self, name: str, x: Any, y: Any, kind: str = "cubic", periodic: bool = False, outside: str = "error"
+    ) -> Table:
+        """A function given by points, for laws: `cam = m.table("cam", x, y)`, then `cam(theta)` (see `Table`)."""
+        self.tables.append(Table(name, x, y, kind, periodic, outside))
+        return self.tables[-1]
 
     def input(self, name: str, default: Any = 0.0, unit: str = "", description: str = "") -> Expression:
         """A named input, usable in laws as parameters are; `simulate(inputs={name: ...})` drives it (docs/inputs.md).
@@ -381,7 +392,8 @@ class Model:
         save(self, path)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Model) and {**vars(self), "source": None} == {**vars(other), "source": None}
+        origin = {"source": None, "notes": ()}  # where it came from is no part of what it is
+        return isinstance(other, Model) and {**vars(self), **origin} == {**vars(other), **origin}
 
     __hash__ = None  # type: ignore[assignment]  # a model changes while it is written
 

@@ -9,7 +9,7 @@ from momentree.model.elements import ConstraintElement
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import GROUND, Frame
 from momentree.model.higher_pairs import POSITION, Distance, HigherPair, OnSurfaces, Rolling, Skating
-from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
+from momentree.model.values import Mistake, Raw, Values, check_later, differentiable, not_negative, plain, positive
 
 GROUND_FRAME = Frame(GROUND)
 
@@ -157,7 +157,7 @@ def _surface(raw: Raw, values: Values, what: str) -> Expression:
     expression = values.law(plain(raw), known, what, "x, y, z, t and parameters", equation=True)
     if not any(axis in expression.references() for axis in POSITION):
         raise Mistake(f"{what}: '{raw}' names none of x, y and z, so it is not a surface.", what)
-    return expression
+    return expression if not values.tables else differentiable(expression, 2, what)
 
 
 def _check_ball(ball: float, radius: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +12,7 @@ from momentree.errors import ExpressionError, suggestion
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.model.joint_type import JointType
+from momentree.model.tables import Table, tables_by_name
 from momentree.model.values import TIME, Mistake, Raw, Values, plain
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _constraint_names(model: Model) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-_NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames", "inputs", "outputs"}
+_NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames", "tables", "inputs", "outputs"}
 # the elements that name joints, by their lists in the model
 _NAMING_JOINTS = ("constraints", "couples", "gears", "racks", "belts", "planetaries", "differentials", "screws")
 
@@ -181,21 +182,22 @@ def _law_checks(model: Model) -> Iterator[Check]:
     gone = set(switched_joints(model))
     if not gone:
         return
+    check = partial(_check_law, gone, tables_by_name(model.tables))
     for i, torque in enumerate(model.torques):
         if torque.joint not in gone:
-            yield f"torque on {torque.joint!r}", ("torque", i, "law"), partial(_check_law, torque.law, gone)
+            yield f"torque on {torque.joint!r}", ("torque", i, "law"), partial(check, torque.law)
     for i, force in enumerate(model.forces):
         where = f"force {i + 1} on {force.frame.body!r}"
-        yield where, ("force", i, "law"), partial(_check_law, (force.law, force.moment), gone)
+        yield where, ("force", i, "law"), partial(check, (force.law, force.moment))
     for collection in _NAMING_JOINTS:
         for i, element in enumerate(getattr(model, collection, ())):
             kind = getattr(element, "kind", "constraint")
             fields = [getattr(element, f.name) for f in dataclasses.fields(element) if f.name != "name"]
-            yield f"{kind} {element.name!r}", (kind, i), partial(_check_law, fields, gone, "it")
+            yield f"{kind} {element.name!r}", (kind, i), partial(check, fields, "it")
 
 
-def _check_law(law: Any, gone: Iterable[str], what: str = "the law") -> None:
-    names = named_in(law)
+def _check_law(gone: Iterable[str], tables: Mapping[str, Table], law: Any, what: str = "the law") -> None:
+    names = named_in(law, tables)
     for joint in sorted(set(gone) & names):
         raise Mistake(
             f"{what} names joint '{joint}', which is switched or released: it has no coordinates while it does not "
@@ -203,14 +205,14 @@ def _check_law(law: Any, gone: Iterable[str], what: str = "the law") -> None:
         )
 
 
-def named_in(law: Any) -> set[str]:
+def named_in(law: Any, tables: Mapping[str, Table]) -> set[str]:
     """The names in a law, or in a list or table of laws."""
     if isinstance(law, str) and "=" in law:
-        return named_in(law.split("="))
+        return named_in(law.split("="), tables)
     if isinstance(law, str):
         try:
-            return {reference.name for reference in parse(law).references()}
+            return {reference.name for reference in parse(law, tables).references()}
         except ExpressionError:  # what is wrong with it is reported elsewhere
             return set()
-    parts = [*law, *law.values()] if isinstance(law, dict) else law
-    return set().union(*map(named_in, parts)) if isinstance(law, (tuple, list, dict)) else set()
+    parts = [*law, *law.values()] if isinstance(law, dict) else law if isinstance(law, (tuple, list)) else ()
+    return set().union(*(named_in(part, tables) for part in parts))

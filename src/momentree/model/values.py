@@ -17,6 +17,7 @@ from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeE
 from momentree.model.expressions.expression import Expression, Reference, parse, parse_equation
 from momentree.model.expressions.from_function import expression_of_function
 from momentree.model.expressions.grammar import MAX_LENGTH
+from momentree.model.expressions.lookup import LookedUp, Lookup
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
 Raw = Any  # a number, an expression text, or tuples of these
@@ -102,10 +103,17 @@ class Values:
     | parameters | name -> number or expression text in other parameters                           |
     | free       | names that stay symbols: what depends on them comes out as an Expression        |
     | frames     | names of frames, which constraints alone may use                                |
+    | tables     | by name; laws and constraints may use them                                      |
     """
 
-    def __init__(self, parameters: Mapping[str, Raw], free: Collection[str] = (), frames: Collection[str] = ()):
-        self.frames = frozenset(frames)
+    def __init__(
+        self,
+        parameters: Mapping[str, Raw],
+        free: Collection[str] = (),
+        frames: Collection[str] = (),
+        tables: Mapping[str, LookedUp] | None = None,
+    ):
+        self.frames, self.tables = frozenset(frames), dict(tables or {})
         self.names, self._raw = tuple(parameters), dict(parameters)
         self._parameters = frozenset(map(Reference, self.names))
         self.mistakes: dict[str, Mistake] = {}
@@ -114,7 +122,7 @@ class Values:
 
     def replaced(self, instead: Mapping[str, Raw], free: Collection[str] = ()) -> Values:
         """The same parameters, some of them with other values; those that are defined by them follow."""
-        return Values({**self._raw, **instead}, free, self.frames)
+        return Values({**self._raw, **instead}, free, self.frames, self.tables)
 
     def scalar(self, raw: Raw, what: str = "value") -> Scalar:
         """A finite number, or an Expression in free parameters."""
@@ -177,14 +185,21 @@ class Values:
             check_later(lambda value: _finite(value, what), part)
         return law
 
+    def motion(self, raw: Raw, what: str = "motion") -> Expression:
+        """A law of time alone that has a velocity and an acceleration."""
+        law = self.law(raw, {}, what)
+        return law if not self.tables else differentiable(law, 2, what)
+
     def _parsed(
         self, text: str, others: Collection[Reference], what: str, kinds: str, equation: bool = False
     ) -> Expression:
         """The expression that a text means, of parameters and others only, with the fixed parameters put in."""
         try:
-            expression = parse_equation(text) if equation else parse(text)
+            expression = (parse_equation if equation else parse)(text, self.tables)
         except ExpressionError as error:
             raise Mistake(f"{what}: {error}", what) from None
+        if not others and (table := _first_table(expression)):
+            raise Mistake(f"table '{table}' in {what}, which is one number. Only laws can use tables.", what)
         used = expression.references()
         unknown = [r for r in used if r not in self._parameters and r not in others]
         for reference in sorted(unknown, key=lambda r: text.find(r.name)):
@@ -271,6 +286,22 @@ def _wrong_frame(reference: Reference, what: str, others: Collection[Reference],
         for axes in (FRAME_AXES, FRAME_VELOCITIES[:3], FRAME_VELOCITIES[3:])
     )
     return f"{said}. Write {position} (position), {velocity} (velocity) or {angular} (angular velocity)."
+
+
+def differentiable(law: Expression, times: int, what: str) -> Expression:
+    """The law, which must have derivatives of that order by everything that it depends on."""
+    derived = [law]
+    try:
+        for _ in range(times):
+            derived = [f.derivative(r) for f in derived for r in sorted(f.references())]
+    except ExpressionError as error:
+        raise Mistake(f"{what}: {error.message}", what) from None
+    return law
+
+
+def _first_table(expression: Expression) -> str:
+    """The name of a table in an expression; "" if there is none."""
+    return next((part.op.table.name for part in expression._parts_first() if isinstance(part.op, Lookup)), "")
 
 
 def _circular(trail: list[str], used: str) -> Mistake:

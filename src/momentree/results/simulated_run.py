@@ -30,7 +30,7 @@ def simulated_run(
             raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
     at = system.with_parameters(parameters).with_parameters(constants)
     said = at._model.start
-    for name in sorted(named_in(list(vars(said).values())) & {*varying}) if said is not None else ():
+    for name in sorted(named_in(list(vars(said).values()), {}) & {*varying}) if said is not None else ():
         message = "the start of the model depends on it, and so it has to be constant"
         raise MomentreeError(f"input '{name}': {message}. Give a number, or another start.")
     chosen["integrator"] = chosen["integrator"] or default_integrator(stiff=said is not None and said.stiff)

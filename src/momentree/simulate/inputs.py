@@ -213,8 +213,8 @@ def _input_of(given: Any) -> float | Varying:
     if isinstance(given, Mapping):
         return _from_setting(given)
     if isinstance(given, (str, Expression)):
-        law = parse(given) if isinstance(given, str) else given
-        return str(given) if law.value is None else law.value
+        constant = _constant(given)
+        return str(given) if constant is None else constant
     if callable(given):
         message = "a Python function needs sample times: give momentree.sampled(f, every=0.01)"
         raise MomentreeError(f"{message}; a formula is exact as text, such as '2*sin(t) - 3*A''.")
@@ -229,6 +229,14 @@ def _input_of(given: Any) -> float | Varying:
     if not np.isfinite(number):
         raise MomentreeError(f"its value is {float(number)}; a finite number is expected.")
     return float(number)
+
+
+def _constant(law: str | Expression) -> float | None:
+    """The number that a law is, if it is one; what is wrong with a text is found where its names are known."""
+    try:
+        return parse(law).value if isinstance(law, str) else law.value
+    except ExpressionError:
+        return None
 
 
 def _from_setting(setting: Mapping[str, Any]) -> Varying:

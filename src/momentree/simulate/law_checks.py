@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import laws_of, names_of
 from momentree.equations.kinematics import records
 from momentree.errors import MomentreeError
+from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.expressions.lookup import beyond_tables
 from momentree.model.values import TIME
 from momentree.structure.mechanism import Mechanism
 
@@ -26,8 +28,12 @@ def laws_without_value(mechanism: Mechanism, q: Array, v: Array, t: float, ahead
     if ahead:
         a = np.array(forward_dynamics(Evaluation(mechanism, q.tolist(), t), v.tolist(), [0.0] * len(v)), dtype=float)
         q, v = integrate(mechanism, q, ahead * v), v + ahead * a
-    values = _law_values(mechanism, q, v, t + ahead)
-    return [f"{law} has no finite value" for law, value in values.items() if not math.isfinite(value)]
+    without = []
+    for name, laws, names in _laws_at(mechanism, q, v, t + ahead):
+        if not all(math.isfinite(_value(law, names)) for law in laws):
+            reasons = dict.fromkeys(reason for law in laws for reason in beyond_tables(law, names))
+            without.append(f"{name} has no finite value{': ' if reasons else ''}{'; '.join(reasons)}")
+    return without
 
 
 def unbounded_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
@@ -55,18 +61,33 @@ def discontinuous_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> li
 
 def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
     """The value of each law by what it is called; of a motion, the largest of the law and its derivatives."""
+    laws = _laws_at(mechanism, q, v, t)
+    return {name: max((_value(law, names) for law in levels), key=_magnitude) for name, levels, names in laws}
+
+
+def _laws_at(
+    mechanism: Mechanism, q: Array, v: Array, t: float
+) -> Iterator[tuple[str, Sequence[Expression], Mapping[Reference, Any]]]:
+    """Each law by what it is called, a motion with its derivatives, and the values of the names in it.
+
+    Where a motion has no value, nothing else has one, and only motions are listed. Of constraints, those beyond the
+    ends of a table.
+    """
     motions = [(f"the motion of {body.joint.name}", body.laws) for body in mechanism.bodies if body.laws]
     motions += [("the motion of the ground", mechanism.ground)] if mechanism.ground else []
-    values = dict[str, float]()
+    now, finite = {TIME: t}, True
     for name, levels in motions:
         for level in zip(*levels, strict=True):
-            derivatives = [_value(law, {TIME: t}) for law in level]
-            values[f"{name}, {level[0]}, or a derivative of it"] = max(derivatives, key=_magnitude)
-    if not all(map(math.isfinite, values.values())):
-        return values  # then nothing else has a value
-    at = Evaluation(mechanism, q.tolist(), t)
-    names = names_of(at, records(at, v.tolist()))
-    return values | {f"{name}, {law},": _value(law, names) for name, law in laws_of(mechanism)}
+            finite = finite and all(math.isfinite(_value(law, now)) for law in level)
+            yield f"{name}, {level[0]}, or a derivative of it", level, now
+    if finite:
+        at = Evaluation(mechanism, q.tolist(), t)
+        names = names_of(at, records(at, v.tolist()))
+        for name, law in laws_of(mechanism):
+            yield f"{name}, {law},", (law,), names
+        for constraint in mechanism.constraints:
+            if beyond_tables(constraint.expression, names):
+                yield f"the constraint {constraint.name}, {constraint.expression} = 0,", (constraint.expression,), names
 
 
 def _value(law: Any, names: Mapping[Any, Any]) -> float:

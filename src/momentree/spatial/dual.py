@@ -115,6 +115,13 @@ class Dual:
         value = scalar.tanh(self.value)
         return self._chain(value, lambda: 1 - value * value)
 
+    def floor(self) -> Dual:
+        return Dual(scalar.floor(self.value))
+
+    def located(self, pieces: Any) -> Scalar:
+        """The piece of a table that the value lies in (model/expressions/lookup.py): it does not change with it."""
+        return pieces.located(self.value)
+
     def exp(self) -> Dual:
         value = scalar.exp(self.value)
         return self._chain(value, lambda: value)

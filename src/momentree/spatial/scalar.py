@@ -43,6 +43,10 @@ def _sign(x: float) -> float:
     return math.copysign(1.0, x) if x < 0 or x > 0 else x * 0.0
 
 
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) else float(x)
+
+
 def _minimum(x: float, y: float) -> float:
     return x + y if math.isnan(x) or math.isnan(y) else min(x, y)
 
@@ -83,6 +87,7 @@ absolute = _on_any("absolute", abs, "abs", "Abs")
 sign = _on_any("sign", _sign, "sign", "sign")
 minimum = _on_any("minimum", _minimum, "minimum", "Min")
 maximum = _on_any("maximum", _maximum, "maximum", "Max")
+floor = _on_any("floor", _floor, "floor", "floor")  # not in expression texts: of tables
 select = _on_any("select", lambda x, a, b: a if x > 0 else b, "where", "Piecewise")
 
 # the functions by the names they have in expression texts

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from momentree.errors import GraphError, ModelError, ModelWarning, Problem, suggestion, warn
+from momentree.files.massless_links import ways_out
 from momentree.model import Model
 from momentree.model.check import MOST, known_references, problems_of
 from momentree.model.elements import Joint, Split
@@ -17,6 +18,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_types import Fixed, Free
 from momentree.model.switches import switched_joints
+from momentree.model.tables import tables_by_name
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
 from momentree.structure.determinacy import Undetermined, undetermined
@@ -100,8 +102,9 @@ class _Freezer:
     def __init__(self, model: Model, free: Collection[str]):
         self.model, self.free = model, tuple(free)
         frames = [frame.name for frame in model.frames]
-        self.values = Values(dict(model.parameters), free, frames)
-        self.defaults = Values(dict(model.parameters), (), frames) if free else self.values
+        tables = tables_by_name(model.tables)
+        self.values = Values(dict(model.parameters), free, frames, tables)
+        self.defaults = Values(dict(model.parameters), (), frames, tables) if free else self.values
         doubtful = (body for body in model.bodies if (body.inertia_check or model.inertia_check) == "warn")
         mistakes = ((body.name, body.impossible(self.defaults)) for body in doubtful)
         self.impossible = {name: mistake for name, mistake in mistakes if mistake}  # inertias that no body has
@@ -236,7 +239,8 @@ class _Freezer:
             problems = self.undetermined(numbered.bodies)
             fewest = min(fewest, problems, key=len)
         if problems:
-            raise ModelError([self._undetermined_problem(each, first) for each in fewest[:MOST]])
+            way_out = ways_out(self.model)
+            raise ModelError([self._undetermined_problem(each, first, way_out) for each in fewest[:MOST]])
         return numbered
 
     def _joints_of(self, primary: Graph, problems: Sequence[Undetermined], numbered: Numbered) -> set[int]:
@@ -298,9 +302,9 @@ class _Freezer:
         """The name of the body in the model."""
         return bodies[body.image_of - 1].name if body.image_of else body.name
 
-    def _undetermined_problem(self, each: Undetermined, numbered: Numbered) -> Problem:
+    def _undetermined_problem(self, each: Undetermined, numbered: Numbered, way_out: Callable[[str], str]) -> Problem:
         name = self._source(each.body, numbered.bodies)
-        message, graph = str(each), numbered.graph
+        message, graph = str(each) + (way_out(each.body.joint.name) if not each.negative else ""), numbered.graph
         beside = [numbered.of_arc[arc].name for arc in graph.cut if each.body.number in graph.arcs[arc - 1]]
         insisted = [joint for joint in beside if joint in self.cuts]
         if insisted:
@@ -446,7 +450,7 @@ class _Freezer:
         if ground.position is None and ground.rotation is None:
             return None
         laws = (*(ground.position or (0, 0, 0)), *(ground.rotation or (0, 0, 0)))
-        return _laws([self.values.law(law, {}) for law in laws])
+        return _laws([self.values.motion(law) for law in laws])
 
 
 def _check_taken(share: float, body: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from momentree.errors import MomentreeError, suggestion
 from momentree.model import Model
 from momentree.model.expressions.expression import ZERO, Expression, Reference
+from momentree.model.tables import tables_by_name
 from momentree.model.values import Mistake, Values, plain
 from momentree.spatial.vector import ZERO as NOTHING
 from momentree.structure.freeze import freeze
@@ -210,7 +211,8 @@ class _Reader:
 
     def __init__(self, model: Model, mechanism: Mechanism):
         self.mechanism = mechanism
-        self.values = Values(dict(model.parameters), mechanism.free, [frame.name for frame in model.frames])
+        frames, tables = [frame.name for frame in model.frames], tables_by_name(model.tables)
+        self.values = Values(dict(model.parameters), mechanism.free, frames, tables)
         self.known = dict.fromkeys(mechanism.coordinates, "coordinate")
 
     def law(self, raw: Any, what: str) -> Expression:

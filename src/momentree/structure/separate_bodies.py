@@ -20,7 +20,7 @@ from momentree.spatial.vector import X, Y, Z
 from momentree.structure.maximal_coordinates import in_maximal_coordinates, keeps_tree_joint
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
-PARALLEL = 1e-12  # of the components of a normal across an axis
+PARALLEL = 2e-15  # of the components of a normal across an axis: round-off of a rotation
 AXES = {"x": X, "y": Y, "z": Z}
 
 

@@ -419,6 +419,7 @@ def _notes(mechanism: Mechanism) -> tuple[str, ...]:
     fixed = [name for name in mechanism.values.names if name not in mechanism.free]
     if fixed:
         notes.append(f"{', '.join(fixed)}: kept as numbers, because directions depend on them.")
+    notes += [f"{name}: a table ({table.summary})." for name, table in mechanism.values.tables.items()]
     return tuple(notes)
 
 

@@ -25,7 +25,7 @@ from momentree.symbols.layout import title_of
 from momentree.symbols.operations import Operations, count
 from momentree.symbols.parallel import carriers
 from momentree.symbols.scalars import Symbolic, unused
-from momentree.symbols.shortest import simplified
+from momentree.symbols.shortest import Effort, simplified
 from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import MOMENTUM, Rank
 
@@ -179,10 +179,10 @@ def hamilton_equations(form: Equations) -> HamiltonEquations:
     """The equations of Hamilton from A, -h, Q and J."""
     s = form.symbols
     assert s is not None
-    carried = carriers(s.numeric, s)
+    carried, effort = carriers(s.numeric, s), Effort()
 
     def short(x: sp.Expr) -> sp.Expr:
-        return x if x.is_Atom else simplified(x, carried, s.quaternions)
+        return x if x.is_Atom else simplified(x, carried, s.quaternions, effort)
 
     p = _momentum_symbols(s)
     rest = [short(sp.S(x)) for x in momenta(s.evaluation, [sp.Integer(0)] * len(s.u))]

@@ -24,7 +24,7 @@ FEW_TERMS = 8  # up to which more forms are tried
 MANY_TERMS = 24  # above which only quick ones are tried
 FAR_TOO_MANY_TERMS = 100  # above which terms are only gathered
 BRACKETS = 0.75  # ink
-MOST_TRIED = 1_000_000  # terms times letters for which all forms are tried; from then on only quick ones are
+MOST_TRIED = 300_000  # terms times letters for which all forms are tried; from then on only quick ones are
 MOST_TERMS = 3000  # of all polynomials together; where there are more, only quick forms are tried
 Letters = Mapping[sp.Symbol, sp.Expr]
 
@@ -46,13 +46,18 @@ def ink(x: sp.Expr) -> float:
 
 
 class Shortest:
-    """The shortest forms of polynomials of one `Trigonometry`; `inertial` are masses and moments of inertia."""
+    """The shortest forms of polynomials of one `Trigonometry`; `inertial` are masses and moments of inertia.
 
-    def __init__(self, trigonometry: Trigonometry, inertial: Collection[sp.Symbol] = ()):
+    Several searches may share one `effort`.
+    """
+
+    def __init__(self, trigonometry: Trigonometry, inertial: Collection[sp.Symbol] = (), effort: Effort | None = None):
         self.trigonometry = trigonometry
         self.inertial = [symbol for symbol in trigonometry.ring.symbols if symbol in set(inertial)]
         self._forms: dict[PolyElement, sp.Expr] = {}
-        self._effort = Effort(trigonometry)
+        self._effort = effort or Effort()
+        if sum(map(len, trigonometry.polynomials)) > MOST_TERMS:
+            self._effort.tried += MOST_TRIED
 
     def __call__(self, p: PolyElement) -> sp.Expr:
         if p not in self._forms and self._effort.spent:
@@ -115,13 +120,13 @@ class Shortest:
 class Effort:
     """How much has been tried so far: large mechanisms get equations that are less short, instead of none."""
 
-    def __init__(self, trigonometry: Trigonometry) -> None:
-        self.tried, self.large = 0, sum(map(len, trigonometry.polynomials)) > MOST_TERMS
+    def __init__(self) -> None:
+        self.tried = 0
 
     @property
     def spent(self) -> bool:
         """Whether it is enough."""
-        return self.large or self.tried > MOST_TRIED
+        return self.tried >= MOST_TRIED
 
 
 class Arrangement:
@@ -248,6 +253,7 @@ def simplified(
     x: sp.Expr,
     carried: Mapping[sp.Symbol, Turn] | None = None,
     quaternions: Sequence[Sequence[sp.Symbol]] = (),
+    effort: Effort | None = None,
 ) -> sp.Expr:
     """An expression by itself, as short as can be.
 
@@ -256,4 +262,4 @@ def simplified(
     r*sin(a + b)
     """
     trigonometry = Trigonometry([x], carried, lambda inside: simplified(inside, carried), quaternions)
-    return Shortest(trigonometry)(trigonometry.polynomials[0])
+    return Shortest(trigonometry, effort=effort)(trigonometry.polynomials[0])

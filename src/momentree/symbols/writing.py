@@ -12,7 +12,8 @@ from typing import ClassVar
 
 import sympy as sp
 
-from momentree.symbols.names import VULGAR, Name, high, number_text
+from momentree.model.expressions.table_symbols import TableFunction
+from momentree.symbols.names import PRIMES, VULGAR, Name, high, number_text
 
 Rank = tuple[int, int]
 Term = tuple[bool, str]  # whether it is subtracted, and what
@@ -83,6 +84,8 @@ class Writer:
             return self.EXP.format(self.write(x.args[0]))
         if isinstance(x, sp.Piecewise):
             return self.cases([(self.write(value), self.condition(condition)) for value, condition in x.args])
+        if isinstance(x, TableFunction):
+            return self.table(Name.of(sp.Symbol(x.lookup.table.name)), x.lookup.order, self.write(x.args[0]))
         if x.is_Function or isinstance(x, (sp.Max, sp.Min)):
             return self.function(x, ", ".join(map(self.write, x.args)), 1)
         return self.BRACKETS.format(self.write(x))
@@ -117,6 +120,7 @@ class Writer:
     # --- where text and LaTeX differ ----------------------------------------------------------------------------------
 
     BRACKETS, BOTTOM, ABSOLUTE, ROOT, EXP = "({})", "({})", "|{}|", "√({})", "exp({})"
+    PRIMES = PRIMES
     RELATIONS: ClassVar[Mapping[str, str]] = {}
 
     def symbol(self, name: Name) -> str:
@@ -142,6 +146,10 @@ class Writer:
     def function(self, x: sp.Expr, inside: str, power: int) -> str:
         """A function, or a power of it."""
         raise NotImplementedError
+
+    def table(self, name: Name, order: int, inside: str) -> str:
+        """A table, or a derivative of it."""
+        return f"{self.symbol(name)}{self.PRIMES[order]}{self.BRACKETS.format(inside)}"
 
     def cases(self, cases: list[tuple[str, str]]) -> str:
         """Values and when they hold; the condition of the last may be empty."""
@@ -180,6 +188,7 @@ class Latex(Writer):
 
     BRACKETS, BOTTOM, ABSOLUTE = r"\left({}\right)", "{}", r"\left|{}\right|"
     ROOT, EXP = r"\sqrt{{{}}}", r"e^{{{}}}"
+    PRIMES = ("", "'", "''", "'" * 3)
     RELATIONS: ClassVar[Mapping[str, str]] = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "="}
     COMMANDS = "sin cos tan arcsin arccos arctan sinh cosh tanh ln max min"
     NAMES: ClassVar[Mapping[str, str]] = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "log": "ln"}

@@ -9,7 +9,7 @@ import pytest
 
 from momentree.files.counterparts import FileNotes, Notes
 from momentree.files.mesh_addresses import MeshAddresses
-from momentree.files.robot_parts import RobotParts, axis_of, frame_of, free_name, rgb, turns, unused
+from momentree.files.robot_parts import Choices, RobotParts, axis_of, frame_of, free_name, rgb, turns, unused
 from momentree.files.robot_xml import parse_xml
 from momentree.model.frames import Frame, rotation_of
 from momentree.model.joint_types import Prismatic, Revolute
@@ -20,7 +20,7 @@ from momentree.spatial import Transform, Vector
 
 @pytest.fixture
 def parts():
-    return RobotParts(parse_xml(b"<robot>\n<a/></robot>", "x.urdf", "robot"), "x", MeshAddresses("x.urdf"))
+    return RobotParts(parse_xml(b"<robot>\n<a/></robot>", "x.urdf", "robot"), "x", MeshAddresses("x.urdf"), Choices())
 
 
 def test_names_colors_and_axes():

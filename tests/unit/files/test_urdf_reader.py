@@ -236,3 +236,55 @@ def test_damaged_files_load_or_say_what_is_wrong(tmp_path, seed):
         )
     with contextlib.suppress(mt.MomentreeError):
         mt.load(written(tmp_path, text)).build()
+
+
+TWO = """<robot name="r"><link name="base"/><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/>
+</inertial></link><link name="b"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="A" type="{}"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
+<joint name="B" type="{}"><parent link="base"/><child link="b"/><axis xyz="0 0 1"/>
+<mimic joint="{}" multiplier="{}" offset="0.25"/></joint></robot>"""
+
+
+@pytest.mark.filterwarnings("ignore::momentree.files.counterparts.FileNotes")
+@pytest.mark.parametrize(
+    ("types", "leader", "ratio", "mobility", "kind"),
+    [
+        (("continuous", "continuous"), "A", 2, 1, None),
+        (("continuous", "fixed"), "A", 2, 1, "mimic left out, of joints that are fixed"),
+        (("fixed", "continuous"), "A", 2, 0, "held, since they follow what does not move"),
+        (("continuous", "continuous"), "A", 0, 1, "held, since they follow what does not move"),
+    ],
+)
+def test_mimic_of_what_does_not_move(tmp_path, types, leader, ratio, mobility, kind):
+    model = mt.load(written(tmp_path, TWO.format(*types, leader, ratio)))
+    assert [note.kind for note in model.notes if "<" not in note.kind and "mass" not in note.kind] == [kind] * bool(
+        kind
+    )
+    system = model.build()
+    assert system.mobility == mobility
+    state = system.start()
+    if types == ("continuous", "continuous"):
+        assert state["B"] == pytest.approx(ratio * state["A"] + 0.25)
+    elif types[0] == "fixed":
+        assert state["B"] == pytest.approx(0.25)
+
+
+@pytest.mark.filterwarnings("ignore::momentree.files.counterparts.FileNotes")
+@pytest.mark.parametrize(
+    ("types", "leader", "words"),
+    [
+        (("continuous", "continuous"), "a", r"there is no joint 'a'\."),
+        (("continuous", "continuous"), "B", "'B' cannot follow 'B'"),
+        (("floating", "continuous"), "A", "'B' cannot follow 'A'"),
+        (("continuous", "planar"), "A", "'B' cannot follow 'A'"),
+    ],
+)
+def test_mimic_that_cannot_be_is_refused_with_the_option_that_leaves_it_out(tmp_path, types, leader, words):
+    path = written(tmp_path, TWO.format(*types, leader, 1))
+    with pytest.raises(
+        mt.MomentreeError, match=rf'arm.urdf:5: <mimic>: {words}.* Or leave out such couplings: mimic="drop"'
+    ):
+        mt.load(path)
+    model = mt.load(path, mimic="drop")
+    assert model.couples == []
+    assert any("mimic=" in note.kind and note.names == ("B",) for note in model.notes)

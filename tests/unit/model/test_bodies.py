@@ -423,7 +423,7 @@ def with_published(inertia, axis="z", body=None, model="error"):
 @pytest.mark.parametrize("inertia", PUBLISHED.values(), ids=PUBLISHED)
 def test_an_impossible_inertia_is_an_error_that_names_the_way_out(inertia):
     (problem,) = with_published(inertia).check()
-    assert 'inertia_check = "warn" for the body, the model or build' in problem.message
+    assert 'inertia_check = "warn" for the body, the model, load or build' in problem.message
     assert with_published(inertia, body="error", model="warn").check()
 
 

@@ -437,7 +437,7 @@ def test_fixed_steps_end_at_knots_or_are_refused():
         ({"u": 1j}, r"input 'u': its value is 1j"),
         ({"u": "2*y"}, r"input 'u': unknown name 'y' in its law"),
         ({"u": "2*u + t"}, r"input 'u': its law names itself"),
-        ({"u": "2*"}, r"input 'u': unexpected end"),
+        ({"u": "2*"}, r"input 'u': its law: unexpected end"),
         ({"u": abs}, r"input 'u': a Python function needs sample times: give momentree\.sampled"),
         ({"u": {"t": [0, 1]}}, r"input 'u': its value is \{'t': \[0, 1\]\}"),
         ([("u", 1)], r"inputs is \[\('u', 1\)\]; give inputs="),
@@ -485,6 +485,19 @@ def test_a_parameter_that_an_input_defines_follows_it_or_is_refused():
     np.testing.assert_allclose(run["x"], 3 * ramps(run.t), atol=1e-8)
     with pytest.raises(MomentreeError, match=r"input 'u': the free parameter 'twice' depends on it"):
         m.build(free=["twice"]).simulate(t_end=1.0, inputs={"u": "t"})
+
+
+def test_a_law_and_an_output_may_use_tables():
+    m = oscillator(stiffness=0.0)
+    m.table("cam", [0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+    m.output("lift", "cam(x)")
+    run = m.build().simulate(t_end=1.0, inputs={"u": "cam(t) + cam(t)"}, every=0.1)
+    np.testing.assert_allclose(run["x"], run.t**4 / 6, atol=1e-9)  # the table is cubic: t^2
+    np.testing.assert_allclose(run["u"], 2 * run.t**2, atol=1e-12)
+    np.testing.assert_allclose(run["lift"], run["x"] ** 2, atol=1e-12)
+    run = m.build().simulate(t_end=1.0, inputs={"u": 2.0}, every=0.1, events={"lifted": "cam(x) - 0.25"})
+    np.testing.assert_allclose(run["lift"], run.t**4, atol=1e-9)
+    assert run.end.events == (("lifted", pytest.approx(0.5**0.5)),)
 
 
 def changing(m: mt.Model) -> mt.Model:

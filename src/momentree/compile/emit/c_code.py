@@ -1,4 +1,4 @@
-"""A tape as portable C99: one function of arrays, without loops, globals or allocation.
+"""A tape as portable C99: one function of arrays, without loops or allocation; tables of a model are constant arrays.
 
 Every live operation is one constant, `const double v12 = v7 * v9;`, in the order of the tape and rounded as the tape
 rounds, so a compiler that does not contract a * b + c (-ffp-contract=off) gives the numbers of Tape.evaluate. Options
@@ -21,12 +21,13 @@ from pathlib import Path
 
 from momentree.compile.emit.arguments import Arrays, check_arguments
 from momentree.compile.emit.backends import Backend, Call
-from momentree.compile.emit.text import statements
+from momentree.compile.emit.c_tables import entry, locate, table_definitions
+from momentree.compile.emit.text import Spelling, statements
 from momentree.compile.trace.tape import Node, Tape
 from momentree.errors import MomentreeError
 
 RESULT = "out"
-SPELLINGS = {
+SPELLINGS: dict[str, Spelling] = {
     "+": "{} + {}",
     "*": "{} * {}",
     "reciprocal": "1.0 / {}",
@@ -38,6 +39,9 @@ SPELLINGS = {
     **{f: f + "({})" for f in ("exp", "log", "sqrt")},
     **{f: f"momentree_{f}({{}}, {{}})" for f in ("minimum", "maximum")},
     "sign": "momentree_sign({})",
+    "floor": "floor({})",
+    "locate": locate,
+    "entry": entry,
 }
 
 # what <math.h> lacks; fmin and fmax would swallow a NaN
@@ -65,7 +69,7 @@ _KEYWORDS = (
     "and asm bool catch class constexpr delete explicit export false friend mutable namespace new not operator or "
     "private protected public template this throw true try typeid typename using virtual xor"  # C++ reads the header
 )
-_MATH = "acos asin atan atan2 cos cosh exp fabs isnan log pow sin sinh sqrt tan tanh INFINITY NAN"
+_MATH = "acos asin atan atan2 cos cosh exp fabs floor isnan log pow sin sinh sqrt tan tanh INFINITY NAN"
 _TAKEN = frozenset((*_KEYWORDS.split(), *_MATH.split(), *(f"momentree_{name}" for name in _DEFINITIONS)))
 
 
@@ -107,8 +111,10 @@ def c_prototype(name: str, arrays: Arrays) -> str:
 
 def c_preamble(tapes: Iterable[Tape]) -> str:
     """What has to stand once before the functions of these tapes: <math.h>, and what they need that it lacks."""
+    tapes = list(tapes)
     used = {nodes[index][0] for tape in tapes for nodes in [tape.nodes] for index in tape.live()}
-    return "\n".join(["#include <math.h>\n", *(text for op, text in _DEFINITIONS.items() if op in used)])
+    definitions = [text for op, text in _DEFINITIONS.items() if op in used]
+    return "\n".join(["#include <math.h>\n", *definitions, *table_definitions(tapes, c_number)])
 
 
 def c_number(value: float) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from momentree.compile.emit.c_code import c_function, c_preamble, c_prototype, identifier
 from momentree.compile.trace.formulas import Arguments
@@ -34,8 +35,36 @@ _MEANINGS = {
 _SIZES = dict.fromkeys(MATRICES, "NV * NV")
 
 
-def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iterable[str]) -> None:
-    """Write `path`, which ends in .c, and the header beside it; both or none of them are written."""
+class Section(NamedTuple):
+    """Functions that are more than a tape, for the same two files.
+
+    | field      | meaning                                                                     |
+    |------------|-----------------------------------------------------------------------------|
+    | tapes      | those inside of it, for the preamble                                        |
+    | constants  | whole numbers that the header defines, by names behind the prefix           |
+    | prototypes | lines of a comment and a declaration, for each function that users call     |
+    | functions  | the definitions                                                             |
+    """
+
+    tapes: tuple[Tape, ...]
+    constants: dict[str, int]
+    prototypes: tuple[tuple[tuple[str, ...], str], ...]
+    functions: tuple[str, ...]
+
+
+NOTHING = Section((), {}, (), ())
+
+
+def write_c(
+    mechanism: Mechanism,
+    path: str | os.PathLike[str],
+    what: str | Iterable[str],
+    section: Callable[[str], Section] | None = None,
+) -> None:
+    """Write `path`, which ends in .c, and the header beside it; both or none of them are written.
+
+    `section` makes more functions, whose names begin with the prefix that it is given.
+    """
     target = Path(path)
     if target.suffix != ".c":
         raise MomentreeError(f"'{target}': the name of a C file must end in .c. Try '{target.with_suffix('.c')}'.")
@@ -43,25 +72,29 @@ def write_c(mechanism: Mechanism, path: str | os.PathLike[str], what: str | Iter
         raise MomentreeError(f"'{target}': there is no folder '{target.parent}'. Create it first.")
     prefix = identifier(target.stem, "file")
     wanted = list(dict.fromkeys([what] if isinstance(what, str) else what))
-    if not wanted:
+    if not wanted and section is None:
         raise MomentreeError(f"'{target}': `what` is empty. Name at least one of {', '.join(_MEANINGS)}.")
     traced = {quantity: trace(mechanism, quantity) for quantity in wanted}
-    texts = {target.with_suffix(".h"): header(mechanism, prefix, traced), target: source(prefix, traced)}
+    more = section(prefix) if section else NOTHING
+    texts = {target.with_suffix(".h"): header(mechanism, prefix, traced, more), target: source(prefix, traced, more)}
     write_files({file: (text,) for file, text in texts.items()})
 
 
-def source(prefix: str, traced: Traced) -> str:
+def source(prefix: str, traced: Traced, section: Section = NOTHING) -> str:
     """The text of the .c file: what the functions need, and the functions."""
     functions = [c_function(tape, f"{prefix}_{what}", arrays) for what, (tape, arrays) in traced.items()]
     opening = f'/* Written by Momentree; {prefix}.h documents the functions. */\n\n#include "{prefix}.h"\n'
-    return "\n".join([opening, c_preamble(tape for tape, _ in traced.values()), *functions])
+    tapes = [*(tape for tape, _ in traced.values()), *section.tapes]
+    return "\n".join([opening, c_preamble(tapes), *functions, *section.functions])
 
 
-def header(mechanism: Mechanism, prefix: str, traced: Traced) -> str:
+def header(mechanism: Mechanism, prefix: str, traced: Traced, section: Section = NOTHING) -> str:
     """The text of the .h file: sizes, the order of all entries by name and unit, prototypes."""
     upper = prefix.upper()
     sizes = {"NQ": mechanism.nq, "NV": mechanism.nv} | ({"NP": len(mechanism.free)} if mechanism.free else {})
+    sizes |= section.constants
     prototypes = [_documented(f"{prefix}_{what}", what, arrays) for what, (_, arrays) in traced.items()]
+    prototypes += [f"{_comment(lines)}{prototype}\n" for lines, prototype in section.prototypes]
     return "\n".join(
         [
             _comment(_introduction(mechanism, upper)),

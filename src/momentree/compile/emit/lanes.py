@@ -8,6 +8,7 @@ from typing import Protocol
 
 from momentree.compile.emit.llvm_functions import SPELLINGS, Lines, definitions
 from momentree.compile.emit.number_tables import NumberTable
+from momentree.compile.trace.operations import TableOperation
 from momentree.compile.trace.tape import Node, edges_of
 
 ROWS_ARGUMENTS = "(ptr %arguments, ptr %strides, ptr noalias %out, i64 %begin, i64 %end, ptr noalias %scratch)"
@@ -73,6 +74,9 @@ class Writer:
         if op == "+":
             self.names[index] = self._sum(*edges)
             return
+        if isinstance(op, TableOperation):
+            self.names[index] = self._looked_up(op, self.value(edges[0]))
+            return
         spelling, arguments = SPELLINGS[op], [self.value(edge) for edge in edges]
         if not isinstance(spelling, str):
             self.names[index] = spelling(lines, *arguments)
@@ -84,6 +88,14 @@ class Writer:
         if edges[0] not in self._pairs:
             self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
         self.names[index] = self._pairs[edges[0]][op == "cos"]
+
+    def _looked_up(self, op: TableOperation, x: str) -> str:
+        """An operation on a table."""
+        spelling = SPELLINGS[op.kind]
+        assert not isinstance(spelling, str)
+        if op.kind == "locate":
+            self.functions.add(("locate", 1))
+        return spelling(self.lines, op, self._numbers.table(op), x)
 
     def _sum(self, a: int, b: int) -> str:
         """a + b, one of them a product that is written with the sum."""

@@ -12,10 +12,11 @@ import math
 import struct
 from collections.abc import Callable, Iterable
 
-from momentree.compile.trace.operations import OPERATIONS, complete
+from momentree.compile.trace.operations import OPERATIONS, TableOperation, complete
 
 # functions of libm, by their names on a tape
 LIBM = {name: name for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "exp", "log")}
+LIBM["floor"] = "floor"
 LIBM["power"] = "pow"
 LARGEST = 1e5  # argument of the own sin and cos: beyond it, libm
 
@@ -163,6 +164,27 @@ def _select(lines: Lines, x: str, a: str, b: str) -> str:
     return lines.choose(lines.compare("ogt", x, lines.number(0.0)), a, b)
 
 
+def _locate(lines: Lines, operation: TableOperation, table: str, x: str) -> str:
+    """Lane by lane, by the function of the module that searches an array of so many numbers."""
+    found = []
+    for lane in range(lines.width):
+        search = f"@locate_1(double {lines.lane(x, lane)}, ptr {table}, i64 {len(operation.pieces.breaks)})"
+        found.append(lines.let(f"call fastcc double {search}"))
+    return lines.of_lanes(found)
+
+
+def _entry(lines: Lines, operation: TableOperation, table: str, piece: str) -> str:
+    """Lane by lane, from an array of rows."""
+    found = []
+    for lane in range(lines.width):
+        row = lines.let(f"fptosi double {lines.lane(piece, lane)} to i64")
+        row_at = lines.let(f"mul i64 {row}, {operation.pieces.rows.shape[1]}")
+        at = lines.let(f"getelementptr double, ptr {table}, i64 {row_at}")
+        at = lines.let(f"getelementptr double, ptr {at}, i64 {operation.column}")
+        found.append(lines.let(f"load double, ptr {at}, align 8"))
+    return lines.of_lanes(found)
+
+
 # the instructions that compute an operation, or the function of the module that is called for it (`definitions`)
 SPELLINGS: dict[str, Callable[..., str] | str] = complete(
     "LLVM",
@@ -176,6 +198,8 @@ SPELLINGS: dict[str, Callable[..., str] | str] = complete(
         "maximum": lambda lines, a, b: lines.intrinsic("maximum", a, b),
         "sign": _sign,
         "select": _select,
+        "locate": _locate,
+        "entry": _entry,
         **{name: name for name in (*LIBM, "tanh")},
         **dict.fromkeys(("sin", "cos"), "sincos"),
     },
@@ -325,5 +349,39 @@ def tanh(width: int) -> str:
     return f"{head} {{\n{lines}\n  ret {lines.type} {result}\n}}"
 
 
-_OWN: dict[str, Callable[[int], str]] = {"sincos": sincos, "tanh": tanh}
-_NEEDS = {"sincos": ("sin", "cos"), "tanh": ("exp",)}  # of libm
+def locate(width: int) -> str:
+    """The function that counts the numbers of an ascending array that are not greater than x; one more if x is NaN.
+
+    By halves, as many for every x: all of the array before `from` is not greater, and the answer is among `count`.
+    """
+    return """define internal fastcc double @locate_1(double %x, ptr %array, i64 %size) nounwind {
+entry:
+  br label %halve
+halve:
+  %from = phi i64 [ 0, %entry ], [ %new, %halve ]
+  %count = phi i64 [ %size, %entry ], [ %rest, %halve ]
+  %half = lshr i64 %count, 1
+  %middle = add i64 %from, %half
+  %at = getelementptr double, ptr %array, i64 %middle
+  %before = load double, ptr %at, align 8
+  %within = fcmp ole double %before, %x
+  %new = select i1 %within, i64 %middle, i64 %from
+  %rest = sub i64 %count, %half
+  %more = icmp ugt i64 %rest, 1
+  br i1 %more, label %halve, label %last
+last:
+  %end = getelementptr double, ptr %array, i64 %new
+  %one = load double, ptr %end, align 8
+  %passed = fcmp ole double %one, %x
+  %found = select i1 %passed, i64 1, i64 0
+  %index = add i64 %new, %found
+  %beyond = add i64 %size, 1
+  %nan = fcmp uno double %x, %x
+  %chosen = select i1 %nan, i64 %beyond, i64 %index
+  %result = sitofp i64 %chosen to double
+  ret double %result
+}"""
+
+
+_OWN: dict[str, Callable[[int], str]] = {"sincos": sincos, "tanh": tanh, "locate": locate}
+_NEEDS: dict[str, tuple[str, ...]] = {"sincos": ("sin", "cos"), "tanh": ("exp",), "locate": ()}  # of libm

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import ctypes
 import re
-import struct
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from momentree.compile.emit.llvm_functions import Lines
+from momentree.compile.trace.operations import TableOperation
 
 PLAIN = (0.0, 1.0, -1.0)  # numbers that tapes know by themselves: models in which others become these differ
 _TABLE = re.compile(r"^(@(\S+\.numbers) = dso_local global \[\d+ x double\]) \[(.+)\], align 8$", re.MULTILINE)
@@ -27,6 +29,7 @@ class NumberTable:
     def __init__(self, function: str):
         self._name = f"{function}.numbers"
         self._places: dict[str, int] = {}
+        self._tables: dict[tuple[str, str], tuple[str, Sequence[str]]] = {}
 
     def load(self, lines: Lines, value: float) -> str:
         """A number in every lane: read from the table, or written as it is."""
@@ -36,10 +39,21 @@ class NumberTable:
         at = f"getelementptr (double, ptr @{self._name}, i64 {place})"
         return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
 
+    def table(self, operation: TableOperation) -> str:
+        """The address of the breaks or the rows of a table of the model."""
+        pieces, which = operation.pieces, "breaks" if operation.kind == "locate" else "rows"
+        key = which, pieces.digest
+        if key not in self._tables:
+            bits = np.ascontiguousarray(getattr(pieces, which)).view(np.uint64).ravel().tolist()
+            name = f"{self._name.removesuffix('.numbers')}.{which}{len(self._tables)}.numbers"
+            self._tables[key] = name, list(map("0x%016X".__mod__, bits))
+        return f"@{self._tables[key][0]}"
+
     @property
     def text(self) -> str:
-        """The table, if there is anything in it."""
-        return f"{table_text(self._name, list(self._places))}\n\n" if self._places else ""
+        """The tables, if there is anything in them."""
+        own = [(self._name, list(self._places))] if self._places else []
+        return "".join(f"{table_text(name, numbers)}\n\n" for name, numbers in [*own, *self._tables.values()])
 
 
 def table_text(name: str, numbers: Sequence[str]) -> str:
@@ -51,7 +65,7 @@ def table_text(name: str, numbers: Sequence[str]) -> str:
 def separated(text: str) -> tuple[str, dict[str, bytes]]:
     """The text of a module with empty tables, and what belongs in them, by name."""
     contents = {
-        name: b"".join(struct.pack("=Q", int(entry.removeprefix("double "), 16)) for entry in entries.split(", "))
+        name: np.frombuffer(bytes.fromhex(re.sub("double 0x|,", "", entries)), ">u8").astype("=u8").tobytes()
         for _, name, entries in _TABLE.findall(text)
     }
     return _TABLE.sub(r"\1 zeroinitializer, align 8", text), contents

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from momentree.compile.trace.operations import OPERATIONS, Rule
+from momentree.compile.trace.operations import Rule, operation_of
 from momentree.compile.trace.tape import Node, Tape, Variable, edges_of
 from momentree.errors import MomentreeError
 from momentree.spatial.scalar import Scalar
@@ -206,7 +206,7 @@ def _units(edges: Sequence[int]) -> dict[int, Parts]:
 
 def _links(node: Node) -> list[tuple[Rule, int]]:
     """The arguments that an operation has a slope by, with the rule of each."""
-    rules = OPERATIONS[node[0]].rules if edges_of(node) else ()
+    rules = operation_of(node[0]).rules if edges_of(node) else ()
     return [(rule, edge) for rule, edge in zip(rules, edges_of(node), strict=True) if rule is not None]
 
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from momentree.errors import MomentreeError
-from momentree.spatial.scalar import FUNCTIONS, Scalar, cos, cosh, log, select, sign, sin, sinh, sqrt
+from momentree.model.expressions.lookup import Pieces
+from momentree.spatial.scalar import FUNCTIONS, Scalar, cos, cosh, floor, log, select, sign, sin, sinh, sqrt
 
 Rule = Callable[..., Scalar]  # of a factor w, the result y and the arguments: w times one slope
 Spelling = TypeVar("Spelling")
@@ -96,19 +98,65 @@ _TABLE = (
     _function("sqrt", lambda w, y, x: w * (0.5 / y), counted_as="roots"),
     _function("absolute", lambda w, y, x: w * sign(x), parity=1),
     _function("sign", None, parity=-1),
+    Operation("floor", floor, (None,)),
     _function("minimum", lambda w, y, a, b: select(b - a, w, 0), lambda w, y, a, b: select(b - a, 0, w)),
     _function("maximum", lambda w, y, a, b: select(a - b, w, 0), lambda w, y, a, b: select(a - b, 0, w)),
     _function("select", None, lambda w, y, x, a, b: select(x, w, 0), lambda w, y, x, a, b: select(x, 0, w)),
 )
 OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in _TABLE}
+LOOKUPS = ("locate", "entry")
+
+
+@dataclass(frozen=True, eq=False)
+class TableOperation(Operation):
+    """One of the two operations on a table (model/expressions/lookup.py): not named by a string, since it has numbers.
+
+    | kind     | of              | gives                                     |
+    |----------|-----------------|-------------------------------------------|
+    | "locate" | x               | the number of the piece that x lies in    |
+    | "entry"  | that number     | the entry of this column in its row       |
+
+    Both are piecewise constant. Backends have a spelling for each kind, a function of the operation and its argument.
+    """
+
+    kind: str = ""
+    pieces: Pieces = field(kw_only=True)
+    column: int = 0
+
+    @classmethod
+    def locate(cls, pieces: Pieces) -> TableOperation:
+        """Of the argument of a table."""
+        return cls(f"locate[{pieces.name}]", pieces.located, (None,), kind="locate", pieces=pieces)
+
+    @classmethod
+    def entry(cls, pieces: Pieces, column: int) -> TableOperation:
+        """Of the number of a piece."""
+        name, compute = f"entry{column}[{pieces.name}]", partial(pieces.entry, column)
+        return cls(name, compute, (None,), kind="entry", pieces=pieces, column=column)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableOperation) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, str, int]:
+        return self.kind, self.pieces.digest, self.column
+
+
+def operation_of(op: str | TableOperation) -> Operation:
+    """The operation of a node of a tape."""
+    return op if isinstance(op, TableOperation) else OPERATIONS[op]
 
 
 def complete(backend: str, spellings: Mapping[str, Spelling]) -> dict[str, Spelling]:
     """How a backend writes each operation, checked: one spelling for every operation, and none for anything else."""
-    missing, unknown = OPERATIONS.keys() - spellings.keys(), spellings.keys() - OPERATIONS.keys()
+    known = dict.fromkeys([*OPERATIONS, *LOOKUPS])
+    missing, unknown = known.keys() - spellings.keys(), spellings.keys() - known.keys()
     if missing or unknown:
         problems = [f"no spelling of {', '.join(sorted(missing))}"] * bool(missing)
         problems += [f"no such operation as {', '.join(sorted(unknown))}"] * bool(unknown)
         message = f"backend '{backend}': {'; '.join(problems)}. Spell every operation of compile/trace/operations.py."
         raise MomentreeError(message)
-    return {name: spellings[name] for name in OPERATIONS}
+    return {name: spellings[name] for name in known}

@@ -16,7 +16,8 @@ from momentree.compile.emit.rolled_llvm import Rolled
 from momentree.compile.execute.choice import MANY, is_rolled
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.formulas import Formula, Recording, Signature
+from momentree.compile.trace.formulas import Arguments, Formula, Recording, Signature
+from momentree.compile.trace.tape import Tape
 from momentree.equations import hamiltonian
 from momentree.equations.articulated import REACTION_GAINS, reacting_bodies
 from momentree.equations.evaluation import Evaluation
@@ -49,6 +50,12 @@ def traced_code(mechanism: Mechanism, formula: Formula, code: str | None = None)
 def traced_kernel(mechanism: Mechanism, formula: Formula, code: str | None = None) -> Kernel:
     """The same as a function of arrays: y, t and parameters."""
     return _kernel(traced_code(mechanism, formula, code))
+
+
+def state_tape(mechanism: Mechanism, formula: Formula) -> tuple[Tape, Arguments]:
+    """The tape of a formula of a state, formula(at, p), for text in other languages; and its inputs by argument."""
+    signature = _state(mechanism)
+    return Recording(mechanism, signature).straight_line(formula), signature.inputs
 
 
 def kernel_of_configuration(mechanism: Mechanism, formula: Formula) -> Kernel | None:
@@ -106,10 +113,7 @@ def right_hand_side_code(
 
     def rhs(at: Evaluation, p: Coordinates, *_: Coordinates) -> list[Scalar]:
         moving = formulation.bodies(at, p, **constraint_gains)
-        derivatives = [
-            *coordinate_derivatives(at.mechanism, moving),
-            *generalized(at.mechanism, moving, formulation.change),
-        ]
+        derivatives = _derivatives(at.mechanism, moving, formulation)
         reaction_gains = {name: gain for name, gain in constraint_gains.items() if name in REACTION_GAINS}
         derivatives += _powers(at, moving, reaction_gains) if count else []
         if formulation.maximal and counted:
@@ -118,6 +122,19 @@ def right_hand_side_code(
 
     straight = Differentiated if differentiated else StraightLine
     return _code(mechanism, rhs, _state(mechanism, count + len(counted)), code, straight)
+
+
+def derivatives_formula(formulation: Formulation, constraint_gains: Mapping[str, float] | None = None) -> Formula:
+    """The derivatives of q and p alone, as a formula of a state."""
+
+    def derivatives(at: Evaluation, p: Coordinates) -> list[Scalar]:
+        return _derivatives(at.mechanism, formulation.bodies(at, p, **(constraint_gains or {})), formulation)
+
+    return derivatives
+
+
+def _derivatives(mechanism: Mechanism, moving: Records, formulation: Formulation) -> list[Scalar]:
+    return [*coordinate_derivatives(mechanism, moving), *generalized(mechanism, moving, formulation.change)]
 
 
 def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None, with_work: bool = True) -> Traced:
@@ -179,15 +196,16 @@ def holding_kernel(mechanism: Mechanism, formulation: Formulation, code: str | N
     return _kernel(closed_code(mechanism, formulation, code))
 
 
-def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
+def closing_positions(at: Evaluation, p: Coordinates) -> list[Scalar]:
     """Coordinates moved to where loops close, by one step of Newton's method; behind them, closure errors before it."""
+    moving = closing_step(at)
+    errors = [error for each in moving.constraints[1:] for error in each.closure_error]
+    return [*moved_coordinates(at.mechanism, moving), *errors]
 
-    def positions(at: Evaluation, p: Coordinates) -> list[Scalar]:
-        moving = closing_step(at)
-        errors = [error for each in moving.constraints[1:] for error in each.closure_error]
-        return [*moved_coordinates(at.mechanism, moving), *errors]
 
-    return traced_code(mechanism, positions, code)
+def positions_code(mechanism: Mechanism, code: str | None = None) -> Traced:
+    """The code of `closing_positions`."""
+    return traced_code(mechanism, closing_positions, code)
 
 
 def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:

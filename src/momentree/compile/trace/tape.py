@@ -1,7 +1,8 @@
 """A tape: the sweeps run on its variables, and what they compute is recorded as a list of distinct operations.
 
-A node is a tuple (operation, edges); an edge is the index of an earlier node, negative where that node enters with a
-minus sign, so that negation costs nothing. Equal operations on equal arguments are one node, in one normal form:
+A node is a tuple (operation, edges), the operation by its name, or a TableOperation; an edge is the index of an earlier
+node, negative where that node enters with a minus sign, so that negation costs nothing. Equal operations on equal
+arguments are one node, in one normal form:
 
 | written                        | recorded                                                                     |
 |--------------------------------|------------------------------------------------------------------------------|
@@ -29,8 +30,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from momentree.compile.trace.operations import OPERATIONS, Operation
+from momentree.compile.trace.operations import OPERATIONS, Operation, TableOperation, operation_of
 from momentree.errors import MomentreeError, suggestion
+from momentree.model.expressions.lookup import Pieces
 from momentree.spatial.scalar import Scalar
 
 Node = tuple[Any, ...]
@@ -143,7 +145,7 @@ class Tape:
         """Counts of the live operations; those on constants and parameters alone are done once and do not count."""
         nodes, counts = self.nodes, dict.fromkeys(Operations._fields, 0)
         for index in self.online():
-            counts[OPERATIONS[nodes[index][0]].counted_as] += 1
+            counts[operation_of(nodes[index][0]).counted_as] += 1
         return Operations(**counts)
 
     def evaluate(self, values: Mapping[str, Scalar]) -> list[Scalar]:
@@ -183,7 +185,7 @@ class Tape:
         for index in self.live():
             op, edges = nodes[index][0], edges_of(nodes[index])
             if edges:
-                formula = OPERATIONS[op].text(*map(at, edges)).replace(" + -", " - ")
+                formula = operation_of(op).text(*map(at, edges)).replace(" + -", " - ")
                 lines.append(f"v{index} = {formula}{'' if index in online else '  (once)'}")
         lines += [f"output {k} = {at(edge)}" for k, edge in enumerate(self.output_edges())]
         return "\n".join(lines)
@@ -401,6 +403,14 @@ class Variable:
 
     __abs__ = _function(OPERATIONS["absolute"])
 
+    def located(self, pieces: Pieces) -> Variable:
+        """The piece of a table that it lies in (model/expressions/lookup.py)."""
+        return self.tape.record((TableOperation.locate(pieces), self.edge))
+
+    def entry(self, pieces: Pieces, column: int) -> Variable:
+        """An entry of the row of this piece."""
+        return self.tape.record((TableOperation.entry(pieces, column), self.edge))
+
 
 # the functions of spatial/scalar.py as methods, by which these find them
 _OF_SEVERAL: dict[str, NormalForm] = {
@@ -419,8 +429,8 @@ for _name, _normal_form in _OF_SEVERAL.items():
 # --- replay ---
 
 
-def _replayed(op: str, arguments: Iterable[Scalar]) -> Scalar:
-    compute, arguments = OPERATIONS[op].compute, list(arguments)
+def _replayed(op: str | TableOperation, arguments: Iterable[Scalar]) -> Scalar:
+    compute, arguments = operation_of(op).compute, list(arguments)
     try:
         return compute(*arguments)
     except (ArithmeticError, ValueError):  # floats outside the domain: NumPy knows what compiled code would give

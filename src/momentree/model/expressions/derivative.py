@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from momentree.errors import ExpressionError
-from momentree.model.expressions.expression import ZERO, Expression
+from momentree.model.expressions.expression import ZERO, Expression, fold
+from momentree.model.expressions.lookup import Lookup
 
 # df/dx of f(x), from x and f
 _SLOPES: dict[str, Callable[[Expression, Expression], Expression]] = {
@@ -30,6 +31,8 @@ def differential(f: Expression, d: list[Expression]) -> Expression:
     """The derivative of a node from those of its parts (chain rule)."""
     if all(slope.value == 0 for slope in d):
         return ZERO
+    if isinstance(f.op, Lookup):
+        return fold(f.op.derivative(), f.args[0]) * d[0]
     if f.op in _SLOPES:
         return _SLOPES[f.op](f.args[0], f) * d[0]
     if f.op == "negate":

@@ -13,14 +13,17 @@ import operator
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, cast
 
 from momentree.errors import ExpressionError, suggestion
-from momentree.model.expressions.functions import ARITY, OPERATORS
+from momentree.model.expressions.functions import ARITY, OPERATORS, arity
+from momentree.model.expressions.lookup import LookedUp, Lookup
 from momentree.model.expressions.references import Reference as Reference
 from momentree.model.expressions.text import digits, written
 from momentree.spatial.scalar import FUNCTIONS
 
+_NO_TABLES: Mapping[str, LookedUp] = MappingProxyType({})
 _BRIEF = 200  # parts of an expression that a message still shows
 _WRITTEN = 100_000  # parts of an expression that is still written out: shared parts are written again and again
 
@@ -51,7 +54,8 @@ class Expression:
 
     | field | meaning                                                                            |
     |-------|------------------------------------------------------------------------------------|
-    | op    | "number", "reference", "+", "-", "*", "/", "^", "negate" or the name of a function |
+    | op    | "number", "reference", "+", "-", "*", "/", "^", "negate", the name of a function,  |
+    |       | or a Lookup in a table                                                             |
     | args  | (float,) of a number, (Reference,) of a reference, else the parts                  |
     | value | the number, where the expression is a constant; else None                          |
 
@@ -59,19 +63,19 @@ class Expression:
     """
 
     __slots__ = ("_hash", "_size", "args", "op", "value")
-    op: str
+    op: str | Lookup
     args: tuple[Any, ...]
     value: float | None
     _hash: int
     _size: int
 
-    def __new__(cls, op: str, args: Sequence[Any]) -> Expression:
+    def __new__(cls, op: str | Lookup, args: Sequence[Any]) -> Expression:
         args = _checked(op, args)
         if op == "negate" and args[0].op == "number":
             op, args = "number", (_finite(-args[0].args[0]),)
         self = super().__new__(cls)
         fields = {"op": op, "args": args, "value": _constant(op, args), "_hash": hash((op, args))}
-        size = 1 + sum(part._size for part in args) if op in ARITY else 1
+        size = 1 + sum(part._size for part in args) if arity(op) else 1
         for field, content in (fields | {"_size": min(size, 10**9)}).items():
             object.__setattr__(self, field, content)
         return self
@@ -100,7 +104,7 @@ class Expression:
             if a is b or (id(a), id(b)) in seen:
                 continue
             seen.add((id(a), id(b)))
-            if hash(a) != hash(b) or a.op != b.op or (a.op not in ARITY and a.args != b.args):
+            if hash(a) != hash(b) or a.op != b.op or (not arity(a.op) and a.args != b.args):
                 return False
             stack.extend(zip(a._parts, b._parts, strict=True))
         return True
@@ -121,6 +125,11 @@ class Expression:
     exp, log, sqrt, sign = _function("exp"), _function("log"), _function("sqrt"), _function("sign")
     minimum, maximum, select = _function("min"), _function("max"), _function("select")
     absolute = __abs__ = _function("abs")
+
+    def looked_up(self, lookup: Lookup) -> Expression:
+        """A table at this expression."""
+        return fold(lookup, self)
+
     arcsin, arccos, arctan, arctan2 = asin, acos, atan, atan2  # what NumPy asks of the entries of an array
 
     def __pos__(self) -> Expression:
@@ -149,7 +158,7 @@ class Expression:
 
     @property
     def _parts(self) -> tuple[Expression, ...]:
-        return self.args if self.op in ARITY else ()
+        return self.args if arity(self.op) else ()
 
     def _parts_first(self) -> list[Expression]:
         """Every distinct part once, after the parts that it is made of; this expression is the last."""
@@ -179,7 +188,7 @@ class Expression:
             if id(node) in done:
                 continue
             values = [done[id(part)] for part in needed]
-            if node.op not in ARITY:
+            if not arity(node.op):
                 done[id(node)] = leaf(node)
             else:
                 done[id(node)] = combine(node, values) if len(values) == len(node.args) else values[-1]
@@ -213,8 +222,10 @@ class Expression:
 
         def combine(node: Expression, parts: list[Any]) -> Any:
             try:
-                return table[node.op](*parts)
+                return node.op(*parts) if isinstance(node.op, Lookup) else table[node.op](*parts)
             except (ArithmeticError, ValueError) as error:
+                if isinstance(node.op, Lookup):
+                    raise ExpressionError(str(error)) from error
                 at = ", ".join(map(reprlib.repr, parts))
                 raise ExpressionError(f"'{node._brief()}' has no value where its parts are {at}: {error}") from error
 
@@ -237,7 +248,7 @@ class Expression:
         by = _as_reference(by)
         done: dict[int, Expression] = {}
         for node in self._parts_first():
-            if node.op in ARITY:
+            if arity(node.op):
                 done[id(node)] = differential(node, [done[id(part)] for part in node.args])
             else:
                 done[id(node)] = ONE if node.args[0] == by else ZERO
@@ -261,18 +272,18 @@ class Expression:
 # ---- making expressions
 
 
-def parse(text: str) -> Expression:
-    """The expression that a text means; grammar.py has the language."""
+def parse(text: str, tables: Mapping[str, LookedUp] = _NO_TABLES) -> Expression:
+    """The expression that a text means, which may use these tables; grammar.py has the language."""
     from momentree.model.expressions.grammar import parse as parse_text
 
-    return parse_text(text)
+    return parse_text(text, tables)
 
 
-def parse_equation(text: str) -> Expression:
+def parse_equation(text: str, tables: Mapping[str, LookedUp] = _NO_TABLES) -> Expression:
     """What is zero where an equation holds, "a = b" or an expression alone; grammar.py has the language."""
     from momentree.model.expressions.grammar import parse_equation as parse_text
 
-    return parse_text(text)
+    return parse_text(text, tables)
 
 
 def number(value: Any) -> Expression:
@@ -296,7 +307,7 @@ def as_expression(value: Any) -> Expression:
     return number(value.item() if getattr(value, "shape", None) == () else value)
 
 
-def fold(op: str, *args: Expression) -> Expression:
+def fold(op: str | Lookup, *args: Expression) -> Expression:
     """The operation on the parts, with constants computed and neutral zeros and ones omitted."""
     node = Expression(op, args)
     if node.value is not None:
@@ -329,14 +340,14 @@ def _shorter(node: Expression) -> Expression:
 # ---- what the parts of an expression have to be
 
 
-def _checked(op: str, args: Sequence[Any]) -> tuple[Any, ...]:
+def _checked(op: str | Lookup, args: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments of a node, if they are such that it can be computed and printed."""
-    if op in ARITY:
-        if len(args) != ARITY[op]:
-            raise ExpressionError(f"'{op}' takes {_arguments(ARITY[op])}, not {len(args)}")
+    if arity(op):
+        if len(args) != arity(op):
+            raise ExpressionError(f"'{op}' takes {_arguments(arity(op))}, not {len(args)}")
         return tuple(map(as_expression, args))
     if len(args) != 1 or op not in ("number", "reference"):
-        raise ExpressionError(f"unknown operation '{op}' of {len(args)} parts.{suggestion(op, ARITY)}")
+        raise ExpressionError(f"unknown operation '{op}' of {len(args)} parts.{suggestion(str(op), ARITY)}")
     return (_finite(args[0]),) if op == "number" else (_writable(args[0]),)
 
 
@@ -368,9 +379,9 @@ def _writable(symbol: Any) -> Reference:
     return symbol
 
 
-def _constant(op: str, args: tuple[Any, ...]) -> float | None:
+def _constant(op: str | Lookup, args: tuple[Any, ...]) -> float | None:
     """The number that a node is, if all its parts are numbers: a finite one."""
-    if op not in ARITY:
+    if not arity(op):
         return args[0] if op == "number" else None
     values = [part.value for part in args]
     if op == "/" and values[1] == 0:
@@ -378,13 +389,14 @@ def _constant(op: str, args: tuple[Any, ...]) -> float | None:
     if None in values:
         return None
     try:
-        result = (OPERATORS.get(op) or FUNCTIONS[op])(*values)
+        result = (op if isinstance(op, Lookup) else OPERATORS.get(op) or FUNCTIONS[op])(*values)
     except (ArithmeticError, ValueError):
         result = math.nan
     if not math.isfinite(result):
         texts = [digits(value) for value in values]
         shown = f" {op} ".join(texts) if op in OPERATORS else f"{op}({', '.join(texts)})"
-        raise ExpressionError(f"{shown} is not a finite real number")
+        why = op.table.beyond(*values) if isinstance(op, Lookup) else ""
+        raise ExpressionError(f"{shown} is not a finite real number{why and ': '}{why}")
     return float(result) + 0.0
 
 
@@ -410,7 +422,7 @@ def _as_reference(key: Any) -> Reference:
 def _from_flat(flat: Sequence[tuple[str, Sequence[Any]]]) -> Expression:
     nodes: list[Expression] = []
     for op, args in flat:
-        nodes.append(Expression(op, [nodes[i] for i in args] if op in ARITY else args))
+        nodes.append(Expression(op, [nodes[i] for i in args] if arity(op) else args))
     return nodes[-1]
 
 

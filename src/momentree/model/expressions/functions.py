@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from momentree.model.expressions.lookup import Lookup
+from momentree.model.expressions.references import CONSTANTS as CONSTANTS
 from momentree.spatial.scalar import FUNCTIONS
 
 
@@ -27,9 +29,13 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "negate": operator.neg,
 }
 BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negate": 3, "^": 4}  # -x*y is (-x)*y, but -x^y is -(x^y)
-CONSTANTS = {"pi": math.pi, "deg": math.pi / 180}
 ARITY = {
     **dict.fromkeys([*OPERATORS, *FUNCTIONS], 1),
     **dict.fromkeys(["+", "-", "*", "/", "^", "atan2", "min", "max"], 2),
     "select": 3,
 }
+
+
+def arity(op: str | Lookup) -> int:
+    """The number of parts of an operation; 0 of a number or a reference."""
+    return 1 if isinstance(op, Lookup) else ARITY.get(op, 0)

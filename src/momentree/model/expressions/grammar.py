@@ -12,6 +12,7 @@
 | + - * / ^ or **           | as in Python: ^ binds tightest and to the right, -x^2 is -(x^2)   |
 | sin(x)  atan2(y, x)  ...  | the functions of FUNCTIONS; min and max take two or more          |
 | select(x, a, b)           | a where x > 0, b elsewhere                                        |
+| cam(x)  cam'(x)           | a table of the model, and its derivatives; `left cam`(x)          |
 | a = b                     | where equations are expected (constraints, surfaces): a - b       |
 
 What a dot means is decided by the name before it: a joint and a named frame have different names.
@@ -23,13 +24,14 @@ from __future__ import annotations
 import math
 import re
 import reprlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any, NamedTuple, NoReturn
 
 from momentree.errors import ExpressionError, suggestion
 from momentree.model.expressions.expression import Expression
 from momentree.model.expressions.functions import BINDING, CONSTANTS
+from momentree.model.expressions.lookup import LookedUp, Lookup
 from momentree.model.expressions.references import APOSTROPHES, Reference, continues_name
 from momentree.spatial.scalar import FUNCTIONS
 
@@ -37,7 +39,8 @@ MAX_LENGTH = 10_000  # characters
 MAX_DEPTH = 100
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
-_STARTS_OPERAND = ("number", "name", "reference", "(")
+_CALL = re.compile(rf"([{APOSTROPHES}]*)\s*\(")
+_STARTS_OPERAND = ("number", "name", "reference", "table", "(")
 _NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and b elsewhere"
 _HINTS = {
     "=": "an equation a = b is written as a - b",
@@ -56,14 +59,14 @@ _HINTS = {
 }
 
 
-def parse(text: str) -> Expression:
+def parse(text: str, tables: Mapping[str, LookedUp]) -> Expression:
     """The expression that a text means, or an ExpressionError with the position of the mistake."""
-    return _Parser(_checked(text)).whole()
+    return _Parser(_checked(text), tables).whole()
 
 
-def parse_equation(text: str) -> Expression:
+def parse_equation(text: str, tables: Mapping[str, LookedUp]) -> Expression:
     """The expression that is zero where an equation holds: a - b for "a = b", a for "a = 0" or for "a" alone."""
-    return _Parser(_checked(text), equation=True).equation()
+    return _Parser(_checked(text), tables, equation=True).equation()
 
 
 def _checked(text: str) -> str:
@@ -76,10 +79,10 @@ def _checked(text: str) -> str:
 
 
 class _Token(NamedTuple):
-    kind: str  # "number", "name" (plain, perhaps of a function), "reference", "end", or the sign itself
+    kind: str  # "number", "name" (plain, perhaps of a function), "reference", "table", "end", or the sign itself
     text: str
     position: int
-    content: Any = None  # float or Reference
+    content: Any = None  # float, Reference or Lookup
 
 
 def _fail(message: str, text: str, position: int) -> NoReturn:
@@ -89,18 +92,18 @@ def _fail(message: str, text: str, position: int) -> NoReturn:
 # ---- text to tokens
 
 
-def _tokens(text: str, equation: bool) -> Iterator[_Token]:
+def _tokens(text: str, tables: Mapping[str, LookedUp], equation: bool) -> Iterator[_Token]:
     """One token after the other, each read only when it is asked for, so that the first mistake is reported first."""
     at = 0
     while True:
         while at < len(text) and text[at].isspace():
             at += 1
-        token = _Token("=", "=", at) if equation and text[at : at + 1] == "=" else _token(text, at)
+        token = _Token("=", "=", at) if equation and text[at : at + 1] == "=" else _token(text, at, tables)
         yield token
         at += len(token.text)
 
 
-def _token(text: str, at: int) -> _Token:
+def _token(text: str, at: int, tables: Mapping[str, LookedUp]) -> _Token:
     if at == len(text):
         return _Token("end", "", at)
     if number := _NUMBER.match(text, at):
@@ -108,11 +111,23 @@ def _token(text: str, at: int) -> _Token:
             _fail(f"{reprlib.repr(number[0])[1:-1]} is too large: not a finite number", text, at)
         return _Token("number", number[0], at, float(number[0]))
     if text[at] == "`" or text[at].isidentifier():
-        return _name(text, at)
+        return _table(text, at, tables) or _name(text, at)
     if sign := _PUNCTUATION.match(text, at):
         return _Token("^" if sign[0] == "**" else sign[0], sign[0], at)
     hint = _HINTS.get(text[at])
     _fail(f"unexpected character {text[at]!r}{': ' + hint if hint else ''}", text, at)
+
+
+def _table(text: str, start: int, tables: Mapping[str, LookedUp]) -> _Token | None:
+    """The name of a table with an apostrophe for each derivative, where an argument follows."""
+    name, at = _word(text, start) if tables else ("", start)
+    called = _CALL.match(text, at)
+    if name not in tables or called is None:
+        return None
+    table, order = tables[name], len(called[1])
+    if order > table.degree:
+        _fail(f"table '{name}' has at most {table.degree} derivatives: write {name}'(...)", text, at + table.degree)
+    return _Token("table", text[start : called.end(1)], start, Lookup(table, order))
 
 
 def _name(text: str, start: int) -> _Token:
@@ -154,9 +169,9 @@ def _word(text: str, start: int) -> tuple[str, int]:
 
 
 class _Parser:
-    def __init__(self, text: str, equation: bool = False):
-        self.text = text
-        self.tokens = _tokens(text, equation)
+    def __init__(self, text: str, tables: Mapping[str, LookedUp], equation: bool = False):
+        self.text, self.tables = text, tables
+        self.tokens = _tokens(text, tables, equation)
         self.previous = self.token = next(self.tokens)
 
     def whole(self) -> Expression:
@@ -193,7 +208,7 @@ class _Parser:
         match token.kind:
             case "number" | "reference":
                 return self.node(token.kind, (token.content,), token)
-            case "name":
+            case "name" | "table":
                 return self.call(token, depth) if self.token.kind == "(" else self.name(token)
             case "+":
                 return self.expression(BINDING["negate"], self.deeper(depth, token))
@@ -213,13 +228,15 @@ class _Parser:
             _fail(f"'{token.text}' is a function: write {token.text}(...)", self.text, token.position)
         if token.text in CONSTANTS:
             return self.node("number", (CONSTANTS[token.text],), token)
+        if token.text in self.tables:
+            _fail(f"'{token.text}' is a table: write {token.text}(...)", self.text, token.position)
         return self.node("reference", (token.content,), token)
 
     def call(self, function: _Token, depth: int) -> Expression:
         """A function and its arguments in parentheses."""
         name = function.text
-        if name not in FUNCTIONS:
-            near = suggestion(name, FUNCTIONS)
+        if function.kind != "table" and name not in FUNCTIONS:
+            near = suggestion(name, [*FUNCTIONS, *self.tables])
             _fail(f"unknown function '{name}'.{near} A product is written {name}*(...).", self.text, function.position)
         depth = self.deeper(depth, function)
         opening = self.advance()
@@ -232,7 +249,7 @@ class _Parser:
             return reduce(lambda a, b: self.node(name, (a, b), function), arguments)
         if name in ("min", "max"):
             _fail(f"'{name}' takes 2 or more arguments, not {len(arguments)}", self.text, function.position)
-        return self.node(name, tuple(arguments), function)
+        return self.node(function.content if function.kind == "table" else name, tuple(arguments), function)
 
     def close(self, opening: _Token) -> None:
         if self.token.kind == "end":
@@ -264,7 +281,7 @@ class _Parser:
             message = f"unexpected '{token.text}': a comma stands only between the arguments of a function"
         _fail(message, self.text, token.position)
 
-    def node(self, op: str, args: tuple[Any, ...], token: _Token) -> Expression:
+    def node(self, op: str | Lookup, args: tuple[Any, ...], token: _Token) -> Expression:
         """The node, or what is wrong with it and where."""
         try:
             return Expression(op, args)

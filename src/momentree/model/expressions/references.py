@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from momentree.model.expressions.functions import CONSTANTS
 from momentree.spatial.scalar import FUNCTIONS
 
+CONSTANTS = {"pi": math.pi, "deg": math.pi / 180}
 APOSTROPHES = "'′’"
 
 

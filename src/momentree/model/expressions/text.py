@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from momentree.model.expressions.functions import BINDING
+from momentree.model.expressions.lookup import Lookup
 from momentree.spatial.scalar import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def _pieces(node: Expression) -> list[str | Expression]:
         return [digits(node.args[0])]
     if op == "reference":
         return [str(node.args[0])]
-    if op in FUNCTIONS:
+    if isinstance(op, Lookup) or op in FUNCTIONS:
         commas = [piece for part in parts for piece in (", ", part)]
-        return [op, "(", *commas[1:], ")"]
+        return [str(op), "(", *commas[1:], ")"]
     own = BINDING[op]
     if op == "negate":
         return ["-", *_parenthesized(parts[0], own + 1)]
@@ -49,5 +50,5 @@ def _pieces(node: Expression) -> list[str | Expression]:
 
 def _parenthesized(part: Expression, binding: int, after_sign: bool = False) -> list[str | Expression]:
     negative = part.op == "negate" or (part.op == "number" and part.args[0] < 0)
-    own = BINDING["negate"] if negative else BINDING.get(part.op, 5)  # all else is held tightest
+    own = BINDING["negate"] if negative else BINDING.get(str(part.op), 5)  # all else is held tightest
     return ["(", part, ")"] if own < binding or (negative and after_sign) else [part]

@@ -17,7 +17,7 @@ from momentree.compile.trace.derivatives import forward, gradient, jacobian, rev
 from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.errors import MomentreeError
-from momentree.spatial.scalar import FUNCTIONS, absolute, atan2, cos, maximum, minimum, select, sign, sin, sqrt
+from momentree.spatial.scalar import FUNCTIONS, absolute, atan2, cos, floor, maximum, minimum, select, sign, sin, sqrt
 
 plenty = settings(deadline=None, max_examples=100)
 some = settings(deadline=None, max_examples=5)
@@ -76,6 +76,7 @@ OPERATIONS = {  # with arguments inside the domain for inputs in (0.2, 0.9)
     "sqrt": lambda x, y, z: sqrt(x),
     "absolute": lambda x, y, z: absolute(y * x) - absolute(y - 2),
     "sign": lambda x, y, z: sign(x - 2) * y,
+    "floor": lambda x, y, z: floor(x + 2) * y,
     "minimum": lambda x, y, z: minimum(x * x, y * z),
     "maximum": lambda x, y, z: maximum(x * x, y * z),
     "extremes with a number": lambda x, y, z: minimum(x, 0.5) - maximum(y, 0.6),
@@ -95,7 +96,8 @@ def test_every_operation_has_the_slope_of_its_differences(name):
 
 
 def test_every_operation_that_a_tape_knows_has_a_rule():
-    assert set(operations.OPERATIONS) == {"+", "*", "reciprocal", "power", *(f.__name__ for f in FUNCTIONS.values())}
+    of_texts = {f.__name__ for f in FUNCTIONS.values()}
+    assert set(operations.OPERATIONS) == {"+", "*", "reciprocal", "power", "floor", *of_texts}
     tape, _, results = tape_of(lambda *x: [f(*x) for f in OPERATIONS.values()])
     tape.outputs(results)
     tried = {tape.nodes[index][0] for index in tape.live()}

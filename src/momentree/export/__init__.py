@@ -1,0 +1,1 @@
+"""Export to other programs: whole steps in C99, functional mock-up units (FMU)."""

@@ -1,0 +1,43 @@
+"""What a system writes for other programs: C99, functional mock-up units (FMU)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from momentree.assembly.state import State
+    from momentree.system import System
+
+
+class ProgramExports:
+    """Files of a system for other programs."""
+
+    def export_c(
+        self,
+        path: str | PathLike[str],
+        what: str | Iterable[str] = ("mass_matrix", "bias", "inverse_dynamics", "forward_dynamics"),
+        *,
+        integrator: str | None = None,
+        start: State | None = None,
+    ) -> None:
+        """Write the dynamics as C99 functions, `path` and a header beside it (docs/export-c.md).
+
+        "step" in `what` adds whole steps, which keep loops closed; "dop853" is the integrator unless another is given.
+        The file holds the start too, the model's own unless given.
+        """
+        from momentree.export.c_export import export_c
+
+        export_c(cast("System", self), path, what, integrator, start)
+
+    def export_fmu(self, path: str | PathLike[str], **how: Any) -> None:
+        """Write a functional mock-up unit, model exchange and co-simulation in one (docs/fmu.md).
+
+        Choices: `version="3.0"` or "2.0", `kinds=`, `start=`, `inputs=`, `gain=`, `binary=`; see `export_fmu` there.
+
+        >>> system.export_fmu("four_bar.fmu", version="2.0", inputs=["torque"])   # doctest: +SKIP
+        """
+        from momentree.export.fmu_export import export_fmu
+
+        export_fmu(cast("System", self), path, **how)

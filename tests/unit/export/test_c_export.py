@@ -1,0 +1,56 @@
+"""C files of a system: the start is inside, and what acts at events is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+import momentree as mt
+from c_motion import ARRIVED, Motion, needs_compiler
+from mechanisms import four_bar
+
+
+def gate(switched: str) -> mt.Model:
+    m = mt.Model("gate")
+    leaf = m.body("leaf", mt.rod(mass=1.0, length=1.0))
+    m.joint("A", mt.Revolute("y"), m.ground, leaf)
+    if switched == "latch":
+        m.latch("A", at=1.0)
+    else:
+        m.joint("B", mt.Spherical(), leaf.at((1, 0, 0)), m.ground.at((1, 0, 0)))
+        m.release("B", at=0.5)
+    return m
+
+
+@pytest.mark.parametrize(("switched", "named"), [("latch", "latch of joint 'A'"), ("release", "switch of 'B'")])
+def test_what_acts_at_events_is_refused_by_name(tmp_path, switched, named):
+    with pytest.raises(mt.MomentreeError, match=rf"gate: {named}: steps in C do not act at events\. Remove them, or"):
+        gate(switched).build().export_c(tmp_path / "gate.c", "step")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_integrator_belongs_to_steps(tmp_path):
+    with pytest.raises(mt.MomentreeError, match=r"belong to whole steps\. Add 'step' to what="):
+        four_bar().build().export_c(tmp_path / "it.c", integrator="rk4")
+
+
+def test_the_header_documents_steps_beside_quantities(tmp_path):
+    four_bar().build().export_c(tmp_path / "it.c", ["bias", "step"])
+    header = (tmp_path / "it.h").read_text()
+    for line in (
+        "#define IT_NX 6",
+        "#define IT_OPEN 4",
+        "void it_bias(const double *q, const double *v, double t, double *out);",
+        "void it_derivatives(const double *state, double t, double *out);",
+        "int it_close(double *state, double t, double *work);",
+        "int it_step(double *state, double t, double h, double *work);",
+        "double it_start(double *state);",
+    ):
+        assert f"\n{line}\n" in header
+
+
+@needs_compiler
+def test_a_mechanism_that_cannot_move_has_steps_of_nothing(tmp_path):
+    m = mt.Model("statue")
+    m.joint("weld", mt.Fixed(), m.ground, m.body("stone", mt.sphere(mass=1.0, radius=1.0)))
+    motion = Motion(m.build(), tmp_path)
+    assert motion.step(1.0) == motion.call("close") == ARRIVED
