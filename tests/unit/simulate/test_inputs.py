@@ -312,15 +312,15 @@ def test_a_failed_function_loses_nothing_and_the_run_goes_on_with_a_better_one(t
 
 
 def test_an_interrupted_run_goes_on_with_its_saved_inputs(tmp_path):
-    system, t, calls = oscillator().build(), np.linspace(0, 30, 1501), []
+    system, t, calls = oscillator().build(), np.linspace(0, 15, 301), []
     data = t, np.sin(t**2 / 10)
 
     def interrupt(t, closure_error):
         calls.append(t)
-        if len(calls) == 2:
+        if len(calls) == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
-    settings = {"t_end": 25.0, "every": 0.01}
+    settings = {"t_end": 12.0, "every": 0.01}
     whole = system.simulate(inputs={"u": data}, **settings)
     with pytest.warns(mt.RunWarning, match="interrupted"):
         part = system.simulate(inputs={"u": data}, path=tmp_path / "run.nc", progress=interrupt, **settings)
@@ -365,6 +365,16 @@ def test_a_joint_locks_within_a_segment_and_the_input_goes_on():
     assert not run.warnings
 
 
+def test_other_joints_go_on_after_one_has_locked():
+    m = oscillator()
+    m.joint("y", mt.Prismatic("y"), m.ground, m.body("other", mass=1.0, inertia=(1, 1, 1)))
+    m.torque("y", 2.0)
+    m.latch("y", 1.1**2)
+    run = m.build().simulate(t_end=3.0, inputs={"u": (KNOTS, FORCES)}, every=0.1, rtol=1e-10)
+    assert run.end.events == (("latch of y", pytest.approx(1.1)),)  # within a segment
+    np.testing.assert_allclose(run["x"], ramps(run.t), atol=1e-8)
+
+
 def released(law: str) -> mt.Model:
     """A load that an arm lets go at 0.52 s."""
     m = mt.Model("release")
@@ -377,6 +387,7 @@ def released(law: str) -> mt.Model:
     return m
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("knot", [0.4, 0.52])
 def test_after_an_event_the_input_is_what_it_was(knot):
     other, settings = released("30 + 20*t").build(), {"t_end": 1.0, "every": 0.1, "rtol": 1e-10}
@@ -522,7 +533,7 @@ def test_what_cannot_change_in_a_motion_takes_constant_inputs_only():
         system = m.build()
         with pytest.raises(MomentreeError, match=f"input 's': .*{place} depends on it, and so it has to be constant"):
             system.simulate(t_end=0.5, inputs={"s": "t"})
-        assert system.simulate(t_end=0.1, inputs={"s": 0.3}).parameters["s"] == 0.3
+    assert moved.build().simulate(t_end=0.1, inputs={"s": 0.3})["A"][-1] == pytest.approx(0.03)
 
 
 def test_a_start_takes_constant_inputs_only():
