@@ -116,7 +116,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
 
     def _viewed(self, row: tuple[float, ...]) -> System:
         model = self._free.model_with(row)
-        view = System(self.mechanism.with_values(Values(dict(model.parameters))), model, self.code)
+        values = self.mechanism.values.replaced(dict(model.parameters))
+        view = System(self.mechanism.with_values(values), model, self.code)
         for made in ("_code_of_phases", "_kernels"):
             vars(view)[made] = vars(self).setdefault(made, {})
         vars(view)["_free"] = self._free.of(model)

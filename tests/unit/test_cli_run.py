@@ -146,12 +146,12 @@ def test_an_old_option_is_answered_with_the_new_one(words, new):
 
 
 def test_numbers_may_be_expressions():
-    from momentree.cli import _numbers
+    from momentree.look.command_words import named_numbers
 
-    assert _numbers(["A=30*deg", "hull=0,-pi/2,1"], "--from") == {"A": math.pi / 6, "hull": [0, -math.pi / 2, 1]}
+    assert named_numbers(["A=30*deg", "hull=0,-pi/2,1"], "--from") == {"A": math.pi / 6, "hull": [0, -math.pi / 2, 1]}
     for entry in ("A", "A=", "A=x", "A=1,", "A=1 +"):
         with pytest.raises(typer.BadParameter, match="write NAME=VALUE, such as"):
-            _numbers([entry], "--from")
+            named_numbers([entry], "--from")
 
 
 def wait_for(condition, process):

@@ -17,6 +17,7 @@ class Reader(Protocol):
     """What reads the entries of a file, as far as it is needed here."""
 
     aliases: dict[tuple[str | int, ...], tuple[str | int, ...]]
+    broken: set[tuple[str | int, ...]]
 
     def keys(self, entry: Mapping[str, Any], known: Any, where: str, *path: str | int) -> dict[str, Any]: ...
 
@@ -48,4 +49,6 @@ def read_input(reader: Reader, model: Model, entry: Mapping[str, Any], where: st
     name = reader.name(entry, "parameters", where, *path)
     model.parameters.append((name, plain(entry.get("default", NO_DEFAULT))))
     reader.aliases[("parameters", name)] = (*path, "default" if "default" in entry else "name")
+    if not name:  # which is a problem already
+        reader.broken.add(("parameters", name))
     return Input(name, entry.get("unit", ""), entry.get("description", ""))

@@ -142,12 +142,9 @@ class Integration:
         """Whether loops are closed after each step."""
         return self._stepper.projected
 
-    def change_last_parameters(self, numbers: Array, forget: bool) -> None:
-        """Go on with other values of the last parameters; `forget` what the method remembers of earlier steps."""
-        if len(numbers):
-            self._parameters[-len(numbers) :] = numbers
-        if forget:
-            self.control[6:] = 0
+    def change_last_parameters(self, numbers: Array) -> None:
+        """Go on with other values of the last parameters."""
+        self._parameters[len(self._parameters) - len(numbers) :] = numbers
 
     @property
     def state(self) -> Array:

@@ -25,7 +25,8 @@ Cells = tuple[Sequence[str], Sequence[Sequence[str]]]  # headers and rows
 def system_summary(structure: Structure, mobility: Mobility | str) -> str:
     """Bodies, joints, loops, constraints, degrees of freedom; or, as text, why the loops do not close."""
     tables = [bodies_table(structure), loops_table(structure), constraints_table(structure)]
-    parts = [headline(structure), *tables, mobility_text(mobility)]
+    inputs = structure.mechanism.inputs
+    parts = [headline(structure), *tables, f"inputs: {', '.join(inputs)}" if inputs else "", mobility_text(mobility)]
     return "\n\n".join(part for part in parts if part)
 
 

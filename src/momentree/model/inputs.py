@@ -51,8 +51,8 @@ def default_of(model: Model, name: str) -> Raw:
 
 def input_checks(model: Model, values: Values, known: Mapping[Reference, str]) -> Iterator[Check]:
     """What is to be checked of inputs and outputs, each with its place; names of inputs are those of parameters."""
-    parameters = {name for name, _ in model.parameters}
-    joints = {joint.name for joint in model.joints}
+    parameters = {name for name, _ in model.parameters if isinstance(name, str)}
+    joints = {joint.name for joint in model.joints if isinstance(joint.name, str)}
     for i, said in enumerate(model.inputs):
         where = f"input {said.name!r}"
         yield from _texts(said, where, "input", i)

@@ -197,7 +197,7 @@ def _law_checks(model: Model) -> Iterator[Check]:
 
 
 def _check_law(gone: Iterable[str], tables: Mapping[str, Table], law: Any, what: str = "the law") -> None:
-    names = _named_in(law, tables)
+    names = named_in(law, tables)
     for joint in sorted(set(gone) & names):
         raise Mistake(
             f"{what} names joint '{joint}', which is switched or released: it has no coordinates while it does not "
@@ -205,13 +205,14 @@ def _check_law(gone: Iterable[str], tables: Mapping[str, Table], law: Any, what:
         )
 
 
-def _named_in(law: Any, tables: Mapping[str, Table]) -> set[str]:
+def named_in(law: Any, tables: Mapping[str, Table]) -> set[str]:
+    """The names in a law, or in a list or table of laws."""
     if isinstance(law, str) and "=" in law:
-        return _named_in(law.split("="), tables)
+        return named_in(law.split("="), tables)
     if isinstance(law, str):
         try:
             return {reference.name for reference in parse(law, tables).references()}
         except ExpressionError:  # what is wrong with it is reported elsewhere
             return set()
-    parts = law if isinstance(law, (tuple, list, dict)) else ()
-    return set().union(*(_named_in(part, tables) for part in parts))
+    parts = [*law, *law.values()] if isinstance(law, dict) else law if isinstance(law, (tuple, list)) else ()
+    return set().union(*(named_in(part, tables) for part in parts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from momentree.activity import showing
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import default_integrator
+from momentree.model.switches import named_in
 from momentree.results.recorder import record
 from momentree.results.run import Run
 from momentree.simulate.inputs import split_inputs
@@ -24,11 +25,14 @@ def simulated_run(
 ) -> Run:
     """Simulate a system at values of its parameters and constant inputs, from a start, its own where it is None."""
     constants, varying = split_inputs(system, inputs)
-    for name in inputs or {}:
+    for name in (*constants, *varying):
         if name in (parameters or {}):
             raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
     at = system.with_parameters(parameters).with_parameters(constants)
     said = at._model.start
+    for name in sorted(named_in(list(vars(said).values()), {}) & {*varying}) if said is not None else ():
+        message = "the start of the model depends on it, and so it has to be constant"
+        raise MomentreeError(f"input '{name}': {message}. Give a number, or another start.")
     chosen["integrator"] = chosen["integrator"] or default_integrator(stiff=said is not None and said.stiff)
     chosen["t_end"] = at.t_end if chosen["t_end"] is None else chosen["t_end"]
     if chosen["t_end"] is None:

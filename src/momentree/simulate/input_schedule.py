@@ -103,21 +103,18 @@ class InputSchedule:
             self._entered[name] = segment
         return changed
 
-    def apply(self, integration: Integration, forget: bool) -> None:
+    def apply(self, integration: Integration) -> None:
         """Give the coefficients of the segments to the machine code."""
         if self and min(self._entered.values()) >= 0:
             signals = self._inputs.signals
             numbers = [number for name, i in self._entered.items() for number in signals[name].numbers(i)]
-            integration.change_last_parameters(np.array(numbers), forget)
+            integration.change_last_parameters(np.array(numbers))
 
     # --- stopping and continuing ---
 
     def checkpoint(self) -> dict[str, Array]:
-        """What is needed to go on: the segments, and the values that functions gave."""
-        if not self:
-            return {}
-        entered = {"inputs": np.array([*self._entered.values()], dtype=float)}
-        return entered | {name_in_checkpoint(name): self._held(name) for name in self._inputs.functions}
+        """What is needed to go on, besides the time: the values that functions gave."""
+        return {name_in_checkpoint(name): self._held(name) for name in self._inputs.functions}
 
     def _held(self, name: str) -> Array:
         held = self._inputs.signals[name]
@@ -126,8 +123,7 @@ class InputSchedule:
 
     def restore(self, checkpoint: dict[str, Array]) -> None:
         """Go on from there."""
-        for name, segment in zip(self._entered, checkpoint.get("inputs", ()), strict=False):
-            self._entered[name] = int(segment)
+        self._entered = dict.fromkeys(self._entered, -1)
         for name in self._inputs.functions:
             held = self._inputs.signals[name]
             assert isinstance(held, HeldSignal)

@@ -7,11 +7,16 @@
 | signal(t, values, "cubic", outside="hold") | "hold", "linear" or "cubic"; outside an error, or constant continuation |
 | "2*sin(t) - 3*A'"                          | this law, compiled in its place                                         |
 | sampled(f, every=0.01)                     | f(t) or f(t, state) at sample times, held between: a digital controller |
+
+A function may give several inputs at once: {("u", "w"): sampled(f, every=0.01)}.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
+import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,6 +83,44 @@ class SampledFunction:
     name: str = "function"
 
 
+class SharedCalls:
+    """A function that gives several inputs: it is called once at each time."""
+
+    def __init__(self, function: Callable[..., Any] | None, names: Sequence[str]):
+        self._function, self._names, self._t = function, names, math.nan
+        self._values: Sequence[Any] = ()
+
+    def value(self, index: int, *arguments: Any) -> Any:
+        """The value for one of the inputs; the first argument is the time."""
+        if arguments[0] != self._t:
+            assert self._function is not None
+            values = list(self._function(*arguments))
+            if len(values) != len(self._names):
+                raise ValueError(f"it gave {len(values)} values for {len(self._names)} inputs")
+            self._t, self._values = arguments[0], values
+        return self._values[index]
+
+
+def one_by_one(given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Inputs by name, where a function may give several: {("u", "w"): sampled(f, every=0.01)}."""
+    found: dict[Any, Any] = {}
+    for key, one in given.items():
+        names = key if isinstance(key, tuple) else (key,)
+        for name in names:
+            if name in found:
+                raise MomentreeError(f"input '{name}': is given twice. Give it once.")
+        if isinstance(key, tuple):
+            if not isinstance(one, SampledFunction):
+                message = f"inputs {', '.join(map(repr, key))}: several inputs are given together by a function only"
+                raise MomentreeError(f"{message}: momentree.sampled(f, every=...), where f returns a value for each.")
+            shared = SharedCalls(one.function, names)
+            for i, name in enumerate(names):
+                found[name] = dataclasses.replace(one, function=functools.partial(shared.value, i))
+        else:
+            found[key] = one
+    return found
+
+
 def signal(t: Any, values: Any, interpolation: str = "linear", outside: str = "error") -> InputData:
     """An input by its values at increasing times (s): `simulate(inputs={"u": signal(t, u, "cubic")})`.
 
@@ -104,14 +147,19 @@ def signal(t: Any, values: Any, interpolation: str = "linear", outside: str = "e
             raise MomentreeError(f"signal: {what} {chosen!r} is not known.{all_choices(str(chosen), list(known))}")
     if interpolation != "hold" and len(times) < 2:
         raise MomentreeError(f"signal: '{interpolation}' needs at least two points. Give more, or a number.")
-    return InputData(times, numbers, interpolation, outside)
+    data = InputData(times, numbers, interpolation, outside)
+    with np.errstate(all="ignore"):
+        if not np.isfinite(data.polynomials().coefficients).all():
+            raise MomentreeError("signal: its slopes are too large for numbers. Give times that are further apart.")
+    return data
 
 
 def sampled(function: Callable[..., Any], every: float) -> SampledFunction:
     """A Python function as an input: called every so many seconds, held in between, as a digital controller is.
 
     It takes the time, f(t), or the time and the state there, f(t, state), and returns a number: `state["A"]` is a
-    joint's coordinate, `state.velocity("A")` its velocity.
+    joint's coordinate, `state.velocity("A")` its velocity. As the value for several inputs, by a tuple of their names,
+    it returns a number for each.
     """
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
@@ -165,19 +213,30 @@ def _input_of(given: Any) -> float | Varying:
     if isinstance(given, Mapping):
         return _from_setting(given)
     if isinstance(given, (str, Expression)):
-        law = parse(given) if isinstance(given, str) else given
-        return str(given) if law.value is None else law.value
+        constant = _constant(given)
+        return str(given) if constant is None else constant
     if callable(given):
         message = "a Python function needs sample times: give momentree.sampled(f, every=0.01)"
         raise MomentreeError(f"{message}; a formula is exact as text, such as '2*sin(t) - 3*A''.")
-    if isinstance(given, Sequence) and len(given) == 2 and all(np.ndim(part) == 1 for part in given):
-        return signal(*given)
-    number = np.asarray(given) if not isinstance(given, bool) else np.asarray("")
+    try:
+        if isinstance(given, Sequence) and len(given) == 2 and all(np.ndim(part) == 1 for part in given):
+            return signal(*given)
+        number = np.asarray(given) if not isinstance(given, bool) else np.asarray("")
+    except (TypeError, ValueError):  # lists of lists that make no array
+        number = np.asarray("")
     if number.dtype.kind not in "iuf" or number.ndim:
         raise MomentreeError(f"its value is {reprlib.repr(given)}; give {WAYS}.")
     if not np.isfinite(number):
         raise MomentreeError(f"its value is {float(number)}; a finite number is expected.")
     return float(number)
+
+
+def _constant(law: str | Expression) -> float | None:
+    """The number that a law is, if it is one; what is wrong with a text is found where its names are known."""
+    try:
+        return parse(law).value if isinstance(law, str) else law.value
+    except ExpressionError:
+        return None
 
 
 def _from_setting(setting: Mapping[str, Any]) -> Varying:
@@ -217,7 +276,7 @@ def split_inputs(system: System, given: Mapping[str, Any] | None) -> tuple[dict[
     if given is not None and not isinstance(given, Mapping):
         raise MomentreeError(f"inputs is {reprlib.repr(given)}; give inputs={{name: ...}}, each {WAYS}.")
     names, constants, varying = system.mechanism.inputs, dict[str, float](), dict[str, Varying]()
-    for name, one in (given or {}).items():
+    for name, one in one_by_one(given or {}).items():
         if name not in names:
             is_parameter = name in system.mechanism.values.names
             hint = " It is a parameter: give parameters=." if is_parameter else suggestion(str(name), names)
@@ -234,7 +293,7 @@ def split_inputs(system: System, given: Mapping[str, Any] | None) -> tuple[dict[
 def inputs_again(saved: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The inputs of a run that is continued: as saved, functions as given again; other data must be the same."""
     again: dict[str, Any] = dict(saved)
-    for name, one in (given or {}).items():
+    for name, one in one_by_one(given or {}).items():
         if name not in saved:
             listed = suggestion(str(name), saved) if saved else " It had none that change."
             raise MomentreeError(f"input '{name}': the run was begun without it.{listed}")

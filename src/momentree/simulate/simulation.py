@@ -141,7 +141,7 @@ class Simulation:
     def _begun(self, t: float, q: Array, v: Array, h: float) -> Integration:
         integration = self._phase.integration(t, q, v, h)
         integration.open = CLOSED_AFTER if integration.adaptive else self._most_open
-        self._schedule.apply(integration, forget=False)
+        self._schedule.apply(integration)
         return integration
 
     def _new_phase(self, locked_joints: Mapping[int, float], inactive: Collection[str]) -> Phase:
@@ -207,7 +207,7 @@ class Simulation:
         if self._schedule:
             t = self._integration.t
             if self._schedule.enter(t, lambda: State(self._phase.active, *self._coordinates_now, t)):
-                self._schedule.apply(self._integration, forget=True)
+                self._schedule.apply(self._integration)
 
     def _advance_to(self, stop: float) -> Block:
         at_once = self._positive_at_start() if self._samples == 0 else []
@@ -486,7 +486,6 @@ class Simulation:
             self._integration = self._begun(self.t_start, self.start.q, np.zeros_like(self.start.v), self._plan.first)
         self._schedule.restore(checkpoint)
         integration = self._integration
-        self._schedule.apply(integration, forget=False)
         integration.y[:], integration.control[:] = checkpoint["y"], checkpoint["control"]
         integration.counts[:] = checkpoint["counts"]
         self._counts[:], self._worked = checkpoint["counted"], checkpoint["worked"].copy()

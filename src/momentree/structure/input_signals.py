@@ -176,6 +176,10 @@ def refuse_elsewhere(mechanism: Mechanism, names: Collection[str]) -> None:
 
 def _other_uses(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
     """What depends on parameters besides torques, forces and switches, and what messages call it."""
+    for name in mechanism.free:
+        if name not in mechanism.inputs:  # it keeps its value in a motion, whatever defines it
+            free = mechanism.values.replaced({}, mechanism.inputs).scalar(name)
+            yield from ((f"the free parameter '{name}'", one) for one in (free,) if isinstance(one, Expression))
     for body in mechanism.bodies:
         for law in body.laws.values if body.laws else ():
             yield f"the motion of joint '{body.joint.name}'", law

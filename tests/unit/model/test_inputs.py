@@ -93,5 +93,5 @@ def test_mistakes_in_files_have_their_line():
     for said, line in (("input 'u': unknown name 'q'", "default = 0.5"), ("output 'height'", 'expression = "tip.z"')):
         assert f"x.toml:{lines.index(line) + 1}: {said}" in str(error.value)
     assert "output 'motor power': unknown key 'unt'. Did you mean 'unit'?" in str(error.value)
-    with pytest.raises(ModelError, match=r"x.toml:1: input 1: has no name"):
+    with pytest.raises(ModelError, match=r"^x.toml:1: input 1: has no name. Write name = \"...\".$"):
         mt.loads('input = [{default = 2}]\nbody = [{name = "a", mass = 1, inertia = [1, 1, 1]}]', "x.toml")

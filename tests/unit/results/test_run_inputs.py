@@ -80,6 +80,7 @@ def test_plots_and_the_summary_name_them(run, tmp_path):
     assert "0.25, constant" in str(run)
 
 
+@pytest.mark.long
 def test_a_report_shows_laws_as_text_and_not_as_tags(tmp_path):
     m = mt.Model("page")
     m.input("u", unit="<i>N</i>")

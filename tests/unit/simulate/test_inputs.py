@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -124,6 +126,31 @@ def test_a_digital_controller_is_an_exact_recursion():
     assert not run.warnings
 
 
+def test_one_function_drives_several_inputs_and_is_called_once_at_each_time():
+    def control(t, state):
+        calls.append(t)
+        return np.array([-2.0 * state["x"], 0.5 * t])
+
+    system, calls = three_inputs().build(), []
+    apart = {"u": mt.sampled(lambda t, state: -2.0 * state["x"], 0.1), "w": mt.sampled(lambda t: 0.5 * t, 0.1)}
+    for _ in range(2):  # the second run calls it again, at its start too
+        calls.clear()
+        run = system.simulate(t_end=2.0, inputs={("u", "w"): mt.sampled(control, every=0.1), "f": 1.0}, every=0.1)
+        assert len(calls) == 20
+    expected = system.simulate(t_end=2.0, inputs={**apart, "f": 1.0}, every=0.1)
+    assert np.array_equal(run.q, expected.q)
+    assert np.array_equal(run["w"], expected["w"])
+    for given, message in (
+        ({("u", "w"): mt.sampled(lambda t: [t], 0.1)}, r"input 'u': .* at t = 0 s: ValueError: it gave 1 values for 2"),
+        ({("u", "w"): mt.sampled(lambda t: t, 0.1)}, r"input 'u': .* at t = 0 s: TypeError"),
+        ({("u", "w"): 3.0}, r"inputs 'u', 'w': several inputs are given together by a function only"),
+        ({("u", "w"): mt.sampled(control, 0.1), "u": 1.0}, r"input 'u': is given twice"),
+        ({("u", "v"): mt.sampled(control, 0.1)}, r"there is no input 'v'"),
+    ):
+        with pytest.raises(MomentreeError, match=message):
+            system.simulate(t_end=2.0, inputs=given)
+
+
 # --- the same law, said otherwise ---
 
 
@@ -151,14 +178,23 @@ def test_loops_follow_a_law_as_if_it_stood_in_the_model(formulation):
     a, b = driven(law).build(), with_input().build()
     other = a.simulate(a.start(), 1.5, **settings)
     run = b.simulate(b.start(), 1.5, inputs={"motor": law}, **settings)
-    np.testing.assert_allclose(run.q, other.q, atol=1e-12)
+    assert np.array_equal(run.q, other.q)
     np.testing.assert_allclose(run["motor"], 4 + 2 * run.t - run.velocity("B"), atol=1e-12)
     np.testing.assert_allclose(run.reactions("C"), other.reactions("C"), atol=1e-9)
     np.testing.assert_allclose(run["angle of C"], run["C"])
     assert not run.warnings
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.parametrize("given", [(KNOTS, FORCES), "3 - t^2", mt.sampled(lambda t, state: 1 - state["x"], 0.1), 2.5])
+def test_a_drive_transmits_the_value_of_each_sample(given):
+    run = simulated(oscillator(), given, every=0.05)
+    along = run["u"] - 4 * run["x"]
+    np.testing.assert_allclose(run.reactions("x")[:, 0], along, atol=1e-12)
+    work = run.energy.work["torque on x"]
+    np.testing.assert_allclose(work, run.velocity("x") ** 2 / 2, atol=1e-9)  # all of it becomes kinetic energy
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("stabilization", ["project", "baumgarte"])
 def test_reactions_of_loops_take_the_value_of_each_sample(stabilization):
     a, b = driven("4 + 2*t").build(), with_input().build()
@@ -200,7 +236,11 @@ def test_a_run_may_begin_where_another_ended_with_another_input():
 
 
 def inputs_of_every_kind() -> dict[str, object]:
-    return {"u": (KNOTS, FORCES), "w": "sin(t) - x'", "f": mt.sampled(lambda t, state: -state["x"], every=0.04)}
+    return {
+        "u": (KNOTS, FORCES),
+        "w": "sin(t) - x' - 30*x^3",
+        "f": mt.sampled(lambda t, state: -state["x"], every=0.04),
+    }
 
 
 def three_inputs() -> mt.Model:
@@ -211,21 +251,24 @@ def three_inputs() -> mt.Model:
     return m
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.repeats(1, of="without")
+@pytest.mark.parametrize("without", ["f", "w"])  # without the function, the simulation also stops within segments
 @pytest.mark.parametrize("integrator", ["radau", "dop853", "rk4"])
-def test_a_simulation_continues_from_any_checkpoint_bit_for_bit(integrator):
-    system, settings = three_inputs().build(), settings_for(integrator)
-    settings = settings | ({"step": 0.002} if integrator == "rk4" else {})
+def test_a_simulation_continues_from_any_checkpoint_bit_for_bit(integrator, without):
+    system, settings = three_inputs().build(), {**settings_for(integrator), "step": 0.001, "t_end": 3.0}
 
     def simulation():
-        return new_simulation(system, system.start(), None, inputs_of_every_kind(), t_end=3.0, **settings)
+        inputs = inputs_of_every_kind()
+        del inputs[without]
+        return new_simulation(system, system.start(), None, inputs, **settings)
 
     whole, blocks = simulation(), []
     checkpoints = [whole.checkpoint()]
     while (block := whole.advance()) is not None:
         blocks.append(block)
         checkpoints.append(whole.checkpoint())
-    for k in (0, 1, len(blocks) - 1):
+    assert len(blocks) > 4
+    for k in (0, 1, 3, len(blocks) - 1):
         again = simulation()
         if k:
             again.restore(checkpoints[k])
@@ -268,6 +311,29 @@ def test_a_failed_function_loses_nothing_and_the_run_goes_on_with_a_better_one(t
     assert np.array_equal(loaded["power"], whole["power"])
 
 
+def test_an_interrupted_run_goes_on_with_its_saved_inputs(tmp_path):
+    system, t, calls = oscillator().build(), np.linspace(0, 15, 301), []
+    data = t, np.sin(t**2 / 10)
+
+    def interrupt(t, closure_error):
+        calls.append(t)
+        if len(calls) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    settings = {"t_end": 12.0, "every": 0.01}
+    whole = system.simulate(inputs={"u": data}, **settings)
+    with pytest.warns(mt.RunWarning, match="interrupted"):
+        part = system.simulate(inputs={"u": data}, path=tmp_path / "run.nc", progress=interrupt, **settings)
+    assert 0 < len(part.t) < len(whole.t)
+    with pytest.raises(MomentreeError, match=r"input 'u': the run was begun with other values"):
+        mt.resume_run(tmp_path / "run.nc", inputs={"u": (t, data[1] + 1)})
+    with pytest.raises(MomentreeError, match=r"input 'w': the run was begun without it"):
+        mt.resume_run(tmp_path / "run.nc", inputs={"w": 1.0})
+    run = mt.resume_run(tmp_path / "run.nc", inputs={"u": data})
+    assert np.array_equal(run.q, whole.q)
+    assert np.array_equal(run["u"], whole["u"])
+
+
 def test_the_error_is_estimated_with_the_same_inputs():
     system = oscillator().build()
     run = system.simulate(t_end=3.0, inputs={"u": (KNOTS, FORCES)}, rtol=1e-7, every=0.05, verify=True)
@@ -297,6 +363,39 @@ def test_a_joint_locks_within_a_segment_and_the_input_goes_on():
     assert run.velocity("x")[-1] == 0
     np.testing.assert_allclose(run["u"], np.interp(run.t, [0, 0.5, 2.5, 4], [1, 1, 2, 0]))
     assert not run.warnings
+
+
+def test_other_joints_go_on_after_one_has_locked():
+    m = oscillator()
+    m.joint("y", mt.Prismatic("y"), m.ground, m.body("other", mass=1.0, inertia=(1, 1, 1)))
+    m.torque("y", 2.0)
+    m.latch("y", 1.1**2)
+    run = m.build().simulate(t_end=3.0, inputs={"u": (KNOTS, FORCES)}, every=0.1, rtol=1e-10)
+    assert run.end.events == (("latch of y", pytest.approx(1.1)),)  # within a segment
+    np.testing.assert_allclose(run["x"], ramps(run.t), atol=1e-8)
+
+
+def released(law: str) -> mt.Model:
+    """A load that an arm lets go at 0.52 s."""
+    m = mt.Model("release")
+    m.input("u")
+    arm, load = m.body("arm", mt.rod(mass=1.0, length=1.0)), m.body("load", mt.box(mass=1.0, size=(0.1, 0.1, 0.1)))
+    m.joint("A", mt.Revolute("y"), m.ground, arm)
+    m.joint("hold", mt.Fixed(), arm.at((1, 0, 0)), load)
+    m.torque("A", law)
+    m.release("hold", at=0.52)
+    return m
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("knot", [0.4, 0.52])
+def test_after_an_event_the_input_is_what_it_was(knot):
+    other, settings = released("30 + 20*t").build(), {"t_end": 1.0, "every": 0.1, "rtol": 1e-10}
+    expected, system = other.simulate(**settings), released("u").build()
+    run = system.simulate(inputs={"u": ([0, knot, 2], [30, 30 + 20 * knot, 70])}, **settings)
+    np.testing.assert_allclose(run.q, expected.q, atol=1e-8)
+    np.testing.assert_allclose(run.reactions("A"), expected.reactions("A"), atol=1e-6)
+    assert run.end.events == (("release of hold", 0.52),)
 
 
 # --- many motions, fixed steps ---
@@ -343,9 +442,13 @@ def test_fixed_steps_end_at_knots_or_are_refused():
         ({"u": ([0, 1], ["a", "b"])}, r"input 'u': signal: values is \['a', 'b'\]"),
         ({"u": ([0, 1], [1, 2])}, r"input 'u': its values are given from t = 0 to 1 s, and the motion from 0 to 3"),
         ({"u": ([1, 5], [1, 2])}, r"input 'u': its values are given from t = 1 to 5 s.*outside='hold'"),
+        ({"u": ([0, 1e-320], [0, 1e300])}, r"input 'u': signal: its slopes are too large"),
+        ({"u": ((0, 1), 3)}, r"input 'u': its value is \(\(0, 1\), 3\); give a number"),
+        ({"u": ([[0, 1], [2]], [1, 2])}, r"input 'u': its value is"),
+        ({"u": 1j}, r"input 'u': its value is 1j"),
         ({"u": "2*y"}, r"input 'u': unknown name 'y' in its law"),
         ({"u": "2*u + t"}, r"input 'u': its law names itself"),
-        ({"u": "2*"}, r"input 'u': unexpected end"),
+        ({"u": "2*"}, r"input 'u': its law: unexpected end"),
         ({"u": abs}, r"input 'u': a Python function needs sample times: give momentree\.sampled"),
         ({"u": {"t": [0, 1]}}, r"input 'u': its value is \{'t': \[0, 1\]\}"),
         ([("u", 1)], r"inputs is \[\('u', 1\)\]; give inputs="),
@@ -385,6 +488,29 @@ def test_two_inputs_do_not_follow_each_other():
     np.testing.assert_allclose(run["w"], 4.0)
 
 
+def test_a_parameter_that_an_input_defines_follows_it_or_is_refused():
+    m = oscillator()
+    m.parameter("twice", "2*u")
+    m.torque("x", "twice")
+    run = m.build().simulate(t_end=1.0, inputs={"u": (KNOTS, FORCES)}, every=0.1, rtol=1e-10)
+    np.testing.assert_allclose(run["x"], 3 * ramps(run.t), atol=1e-8)
+    with pytest.raises(MomentreeError, match=r"input 'u': the free parameter 'twice' depends on it"):
+        m.build(free=["twice"]).simulate(t_end=1.0, inputs={"u": "t"})
+
+
+def test_a_law_and_an_output_may_use_tables():
+    m = oscillator(stiffness=0.0)
+    m.table("cam", [0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+    m.output("lift", "cam(x)")
+    run = m.build().simulate(t_end=1.0, inputs={"u": "cam(t) + cam(t)"}, every=0.1)
+    np.testing.assert_allclose(run["x"], run.t**4 / 6, atol=1e-9)  # the table is cubic: t^2
+    np.testing.assert_allclose(run["u"], 2 * run.t**2, atol=1e-12)
+    np.testing.assert_allclose(run["lift"], run["x"] ** 2, atol=1e-12)
+    run = m.build().simulate(t_end=1.0, inputs={"u": 2.0}, every=0.1, events={"lifted": "cam(x) - 0.25"})
+    np.testing.assert_allclose(run["lift"], run.t**4, atol=1e-9)
+    assert run.end.events == (("lifted", pytest.approx(0.5**0.5)),)
+
+
 def changing(m: mt.Model) -> mt.Model:
     m.input("s", 0.2)
     return m
@@ -407,7 +533,15 @@ def test_what_cannot_change_in_a_motion_takes_constant_inputs_only():
         system = m.build()
         with pytest.raises(MomentreeError, match=f"input 's': .*{place} depends on it, and so it has to be constant"):
             system.simulate(t_end=0.5, inputs={"s": "t"})
-        assert system.simulate(t_end=0.1, inputs={"s": 0.3}).parameters["s"] == 0.3
+    assert moved.build().simulate(t_end=0.1, inputs={"s": 0.3})["A"][-1] == pytest.approx(0.03)
+
+
+def test_a_start_takes_constant_inputs_only():
+    m = oscillator()
+    m.start_at({"x": "2*u"})
+    assert m.build().simulate(t_end=0.1, inputs={"u": 0.5})["x"][0] == 1.0
+    with pytest.raises(MomentreeError, match=r"input 'u': the start of the model depends on it"):
+        m.build().simulate(t_end=0.1, inputs={"u": "t"})
 
 
 def test_code_is_made_once_for_all_values_of_a_kind():
@@ -426,6 +560,6 @@ def test_inputs_survive_in_settings_as_plain_data():
     saved = json.loads(json.dumps(run.settings))["inputs"]
     assert saved["u"]["t"] == KNOTS.tolist()
     assert saved["u"]["interpolation"] == "cubic"
-    assert saved["w"] == {"law": "sin(t) - x'"}
+    assert saved["w"] == {"law": "sin(t) - x' - 30*x^3"}
     assert saved["f"]["every"] == 0.04
     assert len(saved["f"]["values"]) == 25
