@@ -17,7 +17,7 @@ _LOCATE = """static inline double momentree_locate(const double *array, long siz
         from += array[from + half] <= x ? half : 0;
         count -= half;
     }
-    return isnan(x) ? size + 1 : from + (array[from] <= x);
+    return (double)(isnan(x) ? size + 1 : from + (array[from] <= x));
 }
 """
 
