@@ -115,6 +115,7 @@ def test_floating_bodies_shapes_and_frames(tmp_path):
     shapes = [mt.capsule(radius=0.1, length=0.3, color=(10, 20, 30)), mt.box(size=(1, 2, 3)).at((0, 0, 1))]
     hull = m.body("hull", mass=1.0, inertia=(1, 1, 1), shapes=shapes)
     m.joint("root", mt.Free(), m.ground.at((1, 2, 3), mt.turn("y", 0.3)), hull.at((0, 0.1, 0)))
+    m.joint("A", mt.Revolute("x"), body(m, "arm").at((0, 0, 0.4)), hull.at((0.3, 0, 0)))  # its child floats
     m.frame("eye", hull.at((0.2, 0, 0)))
     m.save(tmp_path / "x.sdf")
     root = ElementTree.parse(tmp_path / "x.sdf").getroot()
