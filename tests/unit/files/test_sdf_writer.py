@@ -68,7 +68,9 @@ def test_loops_that_are_open_at_zero_are_written_at_the_start(tmp_path):
     a, b = body(m, "a"), body(m, "b")
     m.joint("A", mt.Revolute("z", spring=3.0, rest=0.5, limits=(-2, 2)), m.ground, a)
     m.joint("B", mt.Revolute("z"), a.at((1, 0, 0)), b)
-    m.joint("C", mt.Prismatic("x", damping=1.0), m.ground.at((0, 0.3, 0)), b.at((1.5, 0, 0), mt.turn("z", 0.0)))
+    m.joint(
+        "C", mt.Prismatic("x", spring=1.0, rest=0.7), m.ground.at((0, 0.3, 0)), b.at((1.5, 0, 0), mt.turn("z", 0.0))
+    )
     m.start_at(guess={"A": 0.6})
     m.cut("C")
     said = warned(m, tmp_path / "x.sdf")
@@ -79,6 +81,8 @@ def test_loops_that_are_open_at_zero_are_written_at_the_start(tmp_path):
     shift = zero.q[m.build().mechanism.by_joint["A"].q][0]
     assert A.rest == pytest.approx(0.5 - shift)
     assert A.limits == pytest.approx((-2 - shift, 2 - shift))
+    C = next(joint.type for joint in again.joints if joint.name == "C")
+    assert C.rest == pytest.approx(0.7 - m.build().position(zero, b.at((1.5, 0, 0)))[0])
     system = again.build()
     assert system.mobility == m.build().mobility
     assert system.assemble().closure_error < 1e-12
@@ -115,6 +119,7 @@ def test_floating_bodies_shapes_and_frames(tmp_path):
     shapes = [mt.capsule(radius=0.1, length=0.3, color=(10, 20, 30)), mt.box(size=(1, 2, 3)).at((0, 0, 1))]
     hull = m.body("hull", mass=1.0, inertia=(1, 1, 1), shapes=shapes)
     m.joint("root", mt.Free(), m.ground.at((1, 2, 3), mt.turn("y", 0.3)), hull.at((0, 0.1, 0)))
+    m.joint("A", mt.Revolute("x"), body(m, "arm").at((0, 0, 0.4)), hull.at((0.3, 0, 0)))  # its child floats
     m.frame("eye", hull.at((0.2, 0, 0)))
     m.save(tmp_path / "x.sdf")
     root = ElementTree.parse(tmp_path / "x.sdf").getroot()
@@ -123,6 +128,8 @@ def test_floating_bodies_shapes_and_frames(tmp_path):
     again = trip(m, tmp_path / "x.sdf")
     assert [shape.kind for shape in again.bodies[0].shapes] == ["capsule", "box"]
     assert again.bodies[0].shapes[0].color == (10, 20, 30)
+    assert again.bodies[0].shapes[1].position == pytest.approx((0, -0.1, 1))  # in the frame of the Free joint
+    assert root.find(".//frame/pose").text == "0.2 -0.1 0 0 0 0"
     assert max(differences(np.random.default_rng(2), m.build(), again.build())) < 1e-12
 
 
