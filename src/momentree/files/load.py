@@ -20,8 +20,12 @@ from momentree.files.xacro_files import read_xacro
 from momentree.model import Model
 from momentree.model.check import problems_of
 
+MJCF = (".xml", ".mjcf")
 ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf", ".xacro")
-OPTIONS = ("inertia_check", "floating", "packages", "closures", "massless", "mimic", "idle", "trust", "arguments")
+OPTIONS = (
+    *("inertia_check", "floating", "packages", "closures", "massless", "mimic", "idle", "without", "trust"),
+    "arguments",
+)
 CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop"), "idle": ("fix", "keep")}
 TRUTHS = ("floating", "trust")  # options that are true or false
 
@@ -36,6 +40,7 @@ def load(
     massless: str = "error",
     mimic: str = "error",
     idle: str = "fix",
+    without: Sequence[str] = (),
     trust: bool = False,
     arguments: Mapping[str, Any] | None = None,
 ) -> Model:
@@ -55,6 +60,7 @@ def load(
     | mimic         | "drop": leave out couplings that name no joint, or one that cannot be followed                  |
     | idle          | "keep" hinges of an Extended URDF that end in a weld with others on the same axis; they are     |
     |               | fixed by default, since two such hinges are meant as one                                        |
+    | without       | names of joints of a URDF or SDF that are left out                                              |
     | trust         | True: run the Python expressions of a xacro file                                                |
     | arguments     | of a xacro file, by name                                                                        |
 
@@ -66,15 +72,15 @@ def load(
             raise file_error(name, f"{option} is {value!r}. Choose {choices(CHOICES[option])}.")
     given = {"trust": trust, "arguments": arguments, "closures": closures, "packages": packages}
     given |= {"floating": floating is not None, "massless": massless != "error", "mimic": mimic != "error"}
-    given["idle"] = idle != "fix"
+    given |= {"idle": idle != "fix", "without": without}
     _refuse_options(name, suffix, [option for option, value in given.items() if value])
     if suffix not in ROBOTS:
         return load_toml(path, inertia_check)
-    how = Choices(massless, mimic, idle)
+    how = Choices(massless, mimic, idle, (without,) if isinstance(without, str) else tuple(without))
     root, said = None, [""][:0]
     if suffix == ".xacro":
         root, said = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {})
-    if suffix in (".xml", ".mjcf"):
+    if suffix in MJCF:
         model = read_mjcf(path, packages, bool(floating), massless)
     elif suffix == ".sdf" or (root is not None and root.tag == "sdf"):
         model = read_sdf(path, packages, floating is not False, how, root, said)
@@ -98,7 +104,7 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
             raise MomentreeError(f"--load {entry}: write NAME=VALUE.{way_out}")
         if name in TRUTHS and value.lower() not in ("true", "false"):
             raise MomentreeError(f"--load {entry}: write {name}=true or {name}=false.")
-        if name == "packages":
+        if name in ("packages", "without"):
             options.setdefault(name, []).append(value)
         elif name == "arguments":
             key, colon, text = value.partition(":=")
@@ -117,8 +123,8 @@ def _refuse_options(name: str, suffix: str, given: Sequence[str]) -> None:
         robots = f"Robots end in {choices(ROBOTS)}"
         raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. {robots}.")
     loops = [option for option in ("closures", "idle") if option in given]
-    if suffix in (".sdf", ".xml", ".mjcf") and loops:
+    if suffix in (".sdf", *MJCF) and loops:
         raise file_error(name, f"has its loops itself. Leave out {loops[0]}=.")
-    if only_xacro or (suffix in (".xml", ".mjcf") and "mimic" in given):
-        option = only_xacro[0] if only_xacro else "mimic"
-        raise file_error(name, f"is no file that takes {option}=. Leave it out.")
+    wrong = [*only_xacro, *(option for option in ("mimic", "without") if option in given and suffix in MJCF)]
+    if wrong:
+        raise file_error(name, f"is no file that takes {wrong[0]}=. Leave it out.")

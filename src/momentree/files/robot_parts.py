@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,11 +48,13 @@ class Choices:
     | massless | "fix" or "light": links without mass whose motion nothing determines (massless_links.py)   |
     | mimic    | "drop": couplings that name a joint that is not there, or has no single coordinate         |
     | idle     | "keep": hinges that would turn by themselves, being welded to others on the same axis      |
+    | without  | joints that are left out                                                                   |
     """
 
     massless: str = "error"
     mimic: str = "error"
     idle: str = "fix"
+    without: tuple[str, ...] = ()
 
 
 class RobotParts:
@@ -74,13 +76,32 @@ class RobotParts:
 
     def finished(self) -> Model:
         """The model, when all has been read; what could not be kept is said once."""
-        kept = settle_massless(self.model, self.choices.massless, self.notes)
-        if "couple" in self.places:
-            self.places["couple"] = [self.places["couple"][number] for number in kept]
+        self.leave_out(self.choices.without)
+        self.keep("couple", settle_massless(self.model, self.choices.massless, self.notes))
         self.start_within_limits()
         self.notes.report(self.model)
         self.model.source = self.place_of
         return self.model
+
+    def keep(self, kind: str, numbers: Sequence[int]) -> None:
+        """Forget where other parts of a kind came from, which are no longer there."""
+        if kind in self.places:
+            self.places[kind] = [self.places[kind][number] for number in numbers]
+
+    def leave_out(self, names: Sequence[str]) -> None:
+        """Remove joints, with their forces and couplings."""
+        model = self.model
+        for name in names:
+            if name not in self.types:
+                raise self.root.error(f"there is no joint '{name}' to leave out.{suggestion(name, self.types)}")
+            self.notes.add("joints left out, as asked (without=)", name)
+        joints = [i for i, joint in enumerate(model.joints) if joint.name not in names]
+        gone = {*names, *(f"{name}.angle{k}" for name in names for k in (1, 2))}
+        couples = [i for i, couple in enumerate(model.couples) if not {couple.joint, couple.to} & gone]
+        model.joints, model.couples = [model.joints[i] for i in joints], [model.couples[i] for i in couples]
+        model.torques = [torque for torque in model.torques if torque.joint not in names]
+        self.keep("joint", joints)
+        self.keep("couple", couples)
 
     def place_of(self, path: tuple[str | int, ...]) -> str:
         """The file and line of what the model has at a path."""

@@ -201,3 +201,18 @@ def test_damaged_files_load_or_say_what_is_wrong(tmp_path, seed):
     with contextlib.suppress(mt.MomentreeError):
         mt.load(written(tmp_path, text)).build()
     assert time.perf_counter() - begun < 2
+
+
+@pytest.mark.usefixtures("quiet")
+def test_joints_are_left_out_by_name(tmp_path):
+    """With one hinge less a four-bar is open; without two of them, a bar floats."""
+    path = written(tmp_path, FOUR_BAR.replace("</inertial>", "</inertial>\n"))
+    whole, opened = mt.load(path), mt.load(path, without=["bars::C"])
+    assert (whole.build().mobility, opened.build().mobility) == (1, 3)
+    assert mt.load(path, without=["bars::C", "bars::D"]).build().mobility == 2 + 6
+    assert [joint.name for joint in opened.joints] == ["bars::A", "bars::B", "bars::D"]
+    assert [note.names for note in opened.notes if "without" in note.kind] == [("bars::C",)]
+    lines = {joint.name: whole.source(("joint", i)) for i, joint in enumerate(whole.joints)}
+    assert opened.source(("joint", 2)) == lines["bars::D"] != lines["bars::C"]
+    with pytest.raises(mt.ModelError, match=r"there is no joint 'bars::E' to leave out. Did you mean 'bars::"):
+        mt.load(path, without="bars::E")
