@@ -150,7 +150,7 @@ def test_published_robots_with_loops_simulate_one_second(name):
     if name.startswith("delta"):  # without its motors it falls against its stops, which takes many steps: they hold it
         for motor in ("mot1_rod1", "mot1_rod2"):
             model.joints = [held(joint) if joint.name == motor else joint for joint in model.joints]
-    if name.endswith("cassie.sdf"):  # its triangles are at a dead point: round-off there is larger than what the default allows
+    if name.endswith("cassie.sdf"):  # its triangles are at a dead point, with more round-off than 1e-12
         settings = {"rtol": 1e-6, "atol": 1e-6}
     run = model.build().simulate(t_end=1.0, **settings)
     assert run.end.reason == "arrived"
