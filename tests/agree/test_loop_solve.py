@@ -168,7 +168,7 @@ def test_small_bodies_between_hinges_do_not_widen_what_counts_as_redundant():
     assert min(shares) > 0.01  # 1e-6 where the spin of the balls counts, which move nothing
 
 
-@pytest.mark.parametrize("ball", [None, 6.5e-6, 6.5e-9])
+@pytest.mark.parametrize("ball", [None, 6.5e-6, pytest.param(6.5e-9, marks=pytest.mark.long)])
 def test_a_parallelogram_with_balls_passes_its_flat_configurations(ball):
     system = parallelogram(ball).build()
     start = system.assemble({"A": 1.2, "B": 1.2}, velocities={"A": -20.0})

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def room(path: Path) -> str:
     return parts[0] if len(parts) > 1 else path.stem
 
 
+@cache
 def imports(path: Path) -> set[tuple[str, bool]]:
     """The rooms that a file imports, and whether only inside a function or for type checking."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -70,9 +70,7 @@ class AssemblySearch:
         self.mechanism, self.t = mechanism, t
         self.given = list(coordinates_given(mechanism, given, "given"))
         if isinstance(guess, State) and guess.mechanism.coordinates != mechanism.coordinates:
-            raise AssemblyError(
-                "guess: the state belongs to another system. Give one of this one, or numbers by name."
-            )
+            raise AssemblyError("guess: the state belongs to another system. Give one of this one, or numbers by name.")
         q = guess.q.copy() if isinstance(guess, State) else reference(mechanism)
         guessed = {} if isinstance(guess, State) else by_name(guess, "guess")
         self.hints = list(coordinates_given(mechanism, guessed, "guess"))

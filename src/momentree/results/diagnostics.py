@@ -6,6 +6,7 @@
 | its velocity, by size and by the fastest velocity               | the same                                         |
 | imbalance of energy, by the energy exchanged                    | 1e4 rtol, or 1e-6 where that is more,            |
 |                                                                 | and round-off of the largest energy              |
+| strength of constraints (scaled singular values of J)           | not from 1e-7 to 5e-5 from the start to the end  |
 | normal force of a rolling contact                               | it pushes, but for round-off                     |
 | coefficient of friction that it needs                           | its `friction`, where one is given               |
 """
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, constraint_names
+from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.samples import Samples
+from momentree.assembly.scaled_constraints import Scales
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE = 1e-6, 100.0
 IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
 ROUND_OFF = 1e-12
+WEAK = (1e-7, 5e-5)  # strengths of constraints that are neither redundant nor surely independent
 RTOL = 1e-8  # of a simulation that has none
 
 
@@ -38,6 +41,7 @@ def warnings_of(run: Run) -> Iterator[str]:
         until = run.settings.get("t_end")
         yield f"the simulation was interrupted at t = {end.t:g} s{f' of {until:g} s' if until is not None else ''}."
     yield from _opened(run)
+    yield from _nearly_singular(run)
     yield from _out_of_balance(run)
     yield from _slipping(run)
 
@@ -98,6 +102,31 @@ def _culprit(run: Run, index: int, what: str) -> str:
         violations = np.abs(at.closure_errors() if what == "closure error" else at.constraint_velocities())[0]
     names = constraint_names(mechanism, on_velocities=what != "closure error")
     return f"'{names[worst_of(violations)]}'"
+
+
+def _nearly_singular(run: Run) -> Iterator[str]:
+    """Loops that are so near to a singular configuration, from the start to the end, that it is not clear who moves."""
+    if not len(run.t) or not run.mechanism_at(0).constrained or not np.isfinite(run.q[[0, -1]]).all():
+        return
+    found = [_weak(run, index) for index in (0, len(run.t) - 1)]
+    for name in found[0]:
+        if name in found[1]:
+            yield (
+                f"'{name}' is nearly singular from the start to the end: it holds with {found[0][name]:.1e} of what a "
+                "constraint usually has, and accelerations along it are not determined. Leave out its joint, or give "
+                "lengths and axes that should be exact with all digits; a larger rtol lets steps be longer."
+            )
+
+
+def _weak(run: Run, index: int) -> dict[str, float]:
+    """Constraints that are strongest in the weak directions at a sample, and how strong these are."""
+    mechanism = run.mechanism_at(index)
+    rows = Scales(mechanism).scaled(Configuration(mechanism, run.q[index], t=float(run.t[index])), on_velocities=True)
+    if not rows.dense:
+        return {}
+    names = constraint_names(mechanism, on_velocities=True)
+    weak = [k for k, strength in enumerate(rows.strengths) if WEAK[0] < strength < WEAK[1]]
+    return {names[int(np.abs(rows.directions[:, k]).argmax())]: float(rows.strengths[k]) for k in weak}
 
 
 def _out_of_balance(run: Run) -> Iterator[str]:
