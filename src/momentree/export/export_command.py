@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Named = dict[str, Any]
 Words = list[str] | None
-Model = Annotated[Path, typer.Argument(metavar="FILE", help="A model file (TOML).", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="FILE", help="A model file, or a robot.", show_default=False)]
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="A file that ends in .fmu or in .c.", show_default=False)]
 Free = Annotated[Words, typer.Option("--free", metavar="NAME", help="A parameter that stays free, or all; repeatable.")]
 Inputs = Annotated[Words, typer.Option("--input", metavar="NAME", help="A parameter that is an input of the FMU.")]
@@ -60,7 +60,8 @@ def export_command(
         but those that --free, --input and --parameter name.
         """
         if out.suffix not in (".fmu", ".c"):
-            raise MomentreeError(f"{out}: the ending says what is written. Choose .fmu or .c.")
+            robots = " Robot formats and TOML are written by 'momentree convert'."
+            raise MomentreeError(f"{out}: the ending says what is written. Choose .fmu or .c.{robots}")
         from momentree.look.command_words import named_numbers
 
         values = named_numbers(parameter, "--parameter")
