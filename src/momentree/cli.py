@@ -276,8 +276,7 @@ def run(
         raise typer.BadParameter("give a model file, or --resume and --out.")
     if show and plot is None and report is None:
         raise typer.BadParameter("--show needs --plot or --report: the file that shows it.")
-    outputs = Outputs(out, plot, tuple(show or ()), report, movie, as_json)
-    outputs.check_files()
+    (outputs := Outputs(out, plot, tuple(show or ()), report, movie, as_json)).check_files()
     try:
         with _warnings_on_one_line():
             result = _resumed(outputs, file, start, parameters, inputs, settings) if resume else None

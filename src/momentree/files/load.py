@@ -77,15 +77,13 @@ def load(
     if suffix not in ROBOTS:
         return load_toml(path, inertia_check)
     how = Choices(massless, mimic, idle, (without,) if isinstance(without, str) else tuple(without))
-    root, said = None, [""][:0]
-    if suffix == ".xacro":
-        root, said = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {})
+    expanded = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {}) if suffix == ".xacro" else None
     if suffix in MJCF:
         model = read_mjcf(path, packages, bool(floating), massless)
-    elif suffix == ".sdf" or (root is not None and root.tag == "sdf"):
-        model = read_sdf(path, packages, floating is not False, how, root, said)
+    elif suffix == ".sdf" or (expanded and expanded[0].tag == "sdf"):
+        model = read_sdf(path, packages, floating is not False, how, *(expanded or ()))
     else:
-        model = read_urdf(path, packages, bool(floating), closures, how, root, said)
+        model = read_urdf(path, packages, bool(floating), closures, how, *(expanded or ()))
     model.inertia_check = inertia_check or model.inertia_check
     problems = [model.placed(problem) for problem in problems_of(model)]
     if problems:
