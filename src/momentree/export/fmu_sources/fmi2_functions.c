@@ -136,12 +136,7 @@ WITHOUT(String)
 
 FUNCTION(fmi2GetFMUstate)(fmi2Component instance, fmi2FMUstate *copy)
 {
-    if (!*copy)
-        *copy = malloc(sizeof(Numbers));
-    if (!*copy)
-        return DO(failed(THIS, "There is not enough memory for a copy of the state."));
-    memcpy(*copy, &THIS->now, sizeof(Numbers));
-    return fmi2OK;
+    return DO(copy_state(THIS, copy, &THIS->now));
 }
 
 FUNCTION(fmi2SetFMUstate)(fmi2Component instance, fmi2FMUstate copy)
@@ -153,10 +148,7 @@ FUNCTION(fmi2SetFMUstate)(fmi2Component instance, fmi2FMUstate copy)
 FUNCTION(fmi2FreeFMUstate)(fmi2Component instance, fmi2FMUstate *copy)
 {
     UNUSED(instance);
-    if (copy) {
-        free(*copy);
-        *copy = NULL;
-    }
+    free_state(copy);
     return fmi2OK;
 }
 
@@ -169,22 +161,12 @@ FUNCTION(fmi2SerializedFMUstateSize)(fmi2Component instance, fmi2FMUstate copy, 
 
 FUNCTION(fmi2SerializeFMUstate)(fmi2Component instance, fmi2FMUstate copy, fmi2Byte bytes[], size_t size)
 {
-    if (size < sizeof(Numbers))
-        return DO(failed(THIS, "There is not enough room for the state."));
-    memcpy(bytes, copy, sizeof(Numbers));
-    return fmi2OK;
+    return DO(write_state(THIS, copy, bytes, size));
 }
 
 FUNCTION(fmi2DeSerializeFMUstate)(fmi2Component instance, const fmi2Byte bytes[], size_t size, fmi2FMUstate *copy)
 {
-    if (size != sizeof(Numbers))
-        return DO(failed(THIS, "These bytes are no state of this FMU."));
-    if (!*copy)
-        *copy = malloc(sizeof(Numbers));
-    if (!*copy)
-        return DO(failed(THIS, "There is not enough memory for a copy of the state."));
-    memcpy(*copy, bytes, size);
-    return fmi2OK;
+    return DO(read_state(THIS, bytes, size, copy));
 }
 
 /* --- what this FMU does not offer, as modelDescription.xml says --- */

@@ -280,12 +280,7 @@ FUNCTION(fmi3ActivateModelPartition)(fmi3Instance instance, fmi3ValueReference c
 
 FUNCTION(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *copy)
 {
-    if (!*copy)
-        *copy = malloc(sizeof(Numbers));
-    if (!*copy)
-        return DO(failed(THIS, "There is not enough memory for a copy of the state."));
-    memcpy(*copy, &THIS->now, sizeof(Numbers));
-    return fmi3OK;
+    return DO(copy_state(THIS, copy, &THIS->now));
 }
 
 FUNCTION(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState copy)
@@ -297,10 +292,7 @@ FUNCTION(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState copy)
 FUNCTION(fmi3FreeFMUState)(fmi3Instance instance, fmi3FMUState *copy)
 {
     UNUSED(instance);
-    if (copy) {
-        free(*copy);
-        *copy = NULL;
-    }
+    free_state(copy);
     return fmi3OK;
 }
 
@@ -313,22 +305,12 @@ FUNCTION(fmi3SerializedFMUStateSize)(fmi3Instance instance, fmi3FMUState copy, s
 
 FUNCTION(fmi3SerializeFMUState)(fmi3Instance instance, fmi3FMUState copy, fmi3Byte bytes[], size_t size)
 {
-    if (size < sizeof(Numbers))
-        return DO(failed(THIS, "There is not enough room for the state."));
-    memcpy(bytes, copy, sizeof(Numbers));
-    return fmi3OK;
+    return DO(write_state(THIS, copy, bytes, size));
 }
 
 FUNCTION(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *copy)
 {
-    if (size != sizeof(Numbers))
-        return DO(failed(THIS, "These bytes are no state of this FMU."));
-    if (!*copy)
-        *copy = malloc(sizeof(Numbers));
-    if (!*copy)
-        return DO(failed(THIS, "There is not enough memory for a copy of the state."));
-    memcpy(*copy, bytes, size);
-    return fmi3OK;
+    return DO(read_state(THIS, bytes, size, copy));
 }
 
 /* --- model exchange --- */

@@ -74,6 +74,40 @@ static void free_instance(Instance *instance)
     free(instance);
 }
 
+/* copies of the state, and their bytes: a copy that is NULL is made */
+static int copy_state(Instance *instance, void **copy, const void *from)
+{
+    if (!*copy)
+        *copy = malloc(sizeof(Numbers));
+    if (!*copy)
+        return failed(instance, "There is not enough memory for a copy of the state.");
+    memcpy(*copy, from, sizeof(Numbers));
+    return 0;
+}
+
+static void free_state(void **copy)
+{
+    if (copy) {
+        free(*copy);
+        *copy = NULL;
+    }
+}
+
+static int write_state(Instance *instance, const void *copy, void *bytes, size_t size)
+{
+    if (size < sizeof(Numbers))
+        return failed(instance, "There is not enough room for the state.");
+    memcpy(bytes, copy, sizeof(Numbers));
+    return 0;
+}
+
+static int read_state(Instance *instance, const void *bytes, size_t size, void **copy)
+{
+    if (size != sizeof(Numbers))
+        return failed(instance, "These bytes are no state of this FMU.");
+    return copy_state(instance, copy, bytes);
+}
+
 static void changed(Numbers *now)
 {
     now->has_derivatives = now->has_outputs = 0;
