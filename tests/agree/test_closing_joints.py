@@ -18,7 +18,8 @@ from momentree.equations.kinematics import records
 FORMULATIONS = ("hamiltonian", "lagrange")
 by_both = pytest.mark.parametrize("formulation", FORMULATIONS)
 KINDS = [kind for kind in JOINTS if kind not in ("Fixed", "Free")]
-TIGHT = {"rtol": 1e-13, "step": 5e-5}  # short steps, for the sake of stops that begin and end
+# steps of a fixed size pass the kinks of stops alike, in the tree and in the loop
+EQUAL_STEPS = {"integrator": "rk4", "step": 1e-5}
 
 
 def hindered(kind, random):
@@ -64,7 +65,7 @@ def test_a_body_held_by_a_closing_joint_moves_as_on_that_joint(kind, formulation
     X = records(Evaluation(tree.mechanism, q))[1].X_0 @ body.own
     given = {"K": list(q) if len(q) > 1 else q[0]}, {"K": [*start.v] if tree.nv > 1 else start.v[0]}
     at = loop.assemble(*given, guess={"free": mt.Free().fit(X)})
-    runs = [s.simulate(x, 0.5, formulation=formulation, **TIGHT) for s, x in ((tree, start), (loop, at))]
+    runs = [s.simulate(x, 0.5, formulation=formulation, **EQUAL_STEPS) for s, x in ((tree, start), (loop, at))]
     for what in (lambda run: run["K"], lambda run: run.velocity("K"), lambda run: run.position("body")):
         a, b = (what(run)[-1] for run in runs)
         b = -b if kind == "Spherical" and np.ndim(a) and len(a) == 4 and a @ b < 0 else b  # the same rotation
@@ -104,7 +105,7 @@ def test_the_motion_does_not_depend_on_where_the_loop_is_cut(formulation):
         system = loaded_four_bar(cut)
         guess = {name: at.coordinates_of(name)[0] for name in "ABCD"}
         start = system.assemble({"A": 1.0}, velocities={"A": 1.5}, guess=guess)
-        runs.append(system.simulate(start, 1.5, formulation=formulation, **TIGHT))
+        runs.append(system.simulate(start, 1.5, formulation=formulation, **EQUAL_STEPS))
     for name in "ABCD":
         ends = [run[name][-1] for run in runs]
         np.testing.assert_allclose(ends, ends[0], rtol=0, atol=1e-9, err_msg=name)
