@@ -18,6 +18,8 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/model.toml"))
 QUICK = ("01", "03", "08", "18")
 # its derivatives of T are too many to multiply out before they cancel
 TOO_LARGE_EXAMPLES = [("19_bicycle", "lagrange"), ("25_manipulator", "newton_euler")]
+# by newton_euler, a spring between two bodies with quaternions: 219,000 terms where it is multiplied out
+TOO_LARGE_SEEDS = (69, 84)
 TOO_LARGE = "is too large for symbols"
 
 
@@ -74,7 +76,7 @@ def random_model(seed):
 @pytest.mark.parametrize("seed", range(100))
 def test_random_models(seed):
     system = random_model(seed).build()
-    assert answered(system, list(FORMALISMS)[seed % len(FORMALISMS)])
+    assert answered(system, list(FORMALISMS)[seed % len(FORMALISMS)]) != (seed in TOO_LARGE_SEEDS)
 
 
 def test_a_long_chain_is_refused_at_once():
