@@ -17,10 +17,10 @@ demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report
 
 test: lint  ## lint, types and every test that is not long (under 6 minutes on 2 cores)
 	@echo "tests: each law, each error message and each room once; $(JOBS) processes, a dot is a test"
-	@echo "machine code is generated quickly, at level 0; the long tests use that of users, which gives the same bits"
+	@echo "machine code is generated quickly, at level 0; long tests of laws, motions and units use that of users, which gives the same bits"
 	MOMENTREE_OPTIMIZE=0 $(PYTEST) -m "not long" --durations=5 --durations-min=5
 
-test-long: $(VENV)/.tools $(VENV)/.robots  ## the rest of the tests: more seeds, joints, integrators, long motions (about 15 minutes on 2 cores)
+test-long: $(VENV)/.tools $(VENV)/.robots  ## the rest of the tests: more seeds, joints, integrators, long motions (about 30 minutes on 2 cores)
 	@echo "long tests: repeated proofs and long motions; $(JOBS) processes, a dot is a test"
 	$(PYTEST) -m long --durations=10 --durations-min=30
 
