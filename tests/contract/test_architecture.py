@@ -93,7 +93,6 @@ def test_every_bridge_is_used():
 
 
 @every_module
-@pytest.mark.repeats(1)
 def test_files_and_functions_fit_on_a_screen(path):
     text = path.read_text(encoding="utf-8")
     lines = len(text.splitlines())
