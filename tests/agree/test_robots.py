@@ -48,6 +48,7 @@ def test_mass_matrices_of_cassie_are_those_of_a_dense_build(tmp_path, name, nv, 
 
 
 @pytest.mark.parametrize(("name", "mobility"), [("cassie_v2", 18), ("cassie", 20)])
+@pytest.mark.long
 def test_closed_loop_accelerations_of_cassie_solve_the_dense_kkt_system(tmp_path, name, mobility):
     text, system = cassie(tmp_path, name, triangles=False)
     dense = DenseSdf(text, system, "pelvis")

@@ -435,6 +435,7 @@ def verdict(text):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(damaged())
+@pytest.mark.long
 def test_a_damaged_example_works_or_says_what_is_wrong(text):
     assert len(verdict(text)) > 9
 

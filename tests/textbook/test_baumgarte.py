@@ -102,6 +102,7 @@ def test_the_sleigh_by_eulers_method(ice, stabilization, gain):
     assert abs(across(run.q, run.v)).max() == pytest.approx(slip, abs=1e-14)  # it grows with the velocity
 
 
+@pytest.mark.long
 def test_a_gain_beyond_the_limit_of_eulers_method_is_refused_and_would_diverge():
     system, start = sleigh()
     fixed = {"formulation": "lagrange", "integrator": "euler", "step": STEP}

@@ -249,6 +249,7 @@ def corrected(d, v, w, phi):
     return (v / w) ** 2 * (d1 * c**2 + d2 * s**2) + v**2 / 4 * (s**2 / d1 + c**2 / d2)
 
 
+@pytest.mark.long
 def test_the_corrected_criterion_is_that_of_the_symmetric_part():
     """S > 0 iff d_3^3 > (v/w)^2 (d1 c^2 + d2 s^2) + v^2/4 (s^2/d1 + c^2/d2); the last term is missing in the paper."""
     chance, between = np.random.default_rng(4), 0

@@ -112,6 +112,7 @@ def test_help_and_version():
         assert "Usage" in run(name, "--help").stdout
 
 
+@pytest.mark.long
 def test_demo_lists_and_runs(tmp_path):
     assert "walking-mechanism" in run("demo").stdout
     told = run("demo", "walking-mechanism", cwd=tmp_path)

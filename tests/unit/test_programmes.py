@@ -41,6 +41,7 @@ def test_a_gain_is_dissipation_in_proportion_to_the_mass():
     assert stiffer.parameters == CART.parameters
 
 
+@pytest.mark.long
 def test_deviations_decay_with_the_coefficients():
     q, qd = np.array([0.3, 0.2, 1.1]), np.array([1.0, 0.4, -0.3])
     u = CART.deviation(q, qd)

@@ -133,6 +133,7 @@ def entries(joint, what):
 
 @given(models())
 @settings(max_examples=150, deadline=None)
+@pytest.mark.long
 def test_what_is_saved_loads_equal(m):
     text = dumps(m)
     again = loads(text)

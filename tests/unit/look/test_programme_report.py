@@ -19,6 +19,7 @@ def run():
     return cart().simulate([0, -1, 0], [1.3, -0.2, 0.8], t_end=1, every=0.05)
 
 
+@pytest.mark.long
 def test_it_says_what_the_run_and_the_programme_hold(run):
     certificate = run.programme.certify({"phi": (-np.pi, np.pi)})
     page = programme_report_page(run, certificate=certificate)

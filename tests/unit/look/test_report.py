@@ -106,6 +106,7 @@ def test_the_model_in_it_is_the_model(page, run):
     assert loads(text, "the page") == run.system._model
 
 
+@pytest.mark.long
 def test_what_is_asked_for_is_plotted_first(run):
     name, text = Text("".join(plots_section(run, ["path of coupler"]).parts)).pictures[0]
     assert (name, "path of coupler" in text) == ("what was asked for", True)
@@ -127,6 +128,7 @@ def test_open_loops_and_lost_energy_are_beyond_their_limits(run):
 
 
 @pytest.mark.filterwarnings("ignore:No artists")
+@pytest.mark.long
 def test_runs_without_samples_or_numbers_have_a_report(run):
     empty = without_samples(run)
     vars(empty)["system"] = run.system

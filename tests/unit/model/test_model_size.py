@@ -80,6 +80,7 @@ def test_deep_texts_are_refused_with_the_limit():
             expressions.parse(text)
 
 
+@pytest.mark.long
 def test_at_most_a_thousand_problems_are_told():
     m = mt.Model("missing")
     for i in range(3 * MOST):

@@ -76,6 +76,7 @@ def test_a_finished_run_knows_its_start_though_velocities_follow_from_momenta(tm
     assert not begun.starts_at(system.assemble({"A": 0.4, "B": 0.7}, velocities={"A": 2.1, "B": -0.3 + 1e-9}))
 
 
+@pytest.mark.long
 def test_killed_at_every_call_to_the_system_it_goes_on_to_the_same_file(tmp_path):
     whole = tmp_path / "whole.nc"
     record(falling(t_end=0.3), whole)

@@ -238,6 +238,7 @@ def test_the_tree_is_the_lightest_so_that_the_heaviest_arcs_are_cut(graph):
 
 
 @law()
+@pytest.mark.long
 def test_renumbering_is_proper_and_permutes_T(graph):
     again = graph.renumbered()
     assert again.is_proper
@@ -266,6 +267,7 @@ def test_peeling_takes_off_the_leaves_round_by_round(graph):
 
 
 @law()
+@pytest.mark.long
 def test_sparse_is_dense_without_the_zeros(graph):
     for which in MATRICES:
         assert (graph.sparse(which).toarray() == getattr(graph, which)).all()

@@ -154,6 +154,7 @@ def test_a_programme_that_depends_on_time():
     assert found.where["t"] == pytest.approx(1.5 * math.pi, abs=0.01)  # where it is slowest
 
 
+@pytest.mark.long
 def test_an_ansatz_that_is_too_small_says_where_and_what_to_try():
     p = mt.programme("x y", velocity=("cos(3*x)", "sin(3*x)"))
     region = {"x": (-0.8, 0.8), "y": (-1, 1)}
