@@ -169,13 +169,11 @@ def _with_outputs(section: Section, system: System, prefix: str) -> Section:
 def _model_header(system: System, prefix: str, token: str, kinds: Sequence[str]) -> str:
     """fmu_model.h: sizes and calls of this model, as instance.h takes them."""
     mechanism, upper = system.mechanism, prefix.upper()
-    starts = [quaternion.start for quaternion in quaternions(mechanism)]
     sizes = {
         "NX": mechanism.nq + mechanism.nv,
         "NP": len(mechanism.free),
         "NY": 3 * len(named_bodies(mechanism)) + len(system.outputs),
         "NR": len(closure_sizes(mechanism)) if mechanism.constrained else 0,
-        "NQUATERNIONS": len(starts),
         "HAS_MODEL_EXCHANGE": int(MODEL_EXCHANGE in kinds),
         "HAS_CO_SIMULATION": int(CO_SIMULATION in kinds),
         "MODEL_WORK": f"{upper}_WORK",
@@ -187,6 +185,7 @@ def _model_header(system: System, prefix: str, token: str, kinds: Sequence[str])
     unused = "" if mechanism.free else "(void)(parameters), "
     calls = {
         "model_start(state, parameters)": f"({unused}{prefix}_start(state{free}))",
+        "model_unit(state)": f"{prefix}_unit(state)" if quaternions(mechanism) else "((void)(state))",
         "model_derivatives(state, t, parameters, out)": f"{prefix}_derivatives(state, t{free}, out)",
         "model_outputs(state, t, parameters, out)": f"{prefix}_outputs(state, t{free}, out)",
         "model_close(state, t, parameters, work)": f"{prefix}_close(state, t{free}, work)",
@@ -195,9 +194,7 @@ def _model_header(system: System, prefix: str, token: str, kinds: Sequence[str])
     lines = ["/* Sizes and calls of this model, for instance.h. Written by Momentree. */", "#ifndef FMU_MODEL_H"]
     lines += ["#define FMU_MODEL_H", "", f'#include "{prefix}.h"', ""]
     lines += [f"#define {name} {value}" for name, value in (*sizes.items(), *calls.items())]
-    table = ", ".join(map(str, starts)) or "0"
-    lines += ["", f"static const int quaternions[NQUATERNIONS + 1] = {{{table}}};", "", "#endif", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "#endif", ""])
 
 
 def _text(system: System, kinds: Sequence[str], gain: float) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
-from momentree.compile.emit.llvm_functions import SPELLINGS, Lines, definitions
+from momentree.compile.emit.llvm_definitions import definitions
+from momentree.compile.emit.llvm_functions import SPELLINGS, Lines
 from momentree.compile.emit.number_tables import NumberTable
 from momentree.compile.trace.operations import TableOperation
 from momentree.compile.trace.tape import Node, edges_of
@@ -109,11 +109,13 @@ class Writer:
 
 def fused_products(nodes: Sequence[Node], written: Sequence[int], outputs: Iterable[int]) -> set[int]:
     """Of what is written, products that are needed in one sum only, to be written with it: for every width the same."""
-    uses = Counter(abs(edge) for edge in outputs)
-    sums = []
+    uses, sums = [0] * len(nodes), list[tuple[int, ...]]()
+    for edge in outputs:
+        uses[abs(edge)] += 1
     for index in written:
         edges = edges_of(nodes[index])
-        uses.update(map(abs, edges))
+        for edge in edges:
+            uses[abs(edge)] += 1
         if nodes[index][0] == "+":
             sums.append(edges)
     products = {index for index in written if nodes[index][0] == "*" and uses[index] == 1}
@@ -246,6 +248,49 @@ body:
 rest:
   ret void
 }}"""
+
+
+def row_of_argument(lines: Lines, k: int) -> str:
+    """Where %row of argument k of a function over rows stands."""
+    start = lines.let(f"load ptr, ptr {lines.let(f'getelementptr ptr, ptr %arguments, i64 {k}')}")
+    stride = lines.let(f"load i64, ptr {lines.let(f'getelementptr i64, ptr %strides, i64 {k}')}")
+    return lines.let(f"getelementptr double, ptr {start}, i64 {lines.let(f'mul i64 %row, {stride}')}")
+
+
+def row_of_results(lines: Lines, outputs: int) -> str:
+    """Where the results of %row stand."""
+    return lines.let(f"getelementptr double, ptr %out, i64 {lines.let(f'mul i64 %row, {outputs}')}")
+
+
+def row_by_row(width: int, body: Lines, once: str = "") -> str:
+    """The function rows_W that runs some lines for each %row, as where they call another function."""
+    return f"""define void @rows_{width}{ROWS_ARGUMENTS} nounwind {{
+entry:
+{once}  br label %head
+head:
+  %row = phi i64 [ %begin, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %row, %end
+  br i1 %more, label %body, label %done
+body:
+{body}
+  %next = add i64 %row, 1
+  br label %head
+done:
+  ret void
+}}"""
+
+
+def rows_by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
+    """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
+    lines = Lines(1)
+    for k in range(arguments):
+        at = row_of_argument(lines, k)
+        lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
+        lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
+    to = row_of_results(lines, outputs)
+    lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
+    once = f"  %starts = alloca ptr, i64 {arguments}\n  %still = alloca i64, i64 {arguments}\n"
+    return row_by_row(width, lines, once)
 
 
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:

@@ -8,8 +8,9 @@ products fuse with which sums stands in the text, so that one row and many of th
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 import numpy
@@ -18,6 +19,7 @@ from momentree.compile.emit.arguments import Arrays, check_arguments
 from momentree.compile.emit.backends import Backend, Call
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import SPELLINGS
+from momentree.compile.emit.order import Arguments, arguments_of, fewest_alive, forwards
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.tape import Node, Tape, edges_of
@@ -32,15 +34,33 @@ class _Recorded(NamedTuple):
     live: list[int]
     online: list[int]
     outputs: list[int]
+    fused: Collection[int] | None = None  # products that are written with sums, once they are known
 
     @classmethod
     def on(cls, tape: Tape) -> _Recorded:
-        return cls(tape.nodes, tape.live(), tape.online(), list(tape.output_edges()))
+        live = tape.live()
+        return cls(tape.nodes, live, tape.online(live), list(tape.output_edges()))
 
     def each_time(self) -> _Recorded:
         """The same with nothing done once: parameters are inputs."""
         nodes = [("input", *node[1:]) if node[0] == "parameter" else node for node in self.nodes]
-        return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])])
+        return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])], fused=None)
+
+    @property
+    def fused_products(self) -> Collection[int]:
+        """Products that are written with sums: the same whatever the order of operations."""
+        return fused_products(self.nodes, self.online, self.outputs) if self.fused is None else self.fused
+
+    def ordered(self, order: Callable[[Arguments], list[int]]) -> _Recorded:
+        """The same with its operations in another order (order.py)."""
+        fused = self.fused_products
+        online: list[int] = []
+        for index in order(arguments_of(self.nodes, self.online, fused)):
+            online += [abs(edge) for edge in edges_of(self.nodes[index]) if abs(edge) in fused]
+            online.append(index)
+        varying = set(online)
+        live = [index for index in self.live if index not in varying] + online
+        return self._replace(live=live, online=online, fused=fused)
 
 
 def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: Target | None = None) -> Kernel:
@@ -72,7 +92,10 @@ def _objection(argument: str, kinds: set[str]) -> str | None:
 
 
 class StraightLine:
-    """The code of a tape, one operation after the other; `lanes` of a vector do the angles of a single row."""
+    """The code of a tape, one operation after the other; `lanes` of a vector do the angles of a single row.
+
+    One lane means a processor without vectors, such as a GPU.
+    """
 
     def __init__(self, recorded: _Recorded, arrays: Arrays, lanes: int = 2):
         parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
@@ -89,15 +112,26 @@ class StraightLine:
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
         rows = Rows(width, len(self._grouped), self.outputs)
-        functions = _write(self._recorded, self._grouped, rows, self._lanes)
+        functions = _write(self._recorded.ordered(self._order), self._grouped, rows, self._lanes)
         return module(width, [rows.text()], functions)
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
         """The function `name`_W on columns of lanes (rows.py), and what it calls."""
-        each = self._recorded.each_time()
+        each = self._recorded.each_time().ordered(self._order)
         rows = Lanes(width, len(self._grouped), self.outputs, name)
         functions = _write(each, self._grouped, rows, self._lanes)
         return [rows.text()], functions
+
+    @property
+    def _order(self) -> Callable[[Arguments], list[int]]:
+        """Without vectors, that of GPUs."""
+        return fewest_alive if self._lanes == 1 else forwards
+
+    def without_vectors(self) -> StraightLine:
+        """The same for processors that have no vectors: angles are done when they are needed, few values are alive."""
+        other = copy.copy(self)
+        other._lanes = 1
+        return other
 
     def scratch(self, width: int) -> int:
         """Nothing: all values are in registers and on the stack."""
@@ -130,7 +164,7 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
     nodes, online, width = recorded.nodes, set(recorded.online), rows.width
     varying = online | {index for index in recorded.live if nodes[index][0] == "input"}
     columns_of = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
-    fused = fused_products(nodes, recorded.online, recorded.outputs)
+    fused = recorded.fused_products
     once = Writer(rows.once, nodes, lambda index: rows.load(rows.once, *columns_of[nodes[index][1]]), rows.numbers)
 
     def leaf(index: int) -> str:
@@ -154,7 +188,7 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
                 rows.new_block(f"body{count}")
 
     # one row has angles enough to fill the lanes: all that need no other angle are done first and together
-    angles, before = _angles(recorded) if width == 1 else ([], set())
+    angles, before = _angles(recorded) if width == 1 < lanes else ([], set())
     write(index for index in recorded.live if index in before)
     for i in range(0, len(angles) - 1, lanes):
         body.sines_and_cosines(angles[i : i + lanes], lanes)

@@ -26,6 +26,12 @@ class Routine:
         self.block = "entry"
         self._labels = 0
 
+    def beside(self, width: int, prefix: str) -> Lines:
+        """What writes values of another width into the same text."""
+        other = Lines(width, prefix)
+        other._lines = self.lines._lines
+        return other
+
     def let(self, instruction: str) -> str:
         return self.lines.let(instruction)
 

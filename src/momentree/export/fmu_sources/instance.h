@@ -130,12 +130,7 @@ static int settle(Instance *instance)
 static const double *unit_state(Numbers *now)
 {
     memcpy(now->unit, now->state, sizeof now->unit);
-    for (int i = 0; i < NQUATERNIONS; i++) {
-        double *x = now->unit + quaternions[i];
-        const double length = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
-        for (int k = 0; k < 4; k++)
-            x[k] /= length;
-    }
+    model_unit(now->unit);
     return now->unit;
 }
 
