@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import Tape
 from momentree.equations.base_parameters import base_parameters
+from momentree.equations.shared_parameters import shared_parameters
 
 spec = importlib.util.spec_from_file_location(
     "operation_counts", Path(__file__).parents[2] / "benchmarks" / "operation_counts.py"
@@ -55,3 +57,29 @@ def test_the_cost_grows_by_a_fixed_amount_with_each_hinge(n, slope):
     one, two = (counts.counted(base_parameters(counts.arm("mdh", k)), counts.inverse) for k in (n, n + 1))
     assert two.multiplications - one.multiplications <= slope[0]
     assert two.additions - one.additions <= slope[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "count"),
+    [
+        ("mdh", counts.inverse, (365, 299)),
+        ("aligned", counts.inverse, (277, 263)),
+        ("tilted mdh", counts.inverse, (369, 303)),
+        ("mdh", counts.bias, (354, 285)),
+    ],
+)
+def test_a_six_axis_arm_on_shared_parameters(kind, formula, count):
+    assert counts.counted(shared_parameters(counts.arm(kind)), formula)[:2] == count
+
+
+@pytest.mark.parametrize("what", ["inverse_dynamics", "bias"])
+def test_quantities_take_the_cheaper_parameters(what):
+    mechanism = counts.arm("mdh")
+    formula = counts.inverse if what == "inverse_dynamics" else counts.bias
+    tape, _ = trace(mechanism, what)
+    assert tape.operations() == counts.counted(shared_parameters(mechanism), formula)
+
+
+def test_each_further_hinge_takes_78_multiplications_and_65_additions():
+    one, two = (counts.counted(shared_parameters(counts.arm("mdh", k)), counts.inverse) for k in (8, 9))
+    assert (two.multiplications - one.multiplications, two.additions - one.additions) == (78, 65)

@@ -72,7 +72,7 @@ def kernels(system, formulation, code):
     return [Kernel(each, target.lanes(0), target) for each in (velocities, projection.positions, projection.momenta)]
 
 
-@pytest.mark.repeats(2, of="formulation")
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
 @pytest.mark.parametrize("name", LINKAGES)
 def test_right_hand_sides_and_projections_are_the_same(name, formulation):

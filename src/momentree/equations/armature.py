@@ -41,6 +41,11 @@ def resist_velocity(body: Record) -> Fields:
     return {"Q": _less(body.Q, body.joint_type.armature, body.u)}
 
 
+def without_armature(body: Record, p: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """A' mu = p - N u."""
+    return _less(p, body.joint_type.armature, body.u)
+
+
 def kinetic_energy_of_armature(body: Record) -> Scalar:
     """N u^2 / 2."""
     energy: Scalar = 0

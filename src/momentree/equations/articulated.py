@@ -20,7 +20,7 @@ from momentree.equations.loops.wrenches import apply_constraint_forces
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, Force, Scalar
-from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
 from momentree.spatial.symmetric import inverse, product
 
 REACTION_GAINS = ("alpha", "velocity_gain", "programme_gain")  # by which reactions stabilize loops
@@ -45,19 +45,20 @@ def carry_bias(body: Record, parent: Record) -> Fields:
 
 
 def articulate_with_bias_force(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1, M* - W D W' to the parent; the bias force p likewise."""
-    M, p, c = body.M_star, body.bias_force, body.c
+    """W = M* A, D = (A' W)^-1, K = W D, M* - K W' to the parent; the bias force p likewise."""
+    M, p, c, armature = body.M_star, body.bias_force, body.c, body.joint_type.armature
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
     W = [M @ axis for axis in body.A.columns]
     D = inverse(inertia_along_joint(body, W))
     net = [tau + f - b for tau, f, b in zip(body.tau, body.Q, body.A.along(p), strict=True)]
-    M_a = M.less(body.A, W, D, body.joint_type.armature)
+    K = weighted_columns(body.A, W, D, armature)
+    M_a = M.less(body.A, W, K, armature)
     p = p + M_a @ c
-    for w, share in zip(W, product(D, net), strict=True):
-        p = p + w * share
+    for column, share in zip(K, net, strict=True):
+        p = p + column * share
     up = {"M_star": M_a.to_parent(body.X), "bias_force": body.X.force_to_parent(p)}
-    return {"W": W, "D": D, "net": net}, up
+    return {"W": W, "D": D, "K": K, "net": net, "u_net": product(D, net)}, up
 
 
 def find_reactions(body: Record, parent: Record) -> Fields:
@@ -69,15 +70,15 @@ def find_reactions(body: Record, parent: Record) -> Fields:
     net = list(body.net)
     for k, (force, size) in enumerate(zip(body.open.F, eta, strict=True)):
         net = [f + along * size for f, along in zip(net, along_joint(body, k, force), strict=True)]
-    return {**find_accelerations(body.having(net=net), parent), **numbered(eta)}
+    return {**find_accelerations(body.having(u_net=product(body.D, net)), parent), **numbered(eta)}
 
 
 def find_accelerations(body: Record, parent: Record) -> Fields:
-    """du = D (net - W' a), dv = a + A du, where a = C dv_parent + c."""
+    """du = D net - K' a, dv = a + A du, where a = C dv_parent + c."""
     a = body.X.motion(parent.dv) + body.c
     if not body.free:
         return {"dv": a}
-    du = product(body.D, [f - (a @ w) for f, w in zip(body.net, body.W, strict=True)])
+    du = [at_rest - a @ column for at_rest, column in zip(body.u_net, body.K, strict=True)]
     return {"du": du, "dv": a + body.A @ du}
 
 

@@ -15,7 +15,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.spatial import REST, Motion, Scalar
-from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
 from momentree.spatial.symmetric import inverse, product
 from momentree.structure.mechanism import Mechanism, TreeBody
 
@@ -34,15 +34,9 @@ def factor_joint(body: Record) -> tuple[Fields, Fields]:
     W = [body.P @ axis for axis in body.A.columns]
     pivot = inertia_along_joint(body, W)
     D = inverse(pivot)
-    K = []
-    for row in D:  # which is symmetric, so its rows serve as columns
-        column = W[0] * row[0]
-        for w, share in zip(W[1:], row[1:], strict=True):
-            column = column + w * share
-        K.append(column)
-    return {"pivot": pivot, "D": D, "K": K}, {
-        "P": body.P.less(body.A, W, D, body.joint_type.armature).to_parent(body.X)
-    }
+    armature = body.joint_type.armature
+    K = weighted_columns(body.A, W, D, armature)
+    return {"pivot": pivot, "D": D, "K": K}, {"P": body.P.less(body.A, W, K, armature).to_parent(body.X)}
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def loaded_bodies(at: Evaluation, u: Coordinates, du: Coordinates | None, closed
 def apply_forces(at: Evaluation, moving: Records, closed: bool = False) -> None:
     """Give moving bodies `applied`, the wrench of all forces of the model but gravity, and `Q` of their joints."""
     mechanism = at.mechanism
-    names = names_of(at, moving)
+    names = names_of(at, moving) if any(True for _ in laws_of(mechanism)) else {}
     apply_joint_torques(mechanism, moving, names)
     for record, force in zip(moving, applied_forces(mechanism, moving, names), strict=not closed):
         record.applied = force

@@ -11,21 +11,23 @@ where A'' mu stands for the transposed derivative of A along the motion times mu
 | pass    | finds                                     | steps                                                      |
 |---------|-------------------------------------------|------------------------------------------------------------|
 | inward  | M*, the articulated-body inertia, and phi | `begin`, `articulate`, `transmit_phi`                      |
-| outward | u, v and mu = M* v + phi                  | `find_velocities`                                          |
-| inward  | p'                                        | `carry_gravity`, `add_weight`, `find_momentum_derivatives` |
+| outward | u, v                                      | `find_velocities`                                          |
+| inward  | mu and p'                                 | `carry_gravity`, `add_weight`, `begin_with_momentum`,      |
+|         |                                           | `sum_momenta`, `find_momentum_derivatives`                 |
 
 Closed loops (loops/) make p* of p,
 
     p = p* + J' eta ,   mu* = mu - T' (rows eta) ,   A' mu* = p* ,   p*' = (A'' - A' Omega) mu* + Q            (6, 8)
 
 with constraint impulses eta such that all loops stay closed; (6) as printed in the paper has mu, which is wrong.
-Elimination of the constraints joins the first pass, `find_impulses` replaces `find_velocities` in the second.
+Elimination of the constraints joins the first pass, `find_impulses` replaces `find_velocities` in the second and gives
+mu* = M* v + phi* at once.
 """
 
 from __future__ import annotations
 
-from momentree.equations.aggregative import generalized_momenta
-from momentree.equations.armature import inertia_along_joint
+from momentree.equations.aggregative import begin_with_momentum, generalized_momenta
+from momentree.equations.armature import inertia_along_joint, without_armature
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import apply_forces, generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move, records
@@ -46,7 +48,7 @@ from momentree.equations.loops.wrenches import (
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, ZERO, Force, Scalar, Vector
-from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
 from momentree.spatial.symmetric import inverse, product
 
 # --- the first pass, inward: M* and phi ---
@@ -59,50 +61,49 @@ def begin(body: Record) -> Fields:
 
 
 def articulate(body: Record) -> tuple[Fields, Fields]:
-    """W = M* A, D = (A' W)^-1; M*_k += C' (M* - W D W') C of the parent k, or C' M* C: (H7), (H8)."""
-    M, A = body.M_star, body.A
+    """W = M* A, D = (A' W)^-1, K = W D; M*_k += C' (M* - K W') C of the parent k, or C' M* C: (H7), (H8)."""
+    M, A, armature = body.M_star, body.A, body.joint_type.armature
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X)}
     W = [M @ axis for axis in A.columns]
     D = inverse(inertia_along_joint(body, W))
-    return {"W": W, "D": D}, {"M_star": M.less(A, W, D, body.joint_type.armature).to_parent(body.X)}
+    K = weighted_columns(A, W, D, armature)
+    return {"W": W, "D": D, "K": K}, {"M_star": M.less(A, W, K, armature).to_parent(body.X)}
 
 
 def transmit_phi(body: Record) -> tuple[Fields, Fields]:
-    """phi_k += C' (phi + W D (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (H7), (H8)."""
+    """phi_k += C' (phi + K (p - A' phi)), or C' (phi + M* v^r) where the joint is prescribed: (H7), (H8)."""
     phi = body.phi
     if not body.free:
         return {}, {"phi": body.X.force_to_parent(phi + body.M_star @ body.v_r)}
-    for w, share in zip(body.W, product(body.D, _less(body.p, body.A.along(phi))), strict=True):
-        phi = phi + w * share
-    return {}, {"phi": body.X.force_to_parent(phi)}
+    net = _less(body.p, body.A.along(phi))
+    for column, share in zip(body.K, net, strict=True):
+        phi = phi + column * share
+    phi = phi if body.joint_type.armature else body.A.given_along(phi, body.p)
+    return {"net": net, "u_net": product(body.D, net)}, {"phi": body.X.force_to_parent(phi)}
 
 
 def articulate_with_phi(body: Record) -> tuple[Fields, Fields]:
     """`articulate` and `transmit_phi` in one step, for the elimination of constraints."""
     fields, up = articulate(body)
-    net = {"net": _less(body.p, body.A.along(body.phi))} if body.free else {}
-    return fields | net, up | transmit_phi(body.having(**fields))[1]
+    more, phi_up = transmit_phi(body.having(**fields))
+    return fields | more, up | phi_up
 
 
-# --- the second pass, outward: u, v and mu ---
+# --- the second pass, outward: u and v ---
 
 
 def find_velocities(body: Record, parent: Record) -> Fields:
-    """u = D (p - A' (phi + M* w)), v = w + A u, mu = M* v + phi, where w = C v_k + v^r: (H9)."""
+    """u = D (p - A' phi) - K' w, v = w + A u, where w = C v_k + v^r: (H9)."""
     w = body.X.motion(parent.v) + body.v_r
     if not body.free:
-        mu = body.M_star @ w + body.phi
-        return {"v": w, "mu": mu, "mu_star": mu}
-    rest = [p - a - w @ column for p, a, column in zip(body.p, body.A.along(body.phi), body.W, strict=True)]
-    u = tuple(product(body.D, rest))
-    v = w + body.A @ u
-    mu = body.M_star @ v + body.phi
-    return {"u": u, "v": v, "mu": mu, "mu_star": mu}
+        return {"v": w}
+    u = tuple(at_rest - w @ column for at_rest, column in zip(body.u_net, body.K, strict=True))
+    return {"u": u, "v": w + body.A @ u}
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:
-    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u, v and mu* follow from (H9)."""
+    """The constraint impulses eta of the open rows; with phi* = phi - F eta, u and v by (H9), mu* = M* v + phi*."""
     eta = impulses(body, parent, body.X.motion(parent.v) + body.v_r)
     phi, p = body.phi, body.p
     if not body.slots.closes:
@@ -111,10 +112,18 @@ def find_impulses(body: Record, parent: Record) -> Fields:
     if body.free and has_joint_ends(body):
         for coefficients, size in zip(body.along, eta, strict=True):
             p = [x + a * size for x, a in zip(p, coefficients, strict=True)] if coefficients else p
-    return {**find_velocities(body.having(phi=phi, p=p), parent), **numbered(eta)}
+    u_net = product(body.D, _less(p, body.A.along(phi))) if body.free else ()
+    moved = find_velocities(body.having(u_net=u_net), parent)
+    return {**moved, "mu_star": body.M_star @ moved["v"] + phi, **numbered(eta)}
 
 
-# --- the third pass, inward: p' ---
+# --- the third pass, inward: mu and p' ---
+
+
+def sum_momenta(body: Record) -> tuple[Fields, Fields]:
+    """mu_k += C' mu, mu in Z: (H2); of a free joint A' mu = p, less N u of an armature; without loops mu* = mu."""
+    mu = body.A.given_along(body.Z, without_armature(body, body.p)) if body.free else body.Z
+    return {"mu_star": mu}, {"Z": body.X.force_to_parent(mu)}
 
 
 def carry_gravity(body: Record, parent: Record) -> Fields:
@@ -140,7 +149,7 @@ def find_momentum_derivatives(body: Record) -> tuple[Fields, Fields]:
 
 
 def moving_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0) -> Records:
-    """The bodies with their velocities u, twists v and momenta mu*, from the Poisson momenta p*.
+    """The bodies with their velocities u and twists v, where loops are closed also mu*, from the Poisson momenta p*.
 
     Loops stay closed, or their closure errors vanish as exp(-gamma t) (Baumgarte stabilization).
     """
@@ -184,15 +193,18 @@ def changing_bodies(at: Evaluation, p: Coordinates, gamma: Scalar = 0, kappa: Sc
             moving.locally(share_velocities)
         moving.constraints.locally(apply_impulse_changes(kappa))
         moving.locally(add_constraint_wrenches)
-    _change_momenta(moving, mechanism.gravity)
+    _change_momenta(moving, mechanism.gravity, not mechanism.constrained)
     return moving
 
 
-def _change_momenta(moving: Records, gravity: Vector) -> None:
-    """The third pass, of bodies that have mu*, applied wrenches and generalized forces Q of their joints."""
+def _change_momenta(moving: Records, gravity: Vector, summed: bool = False) -> None:
+    """The third pass, of bodies that have applied wrenches and generalized forces Q; mu* is given, or to be summed."""
     moving[0].g = moving[0].X_0.rotation.T @ gravity
     moving.outward(carry_gravity)
     moving.locally(add_weight)
+    if summed:
+        moving.locally(begin_with_momentum)
+        moving.inward(sum_momenta)
     moving.inward(find_momentum_derivatives)
 
 

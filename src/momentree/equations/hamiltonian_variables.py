@@ -60,7 +60,7 @@ def hamiltonian_variables(at: Evaluation, p_star: Coordinates) -> HamiltonianVar
         p_star=tuple(p_star),
         eta=every_multiplier(mechanism, moving) if mechanism.constrained else (),
         mu=_of_bodies(mechanism, moving, "Z"),
-        mu_star=_of_bodies(mechanism, moving, "mu_star"),
+        mu_star=_of_bodies(mechanism, moving, "mu_star" if mechanism.constrained else "Z"),
         v=generalized(mechanism, moving, "u"),
         twists=_of_bodies(mechanism, moving, "v"),
         dq=change.q,

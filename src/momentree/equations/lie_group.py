@@ -24,7 +24,7 @@ def forces_on_group(body: Record) -> Fields:
         triples = [(Vector(*body.dp[i : i + 3]), Vector(*body.p[i : i + 3])) for i in range(0, len(body.p), 3)]
         return {"group_force": tuple(e for dp, p in triples for e in dp - p.cross(w))}
     # p x w cancels the part of Omega mu due to the joint's own velocities: neither is computed
-    F = body.F - (body.v - body.A @ body.u).cross_force(body.mu)
+    F = body.F - (body.v - body.A @ body.u).cross_force(body.mu_star)
     moment = F.angular - Vector(*body.u[:3]).cross(Vector(*body.p[:3])) if len(body.u) > 3 else F.angular
     forces = (*F.linear, *moment)[-len(body.u) :]
     return {"group_force": tuple(f + Q for f, Q in zip(forces, body.Q, strict=True))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from momentree.spatial.inertia import RigidInertia, Symmetric, symmetric_product, turned_symmetric
 from momentree.spatial.motion import Force, Motion, MotionSubspace
@@ -17,7 +17,7 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # rows and columns of
 
 
 class ArticulatedInertia:
-    """M* = [[K, H], [H', J]], order linear, angular; K and J symmetric: `M @ v`, `M + N`, `M.less(A, W, D)`."""
+    """M* = [[K, H], [H', J]], order linear, angular; K and J symmetric: `M @ v`, `M + N`, `M.less(A, W, K)`."""
 
     __slots__ = ("H", "J", "K")
 
@@ -44,18 +44,18 @@ class ArticulatedInertia:
         self,
         A: MotionSubspace,
         W: Sequence[Force],
-        D: Sequence[Sequence[Scalar]],
+        weighted: Sequence[Force],
         armature: Sequence[Scalar] | None = None,
     ) -> ArticulatedInertia:
-        """M* - W D W': what remains when the joint articulates; W = M* A, D = (A' W)^-1, or (A' W + armature)^-1.
+        """M* - W D W': what remains when the joint articulates; W = M* A, and W D as `weighted_columns` gives it.
 
         Without an armature nothing remains along A, so rows and columns of axes that are coordinate axes are zero, and
         are not computed.
         """
-        gone = {k for k in map(_coordinate_axis, A.columns) if k is not None} if armature is None else set()
+        gone = set(A.coordinate_axes()) if armature is None else set()
         if len(gone) == 6:
             return ArticulatedInertia((0,) * 6, (ZERO, ZERO, ZERO), (0,) * 6)
-        K, H, J = self._changed(W, [-weighted for weighted in _weighted(W, D)])
+        K, H, J = self._changed(W, [-column for column in weighted])
         for entry, (i, j) in enumerate(_PAIRS):
             K[entry] = 0 if i in gone or j in gone else K[entry]
             J[entry] = 0 if i + 3 in gone or j + 3 in gone else J[entry]
@@ -105,22 +105,21 @@ class ArticulatedInertia:
         return ArticulatedInertia(K, moved, tuple(shifted))
 
 
-def _weighted(W: Sequence[Force], D: Sequence[Sequence[Scalar]]) -> Iterator[Force]:
-    """The columns of W D."""
-    for row in D:
-        total = Force.zero()
+def weighted_columns(
+    A: MotionSubspace, W: Sequence[Force], D: Sequence[Sequence[Scalar]], armature: Sequence[Scalar] | None = None
+) -> list[Force]:
+    """W D by its columns; D = (A' W)^-1, or (A' W + armature)^-1.
+
+    Without an armature A' W D = E, so rows of axes that are coordinate axes are known and not computed.
+    """
+    columns = []
+    for i, row in enumerate(D):  # which is symmetric, so its rows serve as columns
+        column = Force.zero()
         for w, d in zip(W, row, strict=True):
-            total = total + w * d
-        yield total
-
-
-def _coordinate_axis(axis: Motion) -> int | None:
-    """Which of the six coordinate axes it is, forwards or back, if it is one."""
-    components = list(axis)
-    if not all(isinstance(x, (int, float)) for x in components):
-        return None
-    moving = [k for k, x in enumerate(components) if x != 0]
-    return moving[0] if len(moving) == 1 and abs(components[moving[0]]) == 1 else None
+            column = column + w * d
+        unit = [1 if i == j else 0 for j in range(len(W))]
+        columns.append(column if armature else A.given_along(column, unit))
+    return columns
 
 
 def _transposed(A: Rows) -> Rows:

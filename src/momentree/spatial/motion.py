@@ -95,3 +95,20 @@ class MotionSubspace:
 
     def along(self, f: Force) -> tuple[Scalar, ...]:
         return tuple(column @ f for column in self.columns)
+
+    def coordinate_axes(self) -> dict[int, tuple[int, int]]:
+        """Which of the six coordinate axes are columns: by axis, the number of the column and its sign."""
+        axes: dict[int, tuple[int, int]] = {}
+        for j, column in enumerate(self.columns):
+            components = [*column]
+            moving = [k for k, x in enumerate(components) if not isinstance(x, (int, float)) or x != 0]
+            if len(moving) == 1 and components[moving[0]] in (1, -1):
+                axes[moving[0]] = j, 1 if components[moving[0]] == 1 else -1
+        return axes
+
+    def given_along(self, f: Force, values: Sequence[Scalar]) -> Force:
+        """f, of which A' f is known: along columns that are coordinate axes these values stand for its components."""
+        components = [*f]
+        for axis, (j, sign) in self.coordinate_axes().items():
+            components[axis] = values[j] if sign > 0 else -values[j]
+        return Force(Vector(*components[:3]), Vector(*components[3:]))

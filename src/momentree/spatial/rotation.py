@@ -63,26 +63,28 @@ class Turn(Rotation):
 
     def __init__(self, axis: int, c: Scalar, s: Scalar):
         self.axis, self.c, self.s = axis, c, s
-        super().__init__(
-            *(
-                (X, Vector(0, c, -s), Vector(0, s, c)),
-                (Vector(c, 0, s), Y, Vector(-s, 0, c)),
-                (Vector(c, -s, 0), Vector(s, c, 0), Z),
-            )[axis]
-        )
+        if axis == 0:
+            self.rows = X, Vector(0, c, -s), Vector(0, s, c)
+        elif axis == 1:
+            self.rows = Vector(c, 0, s), Y, Vector(-s, 0, c)
+        else:
+            self.rows = Vector(c, -s, 0), Vector(s, c, 0), Z
 
     @property
     def T(self) -> Rotation:
         return Turn(self.axis, self.c, -self.s)
 
 
+_COORDINATE_AXES = tuple((i, axis, -axis) for i, axis in enumerate((X, Y, Z)))
+
+
 def turn(axis: Vector, angle: Scalar) -> Rotation:
     """Turn about a unit axis: R = c E + s [n x] + (1 - c) n n'; about x, y or z only c and s are computed."""
     c, s = cos(angle), sin(angle)
-    for i, coordinate_axis in enumerate((X, Y, Z)):
+    for i, coordinate_axis, opposite in _COORDINATE_AXES:
         if axis == coordinate_axis:
             return Turn(i, c, s)
-        if axis == -coordinate_axis:
+        if axis == opposite:
             return Turn(i, c, -s)
     d = 1 - c
     x, y, z = axis

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Scalar = Any
@@ -16,7 +16,10 @@ Scalar = Any
 
 def _on_any(name: str, on_float: Callable[..., Scalar], numpy_name: str, sympy_name: str) -> Callable[..., Scalar]:
     def function(*arguments: Scalar) -> Scalar:
-        if all(isinstance(x, (float, int)) for x in arguments):
+        for x in arguments:  # not by all(...): it is called millions of times
+            if type(x) is not float and not isinstance(x, (float, int)):
+                break
+        else:
             return on_float(*arguments)
         for x in arguments:
             if getattr(type(x), "includes_scalars", False):
@@ -89,6 +92,15 @@ minimum = _on_any("minimum", _minimum, "minimum", "Min")
 maximum = _on_any("maximum", _maximum, "maximum", "Max")
 floor = _on_any("floor", _floor, "floor", "floor")  # not in expression texts: of tables
 select = _on_any("select", lambda x, a, b: a if x > 0 else b, "where", "Piecewise")
+
+
+def polynomial(coefficients: Iterable[Scalar], x: Scalar) -> Scalar:
+    """c0 + x (c1 + x (c2 + ...)), by Horner's scheme."""
+    *others, value = coefficients
+    for c in reversed(others):
+        value = c + x * value
+    return value
+
 
 # the functions by the names they have in expression texts
 FUNCTIONS: dict[str, Callable[..., Scalar]] = {

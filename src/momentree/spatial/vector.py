@@ -53,7 +53,9 @@ class Vector:
         return sqrt(self @ self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Vector) and tuple(self) == tuple(other)
+        if not isinstance(other, Vector):
+            return False
+        return (self.x, self.y, self.z) == (other.x, other.y, other.z)
 
     def __hash__(self) -> int:
         return hash(tuple(self))

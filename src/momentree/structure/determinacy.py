@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from momentree.model.expressions.expression import Expression
 from momentree.spatial import ChainTransform, Motion, MotionSubspace, Vector
-from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
 from momentree.structure.mechanism import TreeBody
 
 Matrix = NDArray[np.float64]
@@ -161,7 +161,8 @@ def _singular(bodies: Sequence[TreeBody], coordinates: Mapping[int, tuple[float,
             if spectrum.least <= SINGULAR:
                 yield Undetermined(body, body.joint.type.velocities[spectrum.direction], spectrum.least < -SINGULAR)
             W, D = [mine @ column for column in A.columns], spectrum.inverse()
-            transmitted = mine.less(A, W, D, body.joint_type.armature)
+            armature = body.joint_type.armature
+            transmitted = mine.less(A, W, weighted_columns(A, W, D, armature), armature)
             transmitted = _without_noise(transmitted, held[body.number], length)
         if body.parent in M:
             M[body.parent] = M[body.parent] + transmitted.to_parent(X)

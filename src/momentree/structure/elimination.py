@@ -168,7 +168,10 @@ def _eliminated(
     """
     remaining = set(numbers)
     inside = {part: remaining & {*carried} for part, carried in carrying.items()}
-    of = {number: {part for part, carried in inside.items() if number in carried} for number in numbers}
+    of: dict[int, set[int]] = {number: set() for number in numbers}
+    for part, carried in inside.items():
+        for number in carried:
+            of[number].add(part)
 
     def degree(number: int) -> int:
         return len(set[int]().union(*(inside[part] for part in of[number])))

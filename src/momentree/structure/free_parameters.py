@@ -118,7 +118,7 @@ class FreeParameters:
         if len(rows) == 1:
             self._judge(rows[0])
             return
-        distinct, first = np.unique(rows, axis=0, return_index=True)
+        distinct, first = _distinct(rows)
         suspects = first
         if len(distinct) > FEW:
             extremes = [*distinct.argmin(axis=0), *distinct.argmax(axis=0)]
@@ -130,9 +130,11 @@ class FreeParameters:
         """Which rows fail one of the checks that were left open when the model was frozen."""
         doubtful, names = np.zeros(len(rows), dtype=bool), self.names_of(rows)
         with np.errstate(all="ignore"):
-            for check, numbers in self._pending:
-                columns = [np.broadcast_to(_at(number, names), len(rows)).tolist() for number in numbers]
-                doubtful |= [not _passes(check, each) for each in zip(*columns, strict=True)]
+            for check, numbers, surely in self._pending:
+                columns = [np.broadcast_to(_at(number, names), len(rows)) for number in numbers]
+                left = np.flatnonzero(~_sure(surely, columns))
+                each = zip(*(column[left].tolist() for column in columns), strict=True)
+                doubtful[left] |= np.array([not _passes(check, numbers) for numbers in each], dtype=bool)
             for body in self._frozen.bodies:
                 if _depends(body.inertia) and (_strengths(body, self._own_names) > WEAK).all():
                     doubtful |= ~(_strengths(body, names) > WEAK)
@@ -245,6 +247,21 @@ def _strengths(body: TreeBody, names: Mapping[Reference, Array]) -> Array:
     sound = np.isfinite(scaled).all(axis=(1, 2))
     least = np.linalg.eigvalsh(np.where(sound[:, None, None], scaled, 0.0))[:, 0]
     return np.where(sound, least, 0.0)
+
+
+def _distinct(rows: Array) -> tuple[Array, NDArray[Any]]:
+    """The distinct rows and where each stands first; all of them where surely more than a few are distinct."""
+    if len(rows) > FEW and any(len(np.unique(column)) > FEW for column in rows[: 4 * FEW].T):
+        return rows, np.arange(len(rows))
+    return np.unique(rows, axis=0, return_index=True)
+
+
+def _sure(surely: Any, columns: list[Array]) -> NDArray[np.bool_]:
+    """Which rows surely pass a check; none where it takes no arrays."""
+    try:
+        return np.asarray(np.broadcast_to(surely(*columns), columns[0].shape), dtype=bool)
+    except (TypeError, ValueError, np.linalg.LinAlgError):
+        return np.zeros(columns[0].shape, dtype=bool)
 
 
 def _passes(check: Any, numbers: Iterable[float]) -> bool:

@@ -21,6 +21,7 @@ from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Expression, Reference, reference
 from momentree.model.higher_pairs import OnSurfaces
 from momentree.model.values import TIME
+from momentree.spatial.scalar import polynomial
 from momentree.structure.mechanism import Mechanism, with_numbers
 
 Array = NDArray[np.float64]
@@ -99,14 +100,6 @@ class HeldSignal:
 
 
 AnySignal = Signal | HeldSignal
-
-
-def polynomial(coefficients: Any, s: Any) -> Any:
-    """c0 + s (c1 + s (c2 + ...)), of numbers, arrays or expressions."""
-    *others, value = coefficients
-    for c in reversed(others):
-        value = c + s * value
-    return value
 
 
 # --- mechanisms with other inputs ---

@@ -309,8 +309,7 @@ class Mechanism:
         """The largest extent of the mechanism itself (m), wherever it is: structure/size.py."""
         from momentree.structure.size import mechanism_size
 
-        size: float = mechanism_size(self.at_defaults())
-        return size
+        return float(mechanism_size(self.at_defaults(), self.loop_sizes))
 
     @cached_property
     def loop_sizes(self) -> tuple[float, ...]:
@@ -425,7 +424,8 @@ class Mechanism:
         from momentree.structure.size import loop_sizes, mechanism_size
 
         batch = self.evaluated(parameters)
-        vars(batch).update(size=mechanism_size(batch), loop_sizes=loop_sizes(batch))
+        sizes = loop_sizes(batch)
+        vars(batch).update(size=mechanism_size(batch, sizes), loop_sizes=sizes)
         return batch
 
     def with_values(self, values: Values) -> Mechanism:

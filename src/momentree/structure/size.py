@@ -20,12 +20,13 @@ LARGEST_TOLERANCE = 1e-2  # of the size of a loop: a larger one would tell nothi
 ROUND_OFF = 1e-9  # of the extent of bodies: axes that should meet in a point miss it by less
 
 
-def mechanism_size(mechanism: Mechanism) -> Scalar:
+def mechanism_size(mechanism: Mechanism, sizes: tuple[Scalar, ...] | None = None) -> Scalar:
     """The largest loop or distance between two joints of one body (m); by the bodies themselves if there is none.
 
-    On any scalar: of a mechanism in batches, one size for each of them.
+    On any scalar: of a mechanism in batches, one size for each of them. `sizes` are those of its loops, where known.
     """
-    lengths = [*loop_sizes(mechanism), *(norm(body.mount.offset) for body in _carried(mechanism))]
+    loops = loop_sizes(mechanism) if sizes is None else sizes
+    lengths = [*loops, *(norm(body.mount.offset) for body in _carried(mechanism))]
     return _first(_largest(lengths), _largest([_extent(body) for body in mechanism.bodies]), 1.0)
 
 
@@ -36,7 +37,8 @@ def loop_sizes(mechanism: Mechanism) -> tuple[Scalar, ...]:
         half = perimeter / 2
         extent = _largest([_extent(mechanism.bodies[i - 1]) for i in _around(mechanism, loop)])
         sizes.append(select(half - ROUND_OFF * extent, half, extent))
-    return tuple(_first(size, _largest(sizes), 1.0) for size in sizes)
+    largest = _largest(sizes)
+    return tuple(_first(size, largest, 1.0) for size in sizes)
 
 
 def _largest(lengths: list[Scalar]) -> Scalar:

@@ -13,7 +13,7 @@ from momentree.equations.articulated import accelerating_bodies, forward_dynamic
 from momentree.equations.balance import energy
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
-from momentree.equations.hamiltonian import momenta, moving_bodies, right_hand_side
+from momentree.equations.hamiltonian import changing_bodies, momenta, moving_bodies, right_hand_side
 from momentree.equations.kinematics import records
 from momentree.spatial import Motion, Vector
 
@@ -91,10 +91,10 @@ def test_rates_from_momenta_undo_momenta_from_rates(seed):
 
 @on_random_trees
 def test_bodies_move_by_the_momenta_as_they_do_by_the_rates(seed):
-    # v of (1), and mu of (5): the momentum of a body and of all that it carries
+    # v of (1), and mu of (5): the momentum of a body and of all that it carries, which is M* v + phi, (H4)
     system, q, u, _, t = loaded(seed)
     mechanism = system.mechanism
-    moving = moving_bodies(Evaluation(mechanism, q, t), momenta(Evaluation(mechanism, q, t), u))
+    moving = changing_bodies(Evaluation(mechanism, q, t), momenta(Evaluation(mechanism, q, t), u))
     by_velocities = records(Evaluation(mechanism, q, t), u)
     mu = [body.inertia @ body.v for body in by_velocities[1:]]
     for body in reversed(mechanism.bodies):
@@ -104,7 +104,8 @@ def test_bodies_move_by_the_momenta_as_they_do_by_the_rates(seed):
             )
     for found, expected, carried in zip(moving[1:], by_velocities[1:], mu, strict=True):
         near([*found.v], [*expected.v], 1e-11)
-        near([*found.mu], [*carried], 1e-11)
+        near([*found.mu_star], [*carried], 1e-11)
+        near([*(found.M_star @ found.v + found.phi)], [*carried], 1e-11)
 
 
 @on_random_trees

@@ -83,6 +83,7 @@ def dense_mass_matrix(tilt, given, q):
     return M
 
 
+@pytest.mark.repeats(3, of="given")
 @pytest.mark.parametrize("tilt", TILTS)
 @pytest.mark.parametrize("given", ["axis", "turn", "quaternion", "matrix"])
 def test_axes_that_are_almost_parallel_stay_as_they_were_given(tilt, given):

@@ -14,21 +14,27 @@ LONGEST = 30_000  # operations times columns: above, LLVM takes longer for the J
 class Differentiated(StraightLine):
     """The code of a tape, and of the derivatives of its outputs by the columns of its first argument.
 
-    | attribute | meaning                                                                             |
-    |-----------|-------------------------------------------------------------------------------------|
-    | jacobian  | the code of the derivatives that are not 0 everywhere; None where that were too long |
-    | pattern    | row and column of each of them                                                      |
+    | attribute  | meaning                                                                              |
+    |------------|--------------------------------------------------------------------------------------|
+    | jacobian   | the code of the derivatives that are not 0 everywhere; None where that were too long |
+    | pattern    | row and column of each of them                                                       |
+    | autonomous | the second argument, the time, leads to no output                                    |
     """
+
+    in_time = False  # whether the second argument, the time, is one more column
 
     jacobian: StraightLine | None = None
     pattern: tuple[tuple[int, int], ...] = ()
+    autonomous: bool = False
 
     @classmethod
     def of(cls, tape: Tape, arrays: Arrays, target: Target) -> Differentiated:
         """The code of a tape as it is now; its outputs stay what they are."""
         made = super().of(tape, arrays, target)
         assert isinstance(made, cls)
-        columns = arrays[0][1]
+        columns, time = list(arrays[0][1]), tape.known_input(arrays[1][1][0])
+        made.autonomous = time is None or abs(time.edge) not in tape.live()
+        columns += arrays[1][1] if cls.in_time and not made.autonomous else []
         if len(tape.online()) * len(columns) <= LONGEST:
             outputs = [tape.scalar(edge) for edge in tape.output_edges()]
             derivatives = jacobian(tape, outputs, [x for x in map(tape.known_input, columns) if x is not None])
@@ -37,3 +43,9 @@ class Differentiated(StraightLine):
             made.pattern = tuple(zip(derivatives.rows, derivatives.columns, strict=True))
             tape.outputs(outputs)
         return made
+
+
+class DifferentiatedInTime(Differentiated):
+    """The same with the derivatives by the second argument, the time, as one more column: for Rosenbrock methods."""
+
+    in_time = True

@@ -20,6 +20,7 @@ from momentree.compile.trace.operations import TableOperation
 
 PLAIN = (0.0, 1.0, -1.0)  # numbers that tapes know by themselves: models in which others become these differ
 _TABLE = re.compile(r"^(@(\S+\.numbers) = dso_local global \[\d+ x double\]) \[(.+)\], align 8$", re.MULTILINE)
+_TABLE_MARK = ".numbers = dso_local global ["
 INVARIANT = "!invariant.load !{}"  # a table does not change while code runs
 
 
@@ -64,13 +65,21 @@ def table_text(name: str, numbers: Sequence[str]) -> str:
 
 def separated(text: str) -> tuple[str, dict[str, bytes]]:
     """The text of a module with empty tables, and what belongs in them, by name."""
-    contents = {
-        name: np.frombuffer(bytes.fromhex(entries.replace("double 0x", "").replace(",", "")), ">u8")
-        .astype("=u8")
-        .tobytes()
-        for _, name, entries in _TABLE.findall(text)
-    }
-    return _TABLE.sub(r"\1 zeroinitializer, align 8", text), contents
+    contents, alike, end = dict[str, bytes](), list[str](), 0
+    while (at := text.find(_TABLE_MARK, end)) >= 0:  # a search for the pattern in the whole text takes much longer
+        start = text.rfind("\n", 0, at) + 1
+        table = _TABLE.match(text, start)
+        if table is None:
+            start = at + len(_TABLE_MARK)
+            alike.append(text[end:start])
+            end = start
+            continue
+        head, name, entries = table.groups()
+        numbers = np.frombuffer(bytes.fromhex(entries.replace("double 0x", "").replace(",", "")), ">u8")
+        contents[name] = numbers.astype("=u8").tobytes()
+        alike += text[end:start], f"{head} zeroinitializer, align 8"
+        end = table.end()
+    return "".join([*alike, text[end:]]), contents
 
 
 def filled(addresses: Mapping[str, int], contents: Mapping[str, bytes]) -> None:

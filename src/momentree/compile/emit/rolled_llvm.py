@@ -1,30 +1,35 @@
 """The text of rolled code: for each pass a loop over the bodies, and in it the code of the group that a body is in.
 
 The bodies of a sweep have the same slots, `stride` of them, at scratch + base + body * stride; a slot holds one number
-for each lane. What a loop needs to know of a body stands in two tables of the pass: where its slots are, its parent's
-and those of records that it knows, its group, which entries of the arguments and of the results are its own (integers),
-and its constants (numbers).
+for each lane (rolled_storage.py). What a loop needs to know of a body stands in two tables of the pass: where its slots
+are, its parent's and those of records that it knows, its group, the frames, which entries of the arguments and of the
+results are its own (integers), and its constants (numbers).
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy
 
 from momentree.compile.emit.arguments import Arrays
-from momentree.compile.emit.lanes import ROWS_ARGUMENTS, Lanes, Rows, Writer, fused_products, module
+from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT, table_text
-from momentree.compile.trace.rolled import Group, Pass, Program, RolledRecords
+from momentree.compile.emit.order import arguments_of, forwards
+from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
+from momentree.compile.trace.field_layout import FormTable
+from momentree.compile.trace.rolled import Program, RolledRecords
+from momentree.compile.trace.rolled_groups import Group, Pass
 from momentree.compile.trace.tape import Tape, Variable, edges_of
 from momentree.equations.sweeps import Record, Records, Runner
 from momentree.spatial import Scalar
 
-Key = tuple[int, str]  # of a sweep
+OWN, PARENT = "own", "parent"
+FIXED = 5  # integers of each body: its slots, those of its parent, its group, its frame, that of its parent
 
 
 class Rolled:
@@ -59,28 +64,22 @@ class Rolled:
         )
         self.nodes = self.tape.nodes
         late = self._read_late()
-        self.needs = _needs(self.passes, late)
-        self.slots, self.strides = _slots(self.passes, self.needs, late, len(program.sweeps))
-        sizes = [len(sweep) * stride for sweep, stride in zip(program.sweeps, self.strides, strict=True)]
-        self.bases = [sum(sizes[:k]) for k in range(len(sizes))]
-        self.size = sum(sizes)
+        self.needs = needs_of(self.passes, late)
+        self.storage = Storage(self.passes, self.needs, late, self.orders, self.parents)
 
     @classmethod
     def of(
-        cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False
-    ) -> Rolled:
+        cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False,
+        forms: FormTable | None = None,
+    ) -> Rolled:  # fmt: skip
         """The code of what `trace` gives when its records are swept by the runner that it is handed."""
-        program = Program(tape)
+        program = Program(tape, forms)
 
         def run(bodies: Iterable[Record], order: Sequence[int] | None = None) -> Records:
             return RolledRecords(bodies, program, order)
 
         with _uncollected():
             return cls(program, trace(run), arrays, by_columns)
-
-    def at(self, sweep: int, body: int) -> int:
-        """Where the slots of a body begin."""
-        return self.bases[sweep] + body * self.strides[sweep]
 
     def _assign_to_groups(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
         """Let groups store the results that they compute for all their bodies; gives the remaining ones, by index."""
@@ -93,11 +92,13 @@ class Rolled:
                 remaining[output] = x
             else:
                 where[read] = output
+        wanted = {(sweep, key) for sweep, _, key in where}
         last = {
             (p.sweep, body, key): group
             for p in self.passes
             for group in p.groups
             for key in _varying(group)
+            if (p.sweep, key) in wanted
             for body in group.bodies
         }
         by_group: dict[tuple[Group, str], dict[int, int]] = {}
@@ -117,8 +118,8 @@ class Rolled:
         return {(sweep, key) for sweep, _, key in reads}
 
     def scratch(self, width: int) -> int:
-        """The slots of all bodies, and of the ground."""
-        return self.size * width
+        """The slots of all bodies, and of the ground, and the frames."""
+        return self.storage.size * width
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
@@ -127,7 +128,7 @@ class Rolled:
             return module(width, [*text.constants, text.function()], text.functions)
         texts = [_Text(self, self._rows(w, "columns")) for w in sorted({1, width})]
         functions = [text.function("internal ") for text in texts]
-        parts = [*texts[0].constants, *functions, _by_columns(width, len(self.arrays), self.results, self.outputs)]
+        parts = [*texts[0].constants, *functions, rows_by_columns(width, len(self.arrays), self.results, self.outputs)]
         return module(1, parts, {name for text in texts for name in text.functions})
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
@@ -160,88 +161,6 @@ def _varying(group: Group) -> set[str]:
     return {key for key, x in group.computed_numbers().items() if isinstance(x, Variable)}
 
 
-# --- what has to be stored ---
-
-
-class Need:
-    """What the loop of one group computes: outputs of its tape, by where they go."""
-
-    def __init__(self, sweep: int, group: Group):
-        self.sweep, self.group, self.made = sweep, group, group.computed_numbers()
-        self.own: dict[str, Scalar] = {}
-        self.parents: dict[str, Scalar] = {}
-        self.reads: set[str] = set()
-
-    def update(self, needed: set[Key]) -> None:
-        """Find what is stored if these keys are needed, and what that reads."""
-        self.own = {key: x for key, x in self.made.items() if (self.sweep, key) in needed}
-        old, added = self.group.tape.known_input, self.group.added
-        self.parents = {key: x for key, x in added.items() if (self.sweep, key) in needed and x != old(f"^{key}")}
-        results = (self.made[key] for key in self.group.results)
-        self.group.tape.outputs([*self.own.values(), *self.parents.values(), *results])
-        nodes = self.group.tape.nodes
-        self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
-
-    def from_slots(self, others: bool = False) -> set[Key]:
-        """Keys that are read from slots; only those of `others`, if asked."""
-        tables = {*self.group.data, *self.group.arguments}
-        return {self.key(name) for name in self.reads if name not in tables and ("^" in name or not others)}
-
-    def key(self, name: str) -> Key:
-        """The key of an input, which may be that of the parent or of a record that the body knows."""
-        link, _, key = name.rpartition("^")
-        return (self.group.links[link][0] if link else self.sweep), key
-
-
-def _needs(passes: Sequence[Pass], late: set[Key]) -> dict[Group, Need]:
-    """From the last pass to the first: only what is read later, or by children in the same pass, is stored."""
-    by_group: dict[Group, Need] = {}
-    needed = set(late)
-    for p in reversed(passes):
-        needs = [Need(p.sweep, group) for group in p.groups]
-        while True:
-            before = len(needed)
-            for need in needs:
-                need.update(needed)
-                needed |= need.from_slots()
-            if len(needed) == before:
-                break
-        by_group |= {need.group: need for need in needs}
-    return by_group
-
-
-def _slots(
-    passes: Sequence[Pass], needs: dict[Group, Need], late: set[Key], sweeps: int
-) -> tuple[dict[Key, int], list[int]]:
-    """The slot of each key, and how many each sweep has; keys whose times do not meet share one."""
-    first: dict[Key, int] = {}
-    last: dict[Key, int] = {}
-    for time, p in enumerate(passes):
-        for group in p.groups:
-            need = needs[group]
-            begins = need.from_slots(others=True) | {(p.sweep, key) for key in group.values}
-            stored = {(p.sweep, key) for key in (*need.own, *need.parents)}
-            for key in stored | need.from_slots():
-                first.setdefault(key, time)
-                last[key] = time
-            for key in begins & {*first}:
-                first[key] = min(first[key], time)
-    for key in late & {*first}:
-        first[key], last[key] = -1, len(passes)
-    slots: dict[Key, int] = {}
-    free: list[list[tuple[int, int]]] = [[] for _ in range(sweeps)]  # since when, and which
-    counts = [0] * sweeps
-    for key in sorted(first, key=lambda key: (first[key], key)):
-        ready = free[key[0]]
-        if ready and ready[0][0] < first[key]:
-            slot = heapq.heappop(ready)[1]
-        else:
-            slot, counts[key[0]] = counts[key[0]], counts[key[0]] + 1
-        slots[key] = slot
-        heapq.heappush(ready, (last[key], slot))
-    return slots, [max(count, 1) for count in counts]
-
-
 # --- the text ---
 
 
@@ -253,8 +172,9 @@ class _Text:
         self.functions: set[tuple[str, int]] = set()
         self.constants: list[str] = []
         for number, p in enumerate(code.passes):
-            self._before(p)
-            self._loop(number, p)
+            if any(code.needs[group].stores() for group in p.groups):
+                self._before(number, p)
+                self._loop(number, p)
         for output, edge in code.remaining.items():
             self.rows.store(self.lines, self._value(edge), output)
         self.functions |= self.main.functions
@@ -268,7 +188,8 @@ class _Text:
         name = self.code.nodes[index][1]
         if name in self.code.reads:
             sweep, body, key = self.code.reads[name]
-            return self._load(self.lines, self._slot(self.lines, str(self.code.at(sweep, body)), (sweep, key)))
+            at = self._slot(self.lines, str(self.code.storage.at(sweep, body)), self.code.storage.slots[sweep, key])
+            return self._load(self.lines, at)
         return self.rows.load(self.lines, *self.code.columns[name])
 
     def _value(self, edge: int) -> str:
@@ -284,26 +205,30 @@ class _Text:
             self.main.operate(index)
         return self.main.value(edge)
 
-    def _before(self, p: Pass) -> None:
+    def _before(self, number: int, p: Pass) -> None:
         """What a pass reads that no pass has made: of grounds, and results of the main tape."""
         read = set[Key]().union(*(self.code.needs[group].from_slots(others=True) for group in p.groups))
         for sweep, key in sorted(read & {*self.code.ground}):
-            self._store_at(sweep, 0, key, self.code.ground[sweep, key])
+            self._store_at(number, sweep, 0, key, self.code.ground[sweep, key])
         for group in p.groups:
             for key in sorted({*group.values} & self.code.needs[group].reads):
                 for body, edge in zip(group.bodies, self.code.values[group][key], strict=True):
-                    self._store_at(p.sweep, body, key, edge)
+                    self._store_at(number, p.sweep, body, key, edge)
 
-    def _store_at(self, sweep: int, body: int, key: str, edge: int) -> None:
-        value = self._value(edge)
-        at = self._slot(self.lines, str(self.code.at(sweep, body)), (sweep, key))
-        self._store(self.lines, value, at)
+    def _store_at(self, number: int, sweep: int, body: int, key: str, edge: int) -> None:
+        value, storage = self._value(edge), self.code.storage
+        frames = storage.frames[number]
+        if (sweep, key) in frames.places:
+            base, place = storage.frame_at(number, body), frames.places[sweep, key]
+        else:
+            base, place = storage.at(sweep, body), storage.slots[sweep, key]
+        self._store(self.lines, value, self._slot(self.lines, str(base), place))
 
     # --- slots ---
 
-    def _slot(self, lines: Lines, base: str, key: Key) -> str:
+    def _slot(self, lines: Lines, base: str, place: int) -> str:
         start = lines.let(f"getelementptr {lines.type}, ptr %scratch, i64 {base}")
-        return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {self.code.slots[key]}")
+        return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {place}")
 
     def _load(self, lines: Lines, at: str) -> str:
         return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
@@ -316,7 +241,7 @@ class _Text:
     def _loop(self, number: int, p: Pass) -> None:
         count, name = len(self.code.orders[p.sweep]), f"{self.rows.name}.pass{number}"
         begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
-        tables = _Tables(name, p, self.code)
+        tables = _Tables(name, number, p, self.code)
         self.constants += tables.texts()
         do = self.lines.do
         do(f"br label %{name}")
@@ -326,7 +251,8 @@ class _Text:
         do(f"%{name}.ints = getelementptr i32, ptr @{name}.integers, i64 %{name}.from")
         do(f"%{name}.begin = mul i64 %{name}.i, {tables.numbers}")
         do(f"%{name}.data = getelementptr double, ptr @{name}.numbers, i64 %{name}.begin")
-        own, parent = self._integer(name, 0), self._integer(name, 1)
+        bases = {who: self._integer(name, i) for i, who in enumerate((OWN, PARENT))}
+        frames = {who: self._integer(name, 3 + i) for i, who in enumerate((OWN, PARENT))}
         if len(p.groups) == 1:
             do(f"br label %{name}.group0")
         else:
@@ -335,7 +261,7 @@ class _Text:
             do(f"switch i64 {kind}, label %{name}.group0 [ {cases} ]")
         for group in p.groups:
             self.lines.label(f"{name}.group{group.number}")
-            do(str(self._group(name, p.sweep, group, tables, own, parent)).strip())
+            do(str(self._group(name, number, p.sweep, group, tables, (bases, frames))).strip())
             do(f"br label %{name}.end")
         self.lines.label(f"{name}.end")
         do(f"%{name}.next = add i64 %{name}.i, {step}")
@@ -349,13 +275,19 @@ class _Text:
         at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {index}")
         return lines.let(f"sext i32 {lines.let(f'load i32, ptr {at}, align 4')} to i64")
 
-    def _group(self, name: str, sweep: int, group: Group, tables: _Tables, own: str, parent: str) -> Lines:
-        """The code of one body."""
-        lines = Lines(self.width, f"{name}.g{group.number}.")
-        need = self.code.needs[group]
-        bases = {"": parent}
-        for link in tables.links(group):
-            bases[link] = self._integer(name, tables.link(group, link), lines)
+    def _group(
+        self, name: str, number: int, sweep: int, group: Group, tables: _Tables, bases: tuple[dict[str, str], ...]
+    ) -> Lines:
+        """The code of one body; each result is stored as soon as it is computed."""
+        lines, need, storage = Lines(self.width, f"{name}.g{group.number}."), self.code.needs[group], self.code.storage
+        places = storage.frames[number].places
+        of_links = {link: self._integer(name, tables.link(group, link), lines) for link in tables.links(group)}
+
+        def address(who: str, key: Key) -> str:
+            """Of a key of the body itself, of its parent or of a linked record."""
+            if who in (OWN, PARENT) and key in places:
+                return self._slot(lines, bases[1][who], places[key])
+            return self._slot(lines, (bases[0] | of_links)[who], storage.slots[key])
 
         def leaf(index: int) -> str:
             key = nodes[index][1]
@@ -365,80 +297,72 @@ class _Text:
             if key in group.data:
                 at = lines.let(f"getelementptr double, ptr %{name}.data, i64 {tables.number(group, key)}")
                 return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
-            base = bases[key.rpartition("^")[0]] if "^" in key else own
-            return self._load(lines, self._slot(lines, base, need.key(key)))
+            who = (key.rpartition("^")[0] or PARENT) if "^" in key else OWN
+            return self._load(lines, address(who, need.key(key)))
 
-        nodes = group.tape.nodes
-        fused = fused_products(nodes, group.tape.live(), group.tape.output_edges())
+        nodes, edge = group.tape.nodes, group.tape.edge
+        operations = [index for index in group.tape.live() if edges_of(nodes[index])]
+        fused = fused_products(nodes, operations, group.tape.output_edges())
         writer = Writer(lines, nodes, leaf, self.rows.numbers, fused)
-        for index in group.tape.live():
-            if edges_of(nodes[index]):
-                writer.operate(index)
+        standing: dict[Place, list[int]] = {}  # what is read from each place
+        for input_key, edges in need.inputs_by_key().items():
+            standing.setdefault(storage.place(number, input_key), []).extend(edges)
 
-        def value(x: Scalar) -> str:
-            return writer.value(group.tape.edge(x))
+        def store(who: str, key: str, edge: int, at_last: bool) -> bool:
+            """Store a number once what stands there has been read; whether it is done."""
+            old = standing.get(storage.place(number, (sweep, key)), ())
+            if not at_last and any(abs(read) not in writer.names for read in old):
+                return False
+            for read in old:
+                writer.value(read)
+            self._store(lines, writer.value(edge), address(who, (sweep, key)))
+            return True
 
-        for stores, base in ((need.own, own), (need.parents, parent)):
-            for key, x in stores.items():
-                self._store(lines, value(x), self._slot(lines, base, (sweep, key)))
+        stores: dict[int, list[Callable[[bool], bool]]] = {}
+        for who, of in ((OWN, need.own), (PARENT, need.parents)):
+            for key, x in of.items():
+                stores.setdefault(abs(edge(x)), []).append(partial(store, who, key, edge(x)))
         for key in group.results:
-            self.rows.store(lines, value(need.made[key]), self._integer(name, tables.integer(group, key, True), lines))
+            at, x = self._integer(name, tables.integer(group, key, True), lines), edge(need.made[key])
+            stores.setdefault(abs(x), []).append(partial(self._result, lines, writer, x, at))
+        waiting: list[Callable[[bool], bool]] = []
+        for index in forwards(arguments_of(nodes, operations, fused)):
+            writer.operate(index)
+            waiting = [put for put in [*waiting, *stores.pop(index, ())] if not put(False)]
+        for put in [*waiting, *(put for rest in stores.values() for put in rest)]:  # the rest is merely read
+            put(True)
         self.functions |= writer.functions
         return lines
 
-
-def _by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
-    """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
-    lines = Lines(1)
-    for k in range(arguments):
-        start = lines.let(f"load ptr, ptr {lines.let(f'getelementptr ptr, ptr %arguments, i64 {k}')}")
-        stride = lines.let(f"load i64, ptr {lines.let(f'getelementptr i64, ptr %strides, i64 {k}')}")
-        at = lines.let(f"getelementptr double, ptr {start}, i64 {lines.let(f'mul i64 %row, {stride}')}")
-        lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
-        lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
-    to = lines.let(f"getelementptr double, ptr %out, i64 {lines.let(f'mul i64 %row, {outputs}')}")
-    lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
-    return f"""define void @rows_{width}{ROWS_ARGUMENTS} nounwind {{
-entry:
-  %starts = alloca ptr, i64 {arguments}
-  %still = alloca i64, i64 {arguments}
-  br label %head
-head:
-  %row = phi i64 [ %begin, %entry ], [ %next, %body ]
-  %more = icmp slt i64 %row, %end
-  br i1 %more, label %body, label %done
-body:
-{lines}
-  %next = add i64 %row, 1
-  br label %head
-done:
-  ret void
-}}"""
+    def _result(self, lines: Lines, writer: Writer, edge: int, at: str, at_last: bool) -> bool:
+        self.rows.store(lines, writer.value(edge), at)
+        return True
 
 
 class _Tables:
     """What the loop of a pass reads of each body: integers and numbers, as many for each."""
 
-    def __init__(self, name: str, p: Pass, code: Rolled):
-        self._name = name
+    def __init__(self, name: str, number: int, p: Pass, code: Rolled):
+        self._name, storage = name, code.storage
         self._columns = {g: [k for k in g.arguments if k in code.needs[g].reads] for g in p.groups}
         self._data = {g: [k for k in g.data if k in code.needs[g].reads] for g in p.groups}
         self._results = {g: list(g.results) for g in p.groups}
         read = {g: {name.rpartition("^")[0] for name in code.needs[g].reads if "^" in name} for g in p.groups}
         self._links = {g: [link for link in g.links if link in read[g]] for g in p.groups}
         parts = (self._links, self._columns, self._results)
-        self.integers = 3 + max(sum(len(part[g]) for part in parts) for g in p.groups)
+        self.integers = FIXED + max(sum(len(part[g]) for part in parts) for g in p.groups)
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
         order, parents = numpy.array(code.orders[p.sweep]), numpy.array(code.parents[p.sweep])
         where = numpy.zeros(len(parents), dtype=int)
         where[order] = numpy.arange(len(order))
-        base, stride = code.bases, code.strides
+        base, stride = storage.bases, storage.strides
         self._integers = numpy.zeros((len(order), self.integers), dtype="<i4")
         self._numbers = numpy.zeros((len(order), self.numbers), dtype="<f8")
         for g in p.groups:
             bodies = numpy.array(g.bodies)
             own = [base[p.sweep] + of * stride[p.sweep] for of in (bodies, parents[bodies])]
-            columns = [*own, numpy.full(len(bodies), g.number)]
+            frames = [[storage.frame_at(number, body) for body in of] for of in (g.bodies, parents[bodies])]
+            columns = [*own, numpy.full(len(bodies), g.number), *frames]
             columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.links[x] for x in self._links[g])]
             columns += [[code.columns[name][1] for name in g.arguments[key]] for key in self._columns[g]]
             columns += [g.results[key] for key in self._results[g]]
@@ -451,11 +375,11 @@ class _Tables:
         return self._links[group]
 
     def link(self, group: Group, link: str) -> int:
-        return 3 + self._links[group].index(link)
+        return FIXED + self._links[group].index(link)
 
     def integer(self, group: Group, key: str, result: bool = False) -> int:
         columns, results = self._columns[group], self._results[group]
-        return 3 + len(self._links[group]) + (len(columns) + results.index(key) if result else columns.index(key))
+        return FIXED + len(self._links[group]) + (len(columns) + results.index(key) if result else columns.index(key))
 
     def number(self, group: Group, key: str) -> int:
         return self._data[group].index(key)

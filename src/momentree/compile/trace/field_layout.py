@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from momentree.compile.trace.tape import Variable
 from momentree.equations.loops.elimination import OpenConstraints
@@ -39,10 +39,14 @@ from momentree.structure.mechanism import Reversed
 from momentree.structure.reach import Reach
 
 Form = Any
+Plain = tuple[Scalar | None, ...]
+
+PLAIN = (0, 1, -1)  # numbers that spare operations
 
 _VECTOR: Form = (Vector, (None,) * 3)
 _ROTATION: Form = (Rotation, (_VECTOR,) * 3)
 _WHOLE = (bool, str, ConstraintSlots, ConstraintFormula, Expression, Reference)  # things without numbers
+_NUMBER_TYPES = {float, int, Variable}
 _NOT_SWEPT = ("motion", "limits")  # fields of joints: motions enter as coordinates, limits as stops
 
 
@@ -50,6 +54,71 @@ def flatten(thing: Any, generally: bool = False) -> tuple[Form, list[Scalar]]:
     """The form of a field, or its general form, and its numbers, of any scalar type."""
     numbers: list[Scalar] = []
     return _form(thing, numbers, generally), numbers
+
+
+class FlatField(NamedTuple):
+    """A field, flattened; `kind` is an integer, equal for fields of equal form with the same 0, 1 and -1 in it."""
+
+    form: Form
+    numbers: list[Scalar]
+    kind: int
+
+
+class FieldKind(NamedTuple):
+    """What fields of one kind have in common.
+
+    | field   | meaning                                                                 |
+    |---------|-------------------------------------------------------------------------|
+    | form    | an integer for the form                                                 |
+    | general | an integer for the general form                                         |
+    | plain   | each number that spares operations, 0, 1 or -1, and None for each other |
+    """
+
+    form: int
+    general: int
+    plain: Plain
+
+
+class FormTable:
+    """Forms that were met, by integers, since these are compared faster; and constant fields, flattened once.
+
+    A mechanism keeps one for all that is traced of it: its bodies have the same mounts and inertias each time.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Form, int] = {}
+        self._kinds: dict[tuple[Form, Plain], int] = {}
+        self._of_kind: list[FieldKind] = []
+        self._flat: dict[int, tuple[Any, FlatField]] = {}  # by identity; the field itself is held, so that it stays so
+
+    def flattened(self, thing: Any) -> FlatField:
+        """A field, its form and numbers."""
+        known = self._flat.get(id(thing))
+        if known is not None and known[0] is thing:
+            return known[1]
+        if type(thing) is tuple and _NUMBER_TYPES.issuperset(map(type, thing)):  # coordinates, momenta: new each time
+            form, numbers = _tuple_form(len(thing)), list(thing)
+            return FlatField(form, numbers, self._kind_of(form, numbers))
+        form, numbers = flatten(thing)
+        flat = FlatField(form, numbers, self._kind_of(form, numbers))
+        if type(thing) is not list and Variable not in map(type, numbers):
+            self._flat[id(thing)] = thing, flat
+        return flat
+
+    def about(self, kind: int) -> FieldKind:
+        """What fields of a kind have in common."""
+        return self._of_kind[kind]
+
+    def _kind_of(self, form: Form, numbers: Sequence[Scalar]) -> int:
+        plain = tuple([x if type(x) is not Variable and x in PLAIN else None for x in numbers])
+        kind = self._kinds.get((form, plain))
+        if kind is None:
+            kind = self._kinds[form, plain] = len(self._of_kind)
+            self._of_kind.append(FieldKind(self._number_of(form), self._number_of(general(form)), plain))
+        return kind
+
+    def _number_of(self, form: Form) -> int:
+        return self._numbers.setdefault(form, len(self._numbers))
 
 
 def unflatten(form: Form, numbers: Iterable[Scalar]) -> Any:
@@ -137,6 +206,12 @@ class _TurnAbout:
 
 
 _tuple = _Tuple()
+
+
+@functools.cache
+def _tuple_form(count: int) -> Form:
+    """The form of a tuple of numbers."""
+    return _tuple, (None,) * count
 
 
 def _parts(thing: Any, generally: bool) -> tuple[Callable[..., Any] | None, tuple[Any, ...] | None]:

@@ -7,15 +7,17 @@ each column, and in which argument of the emitted function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from momentree.activity import activity
 from momentree.compile.emit.rolled_llvm import Rolled
+from momentree.compile.trace.field_layout import FormTable
+from momentree.compile.trace.rolled import RolledRecords
 from momentree.compile.trace.tape import Tape
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.sweeps import Records, Runner
+from momentree.equations.sweeps import Record, Records, Runner
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
@@ -89,10 +91,23 @@ class Recording(NamedTuple):
 
         `by_columns`: the results are linear in the last column, and the matrix is wanted that gives them from it.
         """
-        tape = Tape()
-        results = lambda run: self._results(tape, formula, run)  # noqa: E731
+        tape, swept = Tape(), list[RolledRecords]()
+
+        def results(run: Runner) -> Sequence[Scalar]:
+            def kept(records: Iterable[Record], order: Sequence[int] | None = None) -> Records:
+                sweep = run(records, order)
+                assert isinstance(sweep, RolledRecords)
+                swept.append(sweep)
+                return sweep
+
+            return self._results(tape, formula, kept)
+
+        forms: FormTable = vars(self.mechanism).setdefault("_forms", FormTable())  # for all that is traced of it
         with activity("tracing"):
-            return Rolled.of(tape, self.signature.inputs, results, by_columns)
+            code = Rolled.of(tape, self.signature.inputs, results, by_columns, forms)
+        for sweep in swept:
+            sweep.forget()
+        return code
 
     def _results(self, tape: Tape, formula: Formula, run: Runner) -> Sequence[Scalar]:
         """What the formula gives on inputs of a tape, swept by the runner."""

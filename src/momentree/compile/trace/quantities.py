@@ -4,7 +4,7 @@
 |---------------------|---------------|-----------------------------------------------------------------------------|
 | mass_matrix         | q, t          | composite inertias (CRBA), on base parameters; all nv x nv entries by rows  |
 | inverse_mass_matrix | q, t          | elementary factors of A = U D U', A never formed                            |
-| bias                | q, v, t       | classical accelerations (RNEA), on base parameters, at vdot = 0             |
+| bias                | q, v, t       | classical accelerations (RNEA), on base or shared parameters, at vdot = 0   |
 | coriolis_forces     | q, v, t       | the same without gravity and other forces                                   |
 | coriolis_matrix     | q, v, t       | composite inertias and Coriolis operators, on base parameters               |
 | aggregative_matrix  | q, v, t       | transposed products, row by row                                             |
@@ -34,6 +34,7 @@ from momentree.equations import aggregative, articulated, coriolis, factors, for
 from momentree.equations.base_parameters import base_parameters
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
+from momentree.equations.shared_parameters import shared_parameters
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
@@ -137,8 +138,11 @@ _METHODS: dict[str, tuple[TracedMethod, ...]] = {
     "gravity_forces": (TracedMethod(force_terms.gravity_forces, base_parameters),),
     "generalized_forces": (TracedMethod(force_terms.generalized_forces, base_parameters),),
     "generalized_momenta": (TracedMethod(hamiltonian.momenta, base_parameters),),
-    "bias": (TracedMethod(_bias, base_parameters),),
-    "inverse_dynamics": (TracedMethod(newton_euler.inverse_dynamics, base_parameters),),
+    "bias": (TracedMethod(_bias, base_parameters), TracedMethod(_bias, shared_parameters)),
+    "inverse_dynamics": (
+        TracedMethod(newton_euler.inverse_dynamics, base_parameters),
+        TracedMethod(newton_euler.inverse_dynamics, shared_parameters),
+    ),
     "forward_dynamics": (
         TracedMethod(articulated.forward_dynamics, in_joint_frames),
         TracedMethod(_by_solving, base_parameters),

@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from momentree.compile.emit.jacobian_code import Differentiated
+from momentree.compile.emit.jacobian_code import Differentiated, DifferentiatedInTime
 from momentree.compile.emit.llvm import StraightLine
 from momentree.compile.emit.rolled_llvm import Rolled
-from momentree.compile.execute.choice import MANY, is_rolled
+from momentree.compile.execute.choice import is_rolled
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
+from momentree.compile.execute.traced_texts import remembered
 from momentree.compile.trace.formulas import Arguments, Formula, Recording, Signature
 from momentree.compile.trace.tape import Tape
 from momentree.equations import hamiltonian
@@ -73,13 +74,19 @@ def _code(
     mechanism: Mechanism, formula: Formula, signature: Signature, code: str | None = None,
     straight: type[StraightLine] = StraightLine,
 ) -> Traced:  # fmt: skip
-    recording = Recording(mechanism, signature)
-    if is_rolled(mechanism, code):
-        return recording.rolled(formula)
-    tape = recording.straight_line(formula)
-    if is_rolled(mechanism, code, tape):
-        return recording.rolled(formula)
-    return straight.of(tape, signature.inputs, Target.host())
+    """The code of a formula; its texts are found in the cache, if they are there."""
+
+    def trace() -> Traced:
+        recording = Recording(mechanism, signature)
+        if is_rolled(mechanism, code):
+            return recording.rolled(formula)
+        tape = recording.straight_line(formula)
+        if is_rolled(mechanism, code, tape):
+            return recording.rolled(formula)
+        return straight.of(tape, signature.inputs, Target.host())
+
+    made: Traced = remembered((mechanism, formula, signature, code), trace) if straight is StraightLine else trace()
+    return made
 
 
 def _kernel(code: Traced) -> Kernel:
@@ -103,10 +110,12 @@ def _state(mechanism: Mechanism, with_work: int = 0) -> Signature:
 def right_hand_side_code(
     mechanism: Mechanism, formulation: Formulation, code: str | None = None, with_work: bool = True,
     differentiated: bool = False, constraint_gains: Mapping[str, float] | None = None, counted: Sequence[Angle] = (),
+    in_time: bool = False,
 ) -> Traced:  # fmt: skip
     """The code of the derivatives of a state; `code` is "straight-line" or "rolled"; None: chosen by size.
 
-    Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators.
+    Straight-line code comes with that of its Jacobian where it is to be `differentiated`, for implicit integrators;
+    with df/dt behind it where it is to be so `in_time`.
     `constraint_gains` (1/s) are those of the stabilization of loops; `counted` angles follow the work terms.
     """
     count, constraint_gains = len(work_terms_of(mechanism)) if with_work else 0, constraint_gains or {}
@@ -120,7 +129,7 @@ def right_hand_side_code(
             derivatives += formulation.maximal.angle_derivatives(at.mechanism, moving, counted)
         return derivatives
 
-    straight = Differentiated if differentiated else StraightLine
+    straight = (DifferentiatedInTime if in_time else Differentiated) if differentiated else StraightLine
     return _code(mechanism, rhs, _state(mechanism, count + len(counted)), code, straight)
 
 
@@ -156,11 +165,8 @@ def physical_right_hand_side_code(mechanism: Mechanism, code: str | None = None,
 
 
 def work_terms_of(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-    """Name and kind of each work term, of forces and of prescribed motions.
-
-    What prescribed motions do takes the accelerations too, which are not traced for systems of many bodies.
-    """
-    return (*work_terms(mechanism), *(motion_terms(mechanism) if len(mechanism.bodies) <= MANY else ()))
+    """Name and kind of each work term, of forces and of prescribed motions."""
+    return (*work_terms(mechanism), *motion_terms(mechanism))
 
 
 def _powers(
@@ -170,7 +176,7 @@ def _powers(
 
     `felt` is the mechanism whose forces move the bodies, where that is without loops.
     """
-    mechanism, at = at.mechanism, at._replace(run=Records)
+    mechanism = at.mechanism
     feels = at._replace(mechanism=felt or mechanism)
     results = powers(feels.mechanism, moving, names_of(feels, moving))
     if len(results) < len(work_terms_of(mechanism)):
@@ -216,18 +222,23 @@ def closing_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
 # --- velocities and momenta ---
 
 
-def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
-    """Velocities from coordinates and momenta, as a function of arrays: y, t and parameters."""
+def velocities_code(mechanism: Mechanism, code: str | None = None) -> Traced:
+    """Velocities from coordinates and momenta."""
 
     def velocities(at: Evaluation, p: Coordinates) -> Sequence[Scalar]:
         return generalized(at.mechanism, hamiltonian.moving_bodies(at, p), "u")
 
-    return traced_kernel(mechanism, velocities, code)
+    return traced_code(mechanism, velocities, code)
 
 
-def momentum_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
-    """Momenta from coordinates and velocities, as a function of arrays: (q, v), t and parameters."""
-    return traced_kernel(mechanism, hamiltonian.momenta, code)
+def velocity_kernel(mechanism: Mechanism, code: str | None = None) -> Kernel:
+    """`velocities_code` as a function of arrays: y, t and parameters."""
+    return _kernel(velocities_code(mechanism, code))
+
+
+def momenta_code(mechanism: Mechanism, code: str | None = None) -> Traced:
+    """Momenta from coordinates and velocities."""
+    return traced_code(mechanism, hamiltonian.momenta, code)
 
 
 # --- structure-preserving steps: integrate/verlet/ ---

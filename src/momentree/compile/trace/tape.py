@@ -24,6 +24,7 @@ Only the rules of algebra above take all numbers to be finite: 0 * x and x - x a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -120,6 +121,13 @@ class Tape:
         """Every node ever recorded: ("number", value), ("input" or "parameter", name) or (operation, edges)."""
         return list(self._known)
 
+    def __len__(self) -> int:
+        """How many nodes were ever recorded."""
+        return len(self._known)
+
+    def __bool__(self) -> bool:
+        return True
+
     def live(self) -> list[int]:
         """The nodes that the outputs need, arguments before results."""
         nodes = self.nodes
@@ -128,18 +136,28 @@ class Tape:
             needed[abs(edge)] = True
         for index in range(len(nodes) - 1, -1, -1):
             if needed[index]:
-                for edge in edges_of(nodes[index]):
-                    needed[abs(edge)] = True
-        return [index for index, is_needed in enumerate(needed) if is_needed]
+                node = nodes[index]
+                if node[0] not in LEAVES:
+                    for edge in node[1:]:
+                        needed[abs(edge)] = True
+        return list(itertools.compress(range(len(nodes)), needed))
 
-    def online(self) -> list[int]:
-        """The live operations that depend on an input, and so are done at every call."""
-        nodes, varying = self.nodes, set()
-        for index in self.live():
+    def online(self, live: Sequence[int] | None = None) -> list[int]:
+        """The live operations that depend on an input, and so are done at every call; `live` where it is known."""
+        nodes, live = self.nodes, self.live() if live is None else live
+        varying, online = bytearray(len(nodes)), list[int]()
+        for index in live:
             node = nodes[index]
-            if node[0] == "input" or any(abs(edge) in varying for edge in edges_of(node)):
-                varying.add(index)
-        return [index for index in sorted(varying) if nodes[index][0] != "input"]
+            kind = node[0]
+            if kind == "input":
+                varying[index] = True
+            elif kind not in LEAVES:
+                for edge in node[1:]:
+                    if varying[abs(edge)]:
+                        varying[index] = True
+                        online.append(index)
+                        break
+        return online
 
     def operations(self) -> Operations:
         """Counts of the live operations; those on constants and parameters alone are done once and do not count."""
@@ -330,10 +348,14 @@ def _select(tape: Tape, x: int, a: int, b: int) -> Scalar:
 
 def _operator(normal: NormalForm, reflected: bool = False) -> Callable[[Variable, Any], Scalar]:
     def method(self: Variable, other: Any) -> Scalar:
-        if not isinstance(other, (Variable, float, int, Real)):
+        tape = self.tape
+        if type(other) is Variable and other.tape is tape:
+            others = other.edge
+        elif isinstance(other, (Variable, float, int, Real)):
+            others = tape.edge(other)
+        else:
             return NotImplemented
-        tape, own, others = self.tape, self.edge, self.tape.edge(other)
-        return normal(tape, others, own) if reflected else normal(tape, own, others)
+        return normal(tape, others, self.edge) if reflected else normal(tape, self.edge, others)
 
     return method
 

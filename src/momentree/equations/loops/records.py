@@ -132,10 +132,20 @@ def _anchors(mechanism: Mechanism) -> list[Vector]:
 
 def _node(number: int) -> Record:
     """A body without inertia, welded to another, where a constraint is closed."""
-    nothing: Fields = {"q": (), "u": (), "du": (), "p": (), "driven": (), "free": False, "applied": Force.zero()}
-    nothing |= {"Q": (), "spring": None, "rest": None, "damping": None, "stops": None, "anchored": False}
-    inertia = RigidInertia(0, ZERO, (0,) * 6)
-    return Record(number=number, parent=-1, mount=Transform(), joint_type=Fixed(), inertia=inertia, **nothing)
+    return Record(number=number, parent=-1, **_WITHOUT_INERTIA)
+
+
+_WITHOUT_INERTIA: Fields = {
+    "mount": Transform(),
+    "joint_type": Fixed(),
+    "inertia": RigidInertia(0, ZERO, (0,) * 6),
+    **dict.fromkeys(("q", "u", "du", "p", "driven"), ()),
+    "free": False,
+    "applied": Force.zero(),
+    "Q": (),
+    **dict.fromkeys(("spring", "rest", "damping", "stops"), None),
+    "anchored": False,
+}
 
 
 def _loop(loop: Loop, rows: Sequence[Force], length: Scalar, names: Mapping[Reference, Scalar]) -> Record:

@@ -126,6 +126,7 @@ def prescribed():
 # --- the numbers of the system ---
 
 
+@pytest.mark.long
 @needs_gcc
 def test_an_arm_of_six_hinges(tmp_path):
     compare(arm().build(), tmp_path, *np.random.default_rng(0).uniform(-2, 2, (3, 6)), 0.0)

@@ -187,6 +187,7 @@ def test_rollouts_are_differentiated_through_scan():
 # --- batches ---
 
 
+@pytest.mark.long
 def test_leading_axes_are_batches_and_vmap_nests(four):
     system, at = four
     random = np.random.default_rng(4)
@@ -220,6 +221,7 @@ def test_other_devices_are_served_through_python(four):
 # --- parameters and time ---
 
 
+@pytest.mark.long
 def test_parameters_are_a_dictionary_that_jax_differentiates():
     system = cart()
     random = np.random.default_rng(5)

@@ -58,7 +58,8 @@ def test_random_trees_have_the_same_dynamics_to_the_last_bit(monkeypatch, seed, 
 STIFF, FIXED = {"integrator": "radau", "rtol": 1e-6}, {"integrator": "verlet", "step": 1e-3}
 
 
-@pytest.mark.parametrize("settings", [{}, *(pytest.param(each, marks=pytest.mark.long) for each in (STIFF, FIXED))])
+@pytest.mark.long
+@pytest.mark.parametrize("settings", [{}, STIFF, FIXED])
 def test_runs_of_random_loops_are_the_same_to_the_last_bit(monkeypatch, settings):
     random = np.random.default_rng(3)
     model, q = random_loops(random, ["Revolute", "Spherical", "Revolute"], ["Spherical"])

@@ -146,6 +146,7 @@ def comparable(*arrays):
     return all(np.isfinite(array).all() and np.abs(array).max(initial=0) < 1e6 for array in arrays)
 
 
+@pytest.mark.long
 @plenty
 @given(trees, seeds)
 def test_values_directions_gradients_and_jacobians_agree_with_casadi(several, seed):
