@@ -228,7 +228,7 @@ def making_times(mechanism: Mechanism, folder: Path) -> Making:
 def made(mechanism: Mechanism, folder: Path) -> tuple[float, int]:
     """Seconds, and how many object files are new."""
     before, began = len(list(folder.iterdir())), time.perf_counter()
-    new_stepper(mechanism, FORMULATIONS["hamiltonian"], "dop853", None, True, 1, False, None, True)
+    new_stepper(mechanism, FORMULATIONS["hamiltonian"], "dop853", None, True, False, None, True)
     return time.perf_counter() - began, len(list(folder.iterdir())) - before
 
 

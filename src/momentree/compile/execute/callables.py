@@ -13,7 +13,7 @@ Values of free parameters may be given by name, `parameters={"k": 3.0}`: one for
 
 Anything that NumPy converts to numbers is accepted. Axes before the last (all axes of t) are batches and broadcast;
 where one row serves all, nothing is copied. The rows of a batch are computed several at a time, on all cores where it
-pays.
+pays; where arrays live on a GPU, they are computed there (gpu_quantities.py).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import numpy as np
 from momentree.activity import activity
 from momentree.compile.execute import fast_calls, threads
 from momentree.compile.execute.arrays import Array, check_finite, check_units, coordinate_array, numbers, quaternions
+from momentree.compile.execute.gpu_quantities import THREAD, GpuRequest, any_on_gpu, computed_on_gpu
 from momentree.compile.execute.input_checks import valid_rows
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.trace.quantities import ARGUMENTS, MATRICES
@@ -65,14 +66,21 @@ class Quantity:
         self._quaternions = quaternions(mechanism)
         self._quaternion_starts = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
         self._kernel: Kernel | None = None
+        self._on_gpus: dict[Any, Any] = {}
         self._entry: fast_calls.Entry | None = None
         self._lock = threading.RLock()
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
     ) -> Array:
-        values = self._bound(arguments, named)
+        plain = self._plain_rows(arguments) if out is None and parameters is None and not named else None
+        values = self._bound(arguments, named) if plain is None else []
+        if any_on_gpu(values):
+            return cast(Array, computed_on_gpu(self._request(values, out, parameters)))
         try:
+            if plain is not None:
+                count = len(arguments[0])
+                return self._filled(plain, _empty((count, *self._shape), self.__name__), count, threads)
             return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
             raise MomentreeError(f"{self.__name__}: not enough memory. Give fewer rows at a time.") from None
@@ -189,6 +197,18 @@ class Quantity:
 
     # --- computing ---
 
+    def _request(self, values: Sequence[Any], out: Any, parameters: Any) -> GpuRequest:
+        """The call for arrays that live on a GPU."""
+        from momentree.compile.execute.choice import kernel_of
+
+        def kernel(varied: bool) -> Kernel:
+            return kernel_of(self._mechanism, self.__name__, self._code, varied, THREAD)
+
+        arguments, constants = zip(self._names, self._columns, values, strict=True), self._constants(parameters)
+        return GpuRequest(
+            self.__name__, tuple(arguments), constants, self._shape, self._quaternions, out, kernel, self._on_gpus
+        )
+
     def _computed(self, values: Sequence[Any], out: Any, limit: int | None, constants: Array | None) -> Array:
         arrays, limit = self._arrays(values), threads.available(limit)
         one = constants is None or constants.ndim == 1
@@ -197,10 +217,34 @@ class Quantity:
         out = _empty(shape, self.__name__) if out is None else _writable(out, shape)
         rows = [_rows(array, batch, count) for array in arrays]
         self._check_apart(rows, out)
-        kernel = self._made() if one else self._varied()
+        row_of = [] if constants is None or not out.size else [_rows(constants, batch, count)]
+        return self._filled(rows, cast(Array, out), count, limit, row_of, one)
+
+    def _plain_rows(self, arguments: Sequence[Any]) -> list[tuple[Array, int]] | None:
+        """Arguments that are plain tables of as many rows, as they are; None where there is anything to convert.
+
+        That is what batches mostly are. The general path visits so much code that it takes twice as long as the
+        machine code of some hundred rows, and five times after other work.
+        """
+        given = len(arguments)
+        if not 0 < given <= len(self._names) or self._mechanism.free or not set(self._names[given:]) <= {*OPTIONAL}:
+            return None
+        count = len(arguments[0]) if type(arguments[0]) is np.ndarray and arguments[0].ndim else 0
+        for array, columns in zip(arguments, self._columns, strict=False):
+            plain = type(array) is np.ndarray and array.dtype == np.float64 and array.shape == (count, columns)
+            if not plain or count < 2 or not (array.flags.c_contiguous and array.flags.aligned):
+                return None
+        rows = [(array, array.shape[1]) for array in arguments]
+        return rows + [(np.zeros(columns or 1), 0) for columns in self._columns[given:]]
+
+    def _filled(
+        self, rows: list[tuple[Array, int]], out: Array, count: int, limit: int | None,
+        constants: Sequence[tuple[Array, int]] = (), one: bool = True,
+    ) -> Array:  # fmt: skip
+        """The results of rows, where free parameters are the same for all of them (`one`) or not."""
+        kernel, limit = self._made() if one else self._varied(), threads.available(limit)
         if out.size:
-            row_of = [] if constants is None else [_rows(constants, batch, count)]
-            call = _Call.of(kernel, [*rows, *row_of], out, self._quaternion_starts)
+            call = _Call.of(kernel, [*rows, *constants], out, self._quaternion_starts)
             width = kernel.width if count >= WORTH else 1  # by the call alone: the same call gives the same bits
             invalid: list[bool] = []
             threads.share(lambda: call.computer(width, invalid), count, limit)
@@ -208,8 +252,8 @@ class Quantity:
                 self._explain(rows)
                 threads.share(lambda: call.computer(width, None), count, limit)
             if call.broken:
-                self._explain_results([*rows, *row_of], out.reshape(count, -1))
-        return cast(Array, out)
+                self._explain_results([*rows, *constants], out.reshape(count, -1))
+        return out
 
     def _batch(self, arrays: Sequence[Array]) -> tuple[int, ...]:
         """The leading axes of all arguments together."""

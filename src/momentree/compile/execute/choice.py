@@ -9,6 +9,7 @@ from __future__ import annotations
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
+from momentree.compile.execute.traced_texts import remembered
 from momentree.compile.trace.quantities import trace, trace_rolled
 from momentree.compile.trace.tape import Tape
 from momentree.structure.mechanism import Mechanism
@@ -17,25 +18,32 @@ MANY = 40  # bodies: above, nobody waits for straight-line code, and it is not e
 LONG = 16_000  # operations: above, LLVM takes more than a second or two
 
 
-def kernel_of(mechanism: Mechanism, what: str, code: str | None = None, varied: bool = False) -> Kernel:
+def kernel_of(
+    mechanism: Mechanism, what: str, code: str | None = None, varied: bool = False, target: Target | None = None
+) -> Kernel:
     """The machine code of a quantity; `code` is "straight-line" or "rolled"; None: chosen by size.
 
-    Free parameters are the same for all rows of a call, or `varied` from row to row.
+    Free parameters are the same for all rows of a call, or `varied` from row to row. Without a target,
+    it is this processor.
     """
+    target = target or Target.host()
     if is_rolled(mechanism, code):
-        return _rolled(mechanism, what, varied)
+        return _rolled(mechanism, what, varied, target)
     tape, arguments = trace(mechanism, what, varied)
-    return _rolled(mechanism, what, varied) if is_rolled(mechanism, code, tape) else compile_tape(tape, arguments)
+    if is_rolled(mechanism, code, tape):
+        return _rolled(mechanism, what, varied, target)
+    return compile_tape(tape, arguments, target=target)
 
 
 def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) -> bool:
     """Whether code is rolled: as asked for, or by the number of bodies and, once it is traced, of operations."""
     if code is not None:
         return code == "rolled"
-    long = tape is not None and len(tape.online()) > LONG and len(mechanism.bodies) > 1
-    return len(mechanism.bodies) > MANY or long
+    if len(mechanism.bodies) > MANY:
+        return True
+    return tape is not None and len(tape) > LONG and len(tape.online()) > LONG and len(mechanism.bodies) > 1
 
 
-def _rolled(mechanism: Mechanism, what: str, varied: bool) -> Kernel:
-    target = Target.host()
-    return Kernel(trace_rolled(mechanism, what, varied), target.lanes(0), target)
+def _rolled(mechanism: Mechanism, what: str, varied: bool, target: Target) -> Kernel:
+    code = remembered((mechanism, what, varied), lambda: trace_rolled(mechanism, what, varied))
+    return Kernel(code, target.lanes(0), target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy
@@ -69,6 +69,7 @@ class Kernel:
         self.width, self.target = _checked_width(width), target
         self._text: Callable[[int], str] = functools.cache(code.text)
         self._scratch = code.scratch
+        self._calls: Mapping[str, int] = getattr(code, "calls", {})  # linked functions that its text calls
         self._linked: dict[int, Any] = {}  # what keeps the machine code of a width alive
         self._functions: dict[int, Callable[..., None]] = {}
         self._lock = threading.RLock()
@@ -82,7 +83,7 @@ class Kernel:
         width = width or self.width
         with self._lock:
             if width not in self._linked:
-                others = {"rows_1": self.address(1)} if width > 1 else {}
+                others = {"rows_1": self.address(1)} if width > 1 else self._calls
                 self._linked[width] = loaded(self.ir(width), self.target, f"rows_{width}", others)
             return int(self._linked[width][f"rows_{width}"])
 

@@ -20,13 +20,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from momentree.activity import activity
-from momentree.compile.emit.llvm_functions import LIBM, libm_symbol
 from momentree.compile.emit.number_tables import filled, separated
 from momentree.compile.execute import cache
 from momentree.errors import MomentreeError
 
 WORKING_SET = 64 * 1024  # bytes: twice a first-level cache, since most live values are idle; 8 lanes of 842 still paid
 _LEVELS = ("0", "1", "2", "3")
+USUAL_LEVEL = 2
 _SCHEDULING = "-enable-misched"
 _NEWEST_TRIED = 22  # version of LLVM
 _numbers = itertools.count()  # the name of a library is never used twice
@@ -72,50 +72,63 @@ def _linker() -> Any:
 
 
 @functools.cache
-def _libm() -> dict[str, int]:
-    """Addresses of the functions of libm, by their names on a tape."""
+def _fma() -> int:
+    """Where C's fused multiply-add is, which a processor without that instruction calls."""
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    if not hasattr(library, "atan2"):  # libm is not among the libraries of the interpreter
+    if not hasattr(library, "fma"):  # libm is not among the libraries of the interpreter
         library = ctypes.CDLL(ctypes.util.find_library("m"))
-    return {name: ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0 for name, symbol in LIBM.items()}
+    return ctypes.cast(library.fma, ctypes.c_void_p).value or 0
 
 
-def object_code(text: str, target: Target) -> bytes:
-    """The object file of a module: the cached one, or a new one."""
-    key = _key(text, target)
+def object_code(text: str, target: Target, level: int | None = None) -> bytes:
+    """The object file of a module: the cached one, or a new one; at a level of code generation, or at the usual one."""
+    key = _key(text, target, level)
     code = cache.get(key)
     if code is None:
         with activity("generating machine code"):
-            code = _generated(text, target)
+            code = _generated(text, target, level)
         cache.put(key, code)
     return code
 
 
-def _key(text: str, target: Target) -> str:
+def is_cached(text: str, target: Target) -> bool:
+    """Whether the object file of a module at the usual level is there, so that loading it takes no time."""
+    return cache.get(_key(separated(text)[0], target)) is not None
+
+
+def _key(text: str, target: Target, level: int | None = None) -> str:
     """From everything that determines the result of the code generator."""
     import llvmlite
     from llvmlite import binding
 
     version = ".".join(map(str, binding.llvm_version_info))
     ours = sys.modules["momentree"].__version__
-    options = " ".join([*(f"{name}={value}" for name, value in _options().items()), f"{_SCHEDULING}=false"])
+    options = " ".join([*(f"{name}={value}" for name, value in _options(level).items()), f"{_SCHEDULING}=false"])
     return cache.key_of(text, *target, binding.get_default_triple(), version, llvmlite.__version__, ours, options)
 
 
-def _options() -> dict[str, Any]:
-    """How code is generated."""
-    level = os.environ.get("MOMENTREE_OPTIMIZE", "") or "2"
-    if level not in _LEVELS:
+def chosen_level() -> int | None:
+    """The level of code generation that the user has set."""
+    level = os.environ.get("MOMENTREE_OPTIMIZE", "")
+    if level and level not in _LEVELS:
         raise MomentreeError(f"MOMENTREE_OPTIMIZE is '{level}'; give a whole number from 0 to 3, or unset it.")
-    return {"opt": int(level), "reloc": "pic", "codemodel": "small"}
+    return int(level) if level else None
 
 
-def _generated(text: str, target: Target) -> bytes:
+def _options(level: int | None = None) -> dict[str, Any]:
+    """How code is generated."""
+    if level is None:
+        chosen = chosen_level()
+        level = USUAL_LEVEL if chosen is None else chosen
+    return {"opt": level, "reloc": "pic", "codemodel": "small"}
+
+
+def _generated(text: str, target: Target, level: int | None = None) -> bytes:
     from llvmlite import binding
 
     _initialised()
     machine = binding.Target.from_default_triple().create_target_machine(
-        cpu=target.cpu, features=target.features, **_options()
+        cpu=target.cpu, features=target.features, **_options(level)
     )
     module = binding.parse_assembly(text, binding.create_context())
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -142,11 +155,13 @@ def _unscheduled() -> Iterator[None]:
             binding.set_option("momentree", f"{_SCHEDULING}=true")
 
 
-def loaded(text: str, target: Target, symbols: str | Sequence[str], others: Mapping[str, int]) -> Any:
+def loaded(
+    text: str, target: Target, symbols: str | Sequence[str], others: Mapping[str, int], level: int | None = None
+) -> Any:
     """The machine code of a module, linked in memory, with the numbers of its tables."""
     alike, contents = separated(text)
     wanted = [symbols] if isinstance(symbols, str) else list(symbols)
-    library = linked(object_code(alike, target), [*wanted, *contents], others)
+    library = linked(object_code(alike, target, level), [*wanted, *contents], others)
     filled(library, contents)
     return library
 
@@ -158,8 +173,7 @@ def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int])
     library = binding.JITLibraryBuilder().add_object_img(code)
     for symbol in [symbols] if isinstance(symbols, str) else symbols:
         library.export_symbol(symbol)
-    addresses = {libm_symbol(name): address for name, address in _libm().items()} | dict(others)
-    for name, address in addresses.items():
+    for name, address in {"fma": _fma(), **others}.items():
         if name.encode() in code:  # it is named in the object file, so it is called
             library.import_symbol(name, address)
     return library.link(_linker(), f"momentree{next(_numbers)}")

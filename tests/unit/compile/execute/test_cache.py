@@ -285,7 +285,7 @@ import numpy, momentree as mt
 from momentree.compile.execute import machine_code
 made = []
 generated = machine_code._generated
-machine_code._generated = lambda text, target: made.append(text) or generated(text, target)
+machine_code._generated = lambda text, *rest: made.append(text) or generated(text, *rest)
 m = mt.Model("pendulum")
 m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)))
 found = m.build().forward_dynamics(numpy.array([0.3]), numpy.array([0.2]), numpy.array([0.1]))

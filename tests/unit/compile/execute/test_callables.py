@@ -451,3 +451,24 @@ def test_the_same_call_gives_the_same_bits_whatever_was_called_before(states, sy
     f(*(np.resize(array, (3000, *array.shape[1:])) for array in states))
     for given, expected in zip(calls, before, strict=True):
         np.testing.assert_array_equal(f(*given), expected)
+
+
+@pytest.mark.repeats(2, of="rows")
+@pytest.mark.parametrize("what", ["forward_dynamics", "inverse_dynamics", "bias", "mass_matrix"])
+@pytest.mark.parametrize("rows", [2, 40])
+def test_plain_tables_take_the_short_way_with_the_same_bits(system, states, what, rows, monkeypatch):
+    quantity = Quantity(system.mechanism, what)
+    columns = {"q": states[0], "v": states[1], "vdot": states[2], "tau": states[2]}
+    tables = [columns[name][:rows].copy() for name in ARGUMENTS[what] if name != "t"]
+    expected = quantity(*tables, t=0.0)
+    assert quantity._plain_rows(tables) is not None
+    general = quantity._computed
+    monkeypatch.setattr(quantity, "_computed", None)
+    short = quantity(*tables)
+    assert np.array_equal(short, expected)
+    monkeypatch.setattr(quantity, "_computed", general)
+    for other in (tables[0][:, ::-1], tables[0].astype(np.float32), tables[0][:1], tables[0][:-1], tables[0].tolist()):
+        assert quantity._plain_rows([other, *tables[1:]]) is None or len(tables) == 1
+    tables[0][1, 0] = np.nan
+    with pytest.raises(mt.MomentreeError, match="q"):
+        quantity(*tables)

@@ -138,6 +138,7 @@ def test_short_and_long_arrays_are_searched_to_their_ends(count):
             f(zero, zero, bad)
 
 
+@pytest.mark.long
 def test_references_are_counted_exactly(system, state):
     f, (q, v, tau) = system.forward_dynamics, state
     f(q, v, tau)
@@ -180,7 +181,7 @@ def test_no_memory_is_lost(system, state):
 
 def test_functions_come_and_go(system, state):
     expected = system.forward_dynamics(*state)
-    for _ in range(200):
+    for _ in range(50):
         f = Quantity(system.mechanism, "forward_dynamics").fastest()
         del f
     for _ in range(5):

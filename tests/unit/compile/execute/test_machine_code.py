@@ -32,7 +32,8 @@ def results(system, t_end):
 
 
 @pytest.mark.parametrize(
-    ("make", "t_end"), [(loop, 1.0), (bennett, 0.5), pytest.param(walker, 0.2, marks=pytest.mark.long)]
+    ("make", "t_end"),
+    [(loop, 1.0), *(pytest.param(*each, marks=pytest.mark.long) for each in ((bennett, 0.5), (walker, 0.2)))],
 )
 def test_the_bits_do_not_depend_on_the_level(monkeypatch, make, t_end):
     codes, found, counts = [], [], [0]
