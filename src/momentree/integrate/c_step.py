@@ -22,6 +22,7 @@ from momentree.integrate.error_norm import least_sizes
 from momentree.integrate.methods import METHODS, named_method
 from momentree.integrate.projection import NEWTON, OPEN, closure_sizes, least_move
 from momentree.integrate.records import Status
+from momentree.integrate.runge_kutta.error_norm_code import OF_ORDER_3
 from momentree.integrate.runge_kutta.projection_code import REOPENED
 from momentree.integrate.runge_kutta.step_code import EPSILON
 from momentree.integrate.runge_kutta.step_size_code import LEAST, MOST, SAFETY
@@ -103,6 +104,9 @@ class _StepCode:
         by_gains = ", with the terms of the stabilization of loops" if stabilized and self.closed else ""
         state = f"state: {upper}_NX numbers, q and then v."
         yield (f"The derivatives of the state{by_gains}.", state, f"out: {upper}_NX numbers."), derivatives
+        if self.quaternions:
+            why = "Bring quaternions of the state to unit length, from which integrators let them drift."
+            yield (why, state), f"void {self.prefix}_unit(double *state);"
         memory = f"work: {upper}_WORK numbers, zeros before the first call; nobody else may use it meanwhile."
         ends = f"Returns {upper}_ARRIVED (0); {upper}_OPEN: loops cannot be closed."
         closing = "Move the state to where loops are closed and stay closed, and quaternions to unit length."
@@ -137,7 +141,7 @@ class _StepCode:
         if not self.quaternions:
             return ""
         count = len(self.quaternions)
-        return f"""static void {self.prefix}_unit(double *state)
+        return f"""void {self.prefix}_unit(double *state)
 {{
     static const int starts[{count}] = {{{", ".join(map(str, self.quaternions))}}};
     for (int i = 0; i < {count}; i++) {{
@@ -251,7 +255,7 @@ static int {p}_project(double *state, double t, {parameters}double *moves, int f
         zeros = ", ".join(f"sum{j} = 0.0" for j in range(len(rows)))
         last = f"    return h * sqrt(sum0 / {max(n, 1)}.0);"
         if len(rows) == 2:  # the estimate of order 5 is made smaller where that of order 3 says that it is too large
-            last = f"""    const double both = sum0 + 0.01 * sum1;
+            last = f"""    const double both = sum0 + {c_number(OF_ORDER_3)} * sum1;
     return both == 0.0 ? 0.0 : h * sqrt(sum0 / {max(n, 1)}.0) * sqrt(sum0 / both);"""
         return f"""static double {self.prefix}_error({arguments}, double h, double rtol)
 {{

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from momentree.integrate.tableau import Interpolant, Row
 def sampled(
     integration: Integration, records: Array, times: Array, y_before: Array, quaternions: Sequence[int]
 ) -> Array:
-    """The states (k, n, W) at those of the times that the records reach; y_before (n, W) is where they begin.
+    """The states (k, n, 1) at those of the times that the records reach; y_before (n, 1) is where they begin.
 
     Without dense output, the records are the samples.
     """
@@ -27,7 +28,7 @@ def sampled(
     if not len(due):
         return y[:0]
     step = np.minimum(np.searchsorted(t, due), len(t) - 1)
-    return at_fraction(integration, records, y_before, step, 1 - (t[step] - due) / h[step], quaternions)
+    return at_fraction(integration, records, y_before, step, fraction(t[step], h[step], due), quaternions)
 
 
 def at_fraction(
@@ -38,7 +39,7 @@ def at_fraction(
     x: Array,
     quaternions: Sequence[int],
 ) -> Array:
-    """The states (k, n, W) at fractions x of steps of the records; y_before (n, W) is where they begin."""
+    """The states (k, n, 1) at fractions x of steps of the records; y_before (n, 1) is where they begin."""
     _, h, y, stages = integration.unpacked(records)
     assert stages is not None
     assert integration.interpolant is not None
@@ -54,18 +55,33 @@ def at_fraction(
 
 def within(interpolant: Interpolant, x: Array, h: Array, y0: Array, y1: Array, stages: Array) -> Array:
     """y at x of each step: x, h (k,), y0, y1 (k, n), stages (k, s, n)."""
-    x, h = x[:, None], h[:, None]
-    sums = [h * _weighted(row, stages) for row in interpolant.rows]
+    return np.asarray(polynomial(interpolant, x[:, None], h[:, None], y0, y1, lambda i: stages[:, i]))
+
+
+def fraction(t: Any, h: Any, time: Any) -> Any:
+    """The part of a step of size h, which ended at t, after which it is `time`."""
+    return 1 - (t - time) / h
+
+
+def polynomial(interpolant: Interpolant, x: Any, h: Any, y0: Any, y1: Any, stage: Callable[[int], Any]) -> Any:
+    """y at x of a step, of numbers, arrays, or values in machine code (`Value`); a formula for all of them."""
+    sums = [h * _weighted(row, stage) for row in interpolant.rows]
     if interpolant.end is None:
-        return y0 + sum(x ** (j + 1) * total for j, total in enumerate(sums))
-    rise = y1 - y0
-    first, last = stages[:, 0], stages[:, interpolant.end]
+        y = sums[-1]
+        for total in reversed(sums[:-1]):
+            y = y * x + total
+        return y0 + y * x
+    rise, first, last = y1 - y0, stage(0), stage(interpolant.end)
     parts = [rise, h * first - rise, 2 * rise - h * (first + last), *sums]
-    y = np.zeros_like(y0)
+    y = None
     for j, part in reversed(list(enumerate(parts))):
-        y = (y + part) * (x if j % 2 == 0 else 1 - x)
+        y = (part if y is None else y + part) * (x if j % 2 == 0 else 1 - x)
     return y0 + y
 
 
-def _weighted(row: Row, stages: Array) -> Array:
-    return sum((weight * stages[:, i] for i, weight in row.items()), start=np.zeros_like(stages[:, 0]))
+def _weighted(row: Row, stage: Callable[[int], Any]) -> Any:
+    total = None
+    for i, weight in row.items():
+        part = stage(i) * weight
+        total = part if total is None else total + part
+    return total

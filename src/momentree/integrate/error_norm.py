@@ -66,7 +66,13 @@ def error_norm_of(
 
 
 def at_rest(mechanism: Mechanism) -> Mechanism:
-    """The same mechanism, where prescribed joints, the ground and constraints stay as they are at each moment."""
+    """The same mechanism, where prescribed joints, the ground and constraints stay as they are at each moment.
+
+    The mechanism itself where nothing of this kind moves.
+    """
+    pairs = any(isinstance(loop.joint_type, OnSurfaces) for loop in mechanism.loops)
+    if not (pairs or mechanism.ground or mechanism.constraints or any(body.laws for body in mechanism.bodies)):
+        return mechanism
 
     def still(laws: Laws | None) -> Laws | None:
         return laws and Laws(laws[0], (_ZERO,) * len(laws[1]), (_ZERO,) * len(laws[2]))

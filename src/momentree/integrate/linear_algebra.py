@@ -17,20 +17,21 @@ Number = tuple[str, ...]  # the names of its parts
 
 
 def algebra_texts(n: int, stride: int, lanes: int, leading: int, parts: int) -> list[str]:
-    """The functions for matrices n x n; the pivots of the first `leading` columns come from as many rows."""
-    return [
-        _subtract_text(stride, lanes, parts),
-        _Algebra(n, stride, parts).factor(leading),
-        _Algebra(n, stride, parts).solve(),
-    ]
+    """The functions for matrices n x n; the pivots of the first `leading` columns come from as many rows.
+
+    Columns are filled up with zeros to whole vectors of so many lanes.
+    """
+    sizes = n, stride, lanes, parts
+    return [_Algebra(*sizes).factor(leading), _Algebra(*sizes).solve()]
 
 
 class _Algebra(Routine):
-    """The texts of factor_P and solve_P."""
+    """The texts of factor_P and solve_P: whole vectors of a column at a time, but only rows that count."""
 
-    def __init__(self, n: int, stride: int, parts: int):
+    def __init__(self, n: int, stride: int, lanes: int, parts: int):
         super().__init__(1)
-        self.n, self.stride, self.parts = n, stride, parts
+        self.n, self.stride, self.lanes, self.parts = n, stride, lanes, parts
+        self.wide = self.beside(lanes, "w")
 
     def factor(self, leading: int) -> str:
         self.do("%largest = alloca double")
@@ -41,25 +42,75 @@ class _Algebra(Routine):
             self._exchange_rows(k)
             inverse = self._reciprocal(self._at(column, k))
             self._put(inverse, column, k)
-            with self.span(below, self.n) as i:
-                self._put(self._product(self._at(column, i), inverse), column, i)
-            with self.span(below, self.n) as j:
-                other = self._column(j)
-                self._subtract(other, column, self._at(other, k), below, self.n)
+            with self.span(self._chunk_of(below), self.stride // self.lanes) as c:
+                below_k, old = self._rows(c, k, self.n), self._chunk_at(column, c)
+                multipliers = self._product(self.wide, old, self._everywhere(inverse))
+                self._put_chunk(self._where(below_k, multipliers, old), column, c)
+                with self.span(below, self.n) as j:
+                    other = self._column(j)
+                    self._subtract(other, multipliers, self._at(other, k), c, below_k)
         return self._function(f"factor_{self.parts}(ptr %matrix, ptr %pivots)")
 
     def solve(self) -> str:
         with self.span(0, self.n) as k:
             self._exchange("%b", k, self._pivot(k))
         with self.span(0, self.n) as k:
-            self._subtract("%b", self._column(k), self._at("%b", k), self.let(f"add i64 {k}, 1"), self.n)
+            column, x = self._column(k), self._at("%b", k)
+            with self.span(self._chunk_of(self.let(f"add i64 {k}, 1")), self.stride // self.lanes) as c:
+                self._subtract("%b", self._chunk_at(column, c), x, c, self._rows(c, k, self.n))
         with self.span(0, self.n) as done:
             k = self.let(f"sub i64 {self.n - 1}, {done}")
             column = self._column(k)
-            x = self._product(self._at("%b", k), self._at(column, k))
+            x = self._product(self.lines, self._at("%b", k), self._at(column, k))
             self._put(x, "%b", k)
-            self._subtract("%b", column, x, 0, k)
+            with self.span(0, self._chunk_of(self.let(f"add i64 {k}, {self.lanes - 1}"))) as c:
+                self._subtract("%b", self._chunk_at(column, c), x, c, self._rows(c, -1, k))
         return self._function(f"solve_{self.parts}(ptr %matrix, ptr %pivots, ptr %b)")
+
+    # --- vectors of a column ---
+
+    def _chunk_of(self, row: str) -> str:
+        return self.let(f"sdiv i64 {row}, {self.lanes}")
+
+    def _rows(self, c: str, above: str | int, below: str | int) -> str:
+        """Which rows of a vector lie between these; what fills up a column stays zero, whatever the numbers are."""
+        first, integer, places = self.let(f"mul i64 {c}, {self.lanes}"), self.wide.integer, "0"
+        if self.lanes > 1:
+            places = f"<{', '.join(f'i64 {row}' for row in range(self.lanes))}>"
+        sides = []
+        for relation, row in (("sgt", above), ("slt", below)):
+            bound = self.let(f"sub i64 {row}, {first}")
+            if self.lanes > 1:
+                start = self.let(f"insertelement {integer} poison, i64 {bound}, i64 0")
+                spread = f"shufflevector {integer} {start}, {integer} poison, <{self.lanes} x i32> zeroinitializer"
+                bound = self.let(spread)
+            sides.append(self.let(f"icmp {relation} {integer} {places}, {bound}"))
+        return self.let(f"and {self.wide.truth} {sides[0]}, {sides[1]}")
+
+    def _chunk_at(self, column: str, c: str) -> Number:
+        addresses = self._addresses(column, self.let(f"mul i64 {c}, {self.lanes}"))
+        return tuple(self.let(f"load {self.wide.type}, ptr {address}, align 8") for address in addresses)
+
+    def _put_chunk(self, x: Number, column: str, c: str) -> None:
+        addresses = self._addresses(column, self.let(f"mul i64 {c}, {self.lanes}"))
+        for part, address in zip(x, addresses, strict=True):
+            self.do(f"store {self.wide.type} {part}, ptr {address}, align 8")
+
+    def _everywhere(self, x: Number) -> Number:
+        return tuple(self.wide.splat(part) for part in x)
+
+    def _where(self, truth: str, x: Number, other: Number) -> Number:
+        return tuple(self.wide.choose(truth, one, two) for one, two in zip(x, other, strict=True))
+
+    def _subtract(self, column: str, x: Number, factor: Number, c: str, rows: str) -> None:
+        """x times factor is subtracted from these rows of a vector of a column."""
+        y, wide, less = self._chunk_at(column, c), self.wide, [self.wide.negative(f) for f in self._everywhere(factor)]
+        if self.parts == 1:
+            difference: Number = (wide.fused(x[0], less[0], y[0]),)
+        else:
+            real = wide.fused(x[0], less[0], wide.fused(x[1], wide.splat(factor[1]), y[0]))
+            difference = real, wide.fused(x[0], less[1], wide.fused(x[1], less[0], y[1]))
+        self._put_chunk(self._where(rows, difference, y), column, c)
 
     # --- rows and columns ---
 
@@ -91,17 +142,6 @@ class _Algebra(Routine):
         self._put(other, column, i)
         self._put(one, column, k)
 
-    def _subtract(self, y: str, x: str, factor: Number, begin: str | int, end: str | int) -> None:
-        """y - x times factor in place of y, from begin to end; a factor 0 is skipped."""
-        some = self.let(f"fcmp une double {factor[0]}, {self.lines.number(0.0)}")
-        for part in factor[1:]:
-            some = self.let(f"or i1 {some}, {self.let(f'fcmp une double {part}, {self.lines.number(0.0)}')}")
-        with self.when(some):
-            count = self.let(f"sub i64 {end}, {begin}")
-            numbers = ", ".join(f"double {part}" for part in factor)
-            y, x = self.offset(y, begin), self.offset(x, begin)
-            self.do(f"call fastcc void @subtract_{self.parts}(ptr {y}, ptr {x}, {numbers}, i64 {count})")
-
     # --- numbers ---
 
     def _addresses(self, column: str, i: str) -> list[str]:
@@ -115,11 +155,11 @@ class _Algebra(Routine):
         for part, address in zip(x, self._addresses(column, i), strict=True):
             self.do(f"store double {part}, ptr {address}")
 
-    def _product(self, a: Number, b: Number) -> Number:
+    def _product(self, lines: Lines, a: Number, b: Number) -> Number:
         if self.parts == 1:
-            return (self.times(a[0], b[0]),)
-        less = self.lines.negative(self.times(a[1], b[1]))
-        return self.lines.fused(a[0], b[0], less), self.lines.fused(a[0], b[1], self.times(a[1], b[0]))
+            return (lines.times(a[0], b[0]),)
+        less = lines.negative(lines.times(a[1], b[1]))
+        return lines.fused(a[0], b[0], less), lines.fused(a[0], b[1], lines.times(a[1], b[0]))
 
     def _reciprocal(self, a: Number) -> Number:
         if self.parts == 1:
@@ -130,40 +170,3 @@ class _Algebra(Routine):
 
     def _function(self, head: str) -> str:
         return f"define internal void @{head} nounwind {{\nentry:\n{self.lines}\n  ret void\n}}"
-
-
-def _subtract_text(stride: int, lanes: int, parts: int) -> str:
-    """The function that subtracts a multiple of one column from another: whole vectors first, then single numbers."""
-    factor = tuple(f"%f{k}" for k in range(parts))
-    routine = Routine(1)
-    whole = routine.let(f"sdiv i64 %count, {lanes}")
-    wide = Lines(lanes, "once")
-    spread = tuple(wide.splat(part) for part in factor)
-    routine.do(str(wide).strip())
-    with routine.span(0, whole) as i:
-        _subtract_one(routine, Lines(lanes, "v"), routine.let(f"mul i64 {i}, {lanes}"), spread, stride)
-    with routine.span(routine.let(f"mul i64 {whole}, {lanes}"), "%count") as i:
-        _subtract_one(routine, Lines(1, "s"), i, factor, stride)
-    numbers = ", ".join(f"double {part}" for part in factor)
-    head = f"define internal fastcc void @subtract_{parts}(ptr noalias %y, ptr noalias %x, {numbers}, i64 %count)"
-    return f"{head} nounwind {{\nentry:\n{routine.lines}\n  ret void\n}}"
-
-
-def _subtract_one(routine: Routine, lines: Lines, i: str, factor: Number, stride: int) -> None:
-    """y_i - x_i times factor, of as many numbers as the lines have lanes."""
-
-    def addresses(array: str) -> list[str]:
-        first = lines.let(f"getelementptr double, ptr {array}, i64 {i}")
-        return [first, *(lines.let(f"getelementptr double, ptr {first}, i64 {stride}") for _ in factor[1:])]
-
-    to = addresses("%y")
-    x, y = ([lines.let(f"load {lines.type}, ptr {at}, align 8") for at in ats] for ats in (addresses("%x"), to))
-    less = [lines.negative(part) for part in factor]
-    if len(factor) == 1:
-        difference = [lines.fused(x[0], less[0], y[0])]
-    else:
-        real = lines.fused(x[0], less[0], lines.fused(x[1], factor[1], y[0]))
-        difference = [real, lines.fused(x[0], less[1], lines.fused(x[1], less[0], y[1]))]
-    for at, part in zip(to, difference, strict=True):
-        lines.do(f"store {lines.type} {part}, ptr {at}, align 8")
-    routine.do(str(lines).strip())

@@ -15,6 +15,7 @@ from momentree.errors import MomentreeError
 from momentree.integrate.tableau import Tableau
 
 if TYPE_CHECKING:
+    from momentree.integrate.motions.program import MotionsProgram
     from momentree.integrate.stepper import Stepper
     from momentree.integrate.steppers import OrdinaryProblem, Problem
 
@@ -42,13 +43,14 @@ class Method:
     | error_order | up to which the estimate of the error vanishes; None: there is none, and the step size is fixed  |
     | dense_order | of dense output, the solution within a step; None: there is none                                 |
     | hamiltonian | whether it needs coordinates and momenta of the Hamiltonian formulation; otherwise it takes any   |
-    | most_lanes  | how many integrations can share a step in the lanes of a vector; None: as many as there are lanes |
+    | most_lanes  | how many motions are computed at a time, in the lanes of a vector; None: as many as it has       |
     | loops       | how loops are kept closed                                                                      |
     | stiff       | whether it is for stiff systems                                                                |
     | rtol        | relative tolerance unless the user gives one                                                   |
     | theory      | the page in docs/theory, if there is one                                                       |
     | tableau     | the coefficients of a Runge-Kutta method                                                       |
     | new_stepper | makes the machine code for a problem, and what calls it: see methods.py                          |
+    | new_motions | makes that of many whole motions; None: it computes none together                              |
     """
 
     name: str
@@ -58,6 +60,7 @@ class Method:
     error_order: int | None
     dense_order: int | None
     new_stepper: Callable[[Any], Stepper]
+    new_motions: Callable[[Any], MotionsProgram] | None = None
     hamiltonian: bool = False
     most_lanes: int | None = None
     loops: LoopTreatment = LoopTreatment.PROJECTION
@@ -85,7 +88,7 @@ class Method:
         return self.error_order is not None
 
     def lanes(self, most: int) -> int:
-        """How many integrations share a step, where a vector has so many lanes."""
+        """How many motions are computed at a time, where a vector has so many lanes."""
         return most if self.most_lanes is None else min(most, self.most_lanes)
 
 
@@ -97,6 +100,11 @@ def explicit_method(tableau: Tableau, *, description: str, use: str, rtol: float
 
         return runge_kutta_stepper(problem, tableau)
 
+    def new_motions(problem: Problem) -> MotionsProgram:
+        from momentree.integrate.motions.programs import explicit_program
+
+        return explicit_program(problem, tableau)
+
     return Method(
         name=tableau.name,
         description=description,
@@ -105,6 +113,7 @@ def explicit_method(tableau: Tableau, *, description: str, use: str, rtol: float
         error_order=tableau.error_orders[0] if tableau.adaptive else None,
         dense_order=tableau.dense.order if tableau.dense else None,
         new_stepper=new_stepper,
+        new_motions=new_motions,
         rtol=rtol,
         tableau=tableau,
     )

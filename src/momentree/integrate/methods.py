@@ -9,18 +9,18 @@ is found there: settings, errors, help texts and tests take it from METHODS, and
 2.  gives it a `new_stepper(problem)` that returns a `Stepper` (stepper.py), made of the LLVM text of one function and
     the layout of its arrays. Heavy imports stand inside of it, so that records are cheap to collect. The problem is a
     mechanism (`Problem`) or, unless the method is Hamiltonian, any equations (`OrdinaryProblem`): steppers.py.
-3.  writes that function. One call takes as many steps as it can, of W integrations in lanes that share t and h:
+3.  writes that function. One call takes as many steps as it can:
 
-        void advance_W(double *control, int64_t *counts, double *y, const double *parameters, const double *floor,
+        void advance_1(double *control, int64_t *counts, double *y, const double *parameters, const double *floor,
                        double *work, double *records, double *scratch)
 
     | control | 0 t  | 1 h  | 2 stop | 3 rtol | 4 atol | 5 largest h | 6 ... memory of the method, zero at first    |
     | counts  | 0 accepted steps | 1 rejected steps | 2 evaluations | 3 status                                      |
     |         | 4 room for records | 5 records written | 6 steps in a record | 7 Jacobians                           |
 
-4.  finds in `y` columns of W numbers: coordinates, momenta or velocities, work terms; then zeros up to
-    `layout.size`, where a method may keep what belongs to the state. `parameters` are columns too. `work` has
-    `layout.work` numbers, and `scratch` is what the right-hand side needs: nothing in them outlasts the call.
+4.  finds in `y` coordinates, momenta or velocities, work terms; then zeros up to `layout.size`, where a method may keep
+    what belongs to the state. `work` has `layout.work` numbers, and `scratch` is what the right-hand side needs:
+    nothing in them outlasts the call.
 5.  begins at t = control[0] with the step size control[1], at most control[5], and never goes beyond `stop`. The last
     step ends there: t is then `stop` to the last bit. A step that was cut at `stop` does not reduce control[1].
     A fixed step size stays as it is.
@@ -34,13 +34,18 @@ is found there: settings, errors, help texts and tests take it from METHODS, and
     size fell below the resolution of time, or the equations of a fixed step have no solution), NOT_FINITE (the
     right-hand side is not), OPEN (loops cannot be closed). With a fixed step size, `Integration.advance` looks for
     numbers that are not finite.
-9.  accepts an adaptive step if in every lane the error norm is at most 1: the root mean square of the error over
+9.  accepts an adaptive step if the error norm is at most 1: the root mean square of the error over
     atol + rtol max(|y|, |y new|, floor), errors of momenta measured as velocities (error_norm.py). Entries whose floor
     is infinite do not count. atol = 0 works.
 10. brings quaternions to unit length after each step, and closes loops as its record says: by the `Projection` of the
     problem (projection.py), or within the step.
-11. edits no test: those of tests/unit/integrate run over METHODS. They measure the order of convergence and of dense
-    output, compare lanes with single integrations, many calls with one, and each method with the others.
+11. gives it a `new_motions(problem)` too, if many motions are to be computed together: it returns a `MotionsProgram`,
+    the text of motions_W (motions/job.py) with its sizes. The step is best written once, in columns of W numbers
+    (columns.py), so that advance_1 takes one and motions_W several; `MotionsCode` (motions/driver.py) has the lanes,
+    the samples and the ends. Explicit Runge-Kutta methods have all of this from their tableau. Lanes must not see one
+    another: the bits of a motion are the same in any lane, and with W = 1 on a GPU.
+12. edits no test: those of tests/unit/integrate run over METHODS. They measure the order of convergence and of dense
+    output, compare motions with single integrations, many calls with one, and each method with the others.
 """
 
 from __future__ import annotations
@@ -51,11 +56,12 @@ import pkgutil
 from momentree.errors import MomentreeError, all_choices
 from momentree.integrate import tableaux
 from momentree.integrate.method_record import Method
-from momentree.integrate.radau.method import METHOD as RADAU_METHOD
+from momentree.integrate.radau.method import METHODS as RADAU_METHODS
+from momentree.integrate.rosenbrock.method import METHOD as ROSENBROCK_METHOD
 from momentree.integrate.verlet.method import METHODS as VERLET_METHODS
 
 METHODS: dict[str, Method] = {}
-DEFAULT = "dop853"
+DEFAULT, FOR_STIFF = "dop853", "radau9"
 
 
 def register(method: Method) -> Method:
@@ -75,7 +81,7 @@ def named_method(name: object) -> Method:
 
 def default_integrator(stiff: bool = False) -> str:
     """The name of the integrator that is taken unless the user chooses one."""
-    return next(name for name, method in METHODS.items() if method.stiff) if stiff else DEFAULT
+    return FOR_STIFF if stiff else DEFAULT
 
 
 def names(*, adaptive: bool | None = None, hamiltonian: bool | None = None) -> list[str]:
@@ -89,7 +95,8 @@ def names(*, adaptive: bool | None = None, hamiltonian: bool | None = None) -> l
 
 def help_text() -> str:
     """The integrators in a sentence, for command lines."""
-    return f"{', '.join(METHODS)}; {DEFAULT} if not given, {default_integrator(stiff=True)} if the model is stiff."
+    found = f"{FOR_STIFF} goes on where the motion is stiff, or begins if the model says so"
+    return f"{', '.join(METHODS)}; {DEFAULT} if not given, and {found}."
 
 
 def tolerance_text() -> str:
@@ -122,7 +129,10 @@ def _decimal(x: float) -> str:
 def _collected() -> list[Method]:
     modules = (f"{tableaux.__name__}.{module.name}" for module in pkgutil.iter_modules(tableaux.__path__))
     methods = [importlib.import_module(name).METHOD for name in modules]
-    return sorted([*methods, RADAU_METHOD, *VERLET_METHODS], key=lambda m: (m.hamiltonian, not m.adaptive, m.stiff))
+    return sorted(
+        [*methods, *RADAU_METHODS, ROSENBROCK_METHOD, *VERLET_METHODS],
+        key=lambda m: (m.hamiltonian, not m.adaptive, m.stiff),
+    )
 
 
 for _method in _collected():

@@ -15,12 +15,13 @@ class Status(enum.IntEnum):
     TOO_SHORT = 2  # the step size that the tolerance asks for is below the resolution of time
     NOT_FINITE = 3  # and the reason is that the derivatives are not finite
     OPEN = 4  # loops cannot be closed after a step, however small
+    STALLED = 5  # so many tries remain at this pace that it would not end: many motions (motions/stall_code.py)
 
 
-def advance_function(width: int, lines: object) -> str:
-    """The function advance_W of the contract (methods.py) with these lines as its body."""
+def advance_function(lines: object) -> str:
+    """The function advance_1 of the contract (methods.py) with these lines as its body."""
     arguments = ", ".join(f"ptr %{name}" for name in ("control", "counts", "y", "parameters", "floor"))
-    return f"""define void @advance_{width}({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
+    return f"""define void @advance_1({arguments}, ptr %work, ptr %records, ptr %scratch) nounwind {{
 entry:
 {lines}
 }}"""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.execute.kernel import aligned
-from momentree.compile.execute.machine_code import Target, loaded
+from momentree.compile.execute.machine_code import Target
+from momentree.compile.execute.rows_of_lanes import SamplesKernel
+from momentree.compile.execute.tiers import TieredFunction
 from momentree.integrate.records import HEAD, Status
 from momentree.integrate.tableau import Interpolant
 
@@ -36,32 +39,35 @@ class Layout(Protocol):
 
 
 class Stepper:
-    """Takes steps of one method, of W integrations at a time.
+    """Takes steps of one method.
 
     | argument    | meaning                                                                                |
     |-------------|----------------------------------------------------------------------------------------|
-    | text        | the LLVM module of advance_W                                                           |
-    | n, width    | numbers of a state, and W                                                              |
+    | text        | the LLVM module of advance_1                                                           |
+    | n           | numbers of a state                                                                     |
     | parts, part | how many y and stages for dense output stand in a record, and the numbers of each         |
     | interpolant | dense output, where records hold the stages that it needs; otherwise None                |
     | adaptive    | whether the step size is controlled                                                    |
     | projected   | whether loops are closed after each step                                                |
     | scratch     | numbers of memory that the functions in the text need                                   |
+    | codes       | the code of functions in the text that others may call too, by name                     |
     """
 
     def __init__(
-        self, text: str, layout: Layout, n: int, width: int, parts: int, part: int, interpolant: Interpolant | None,
+        self, text: str, layout: Layout, n: int, parts: int, part: int, interpolant: Interpolant | None,
         adaptive: bool, projected: bool, scratch: Iterable[int], target: Target,
+        codes: Mapping[str, LanesCode] | None = None,
     ):  # fmt: skip
-        self.layout, self.n, self.width, self.parts, self.part = layout, n, width, parts, part
+        self.layout, self.n, self.parts, self.part = layout, n, parts, part
         self.interpolant, self.adaptive, self.projected, self.scratch = (
             interpolant,
             adaptive,
             projected,
             max(8, *scratch),
         )
-        self._library = loaded(text, target, f"advance_{width}", {})
-        self._function = _ADVANCE(self._library[f"advance_{width}"])
+        self._codes, self._target = codes or {}, target
+        others = [f"{name}_1" for name in self._codes]
+        self._function = TieredFunction(text, target, "advance_1", others, _ADVANCE)
 
     def start(
         self,
@@ -72,7 +78,7 @@ class Stepper:
         atol: float | None = None,
         parameters: Array | None = None,
     ) -> Integration:
-        """Integrations from W states (n, W) at t, with a first or fixed step size h; parameters (count, W).
+        """An integration from a state (n, 1) at t, with a first or fixed step size h; parameters (count, 1).
 
         Without atol, errors are relative to sizes of the mechanism where those of the state are smaller.
         """
@@ -82,8 +88,13 @@ class Stepper:
         """The machine code on control, counts, y, parameters, floor, work, records and scratch."""
         self._function(*(array.ctypes.data for array in arrays))
 
+    def kernel(self, name: str) -> SamplesKernel | None:
+        """A function of its machine code on arrays of samples; None where it has none of this name."""
+        code = self._codes.get(name)
+        return None if code is None else SamplesKernel(code, f"{name}_1", self._function.library, self._target)
+
     def columns(self, values: Array) -> Array:
-        """Values (n, W) as the columns of an array that is filled up with zeros."""
+        """Values (n, 1) as an array that is filled up with zeros."""
         columns = aligned(self.layout.size)
         columns[:] = 0
         columns[: values.size] = values.reshape(-1)
@@ -99,7 +110,7 @@ class Stepper:
 
 
 class Integration:
-    """An integration in progress, or W of them: t and y, the step size, counts of steps and evaluations."""
+    """An integration in progress: t and y, the step size, counts of steps and evaluations."""
 
     def __init__(
         self, stepper: Stepper, y: Array, t: float, h: float, rtol: float, atol: float | None, parameters: Array | None
@@ -148,9 +159,8 @@ class Integration:
 
     @property
     def state(self) -> Array:
-        """A copy of y, (n, W)."""
-        n, W = self._stepper.n, self._stepper.width
-        return self.y[: n * W].reshape(n, W).copy()
+        """A copy of y, (n, 1)."""
+        return self.y[: self._stepper.n].reshape(-1, 1).copy()
 
     def advance(self, stop: float, room: int, each: int = 1, longest: float = np.inf) -> tuple[Status, Array]:
         """Go on until `stop`, for at most `room` records, one after `each` steps; `longest` bounds the step size."""
@@ -173,9 +183,9 @@ class Integration:
         return Status(int(self.counts[3])), records
 
     def unpacked(self, records: Array) -> tuple[Array, Array, Array, Array | None]:
-        """t, h, y (records, n, W) and, for dense output, the stages (records, stages, n, W)."""
-        n, W, shape = self._stepper.n, self._stepper.width, (len(records), self._stepper.parts)
-        values = records[:, HEAD:].reshape(*shape, self._stepper.part)[:, :, : n * W].reshape(*shape, n, W)
+        """t, h, y (records, n, 1) and, for dense output, the stages (records, stages, n, 1)."""
+        n, shape = self._stepper.n, (len(records), self._stepper.parts)
+        values = records[:, HEAD:].reshape(*shape, self._stepper.part)[:, :, :n, None]
         return records[:, 0], records[:, 1], values[:, 0], values[:, 1:] if self.interpolant else None
 
     def failure(self, status: Status) -> str:

@@ -16,7 +16,9 @@ from momentree.compile.execute.arrays import quaternions
 @pytest.mark.parametrize(
     ("build", "start"),
     [
-        (four_bar, lambda system: system.assemble({"A": 1.0}, {"A": 2.0}, guess={"D": 0.5})),
+        pytest.param(
+            four_bar, lambda system: system.assemble({"A": 1.0}, {"A": 2.0}, guess={"D": 0.5}), marks=pytest.mark.long
+        ),
         pytest.param(bennett, lambda system: system.assemble({"R1": 1.0}, {"R1": 0.7}), marks=pytest.mark.long),
         (spatial_loop, lambda system: system.assemble({"A": 0.4}, {"A": 1.0}, guess={"D": -1.2})),
     ],

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from momentree.compile.emit.routine import bits
 from momentree.integrate.radau.layout import Memory
 from momentree.integrate.radau.step_code import RadauStepCode
-from momentree.integrate.radau.tableau import ALPHA, BETA, GAMMA
 from momentree.integrate.runge_kutta.step_code import EPSILON
 
 
@@ -70,17 +69,18 @@ class JacobianCode(RadauStepCode):
                 change = self.lines.less(self.chunk("%d1", i), self.chunk("%d0", i))
                 self.put_chunk(self.lines.times(change, inverse), column, i)
 
-    def _changed(self, j: str) -> tuple[str, str]:
-        """An entry of y where the Jacobian is taken, and what it is changed to."""
+    def _changed(self, j: str, share: float = math.sqrt(EPSILON)) -> tuple[str, str]:
+        """An entry of y where the Jacobian is taken, and what it is changed to: by this share of its size."""
         least = self._over(self.number("%control", 4), self.number("%control", 3))
         least = self.call("llvm.maxnum.f64", self._at("%floor", j), least)
         x = self._at("%at", j)
         larger = self.call("llvm.maxnum.f64", self.call("llvm.fabs.f64", x), least)
-        return x, self.plus(x, self.times(larger, bits(math.sqrt(EPSILON))))
+        return x, self.plus(x, self.times(larger, bits(share)))
 
     def _wide_differences(self) -> None:
         """As many columns at a time as a vector has lanes, each with another entry of y changed."""
-        W, n = self.wide, self.layout.n
+        W, n, parameters = self.wide, self.layout.n, self._wide_parameters()
+        self.count("%counts", 2, self.controlled)
         for k in range(W):
             self.put(self._get(Memory.T_JACOBIAN), "%wide.t", k)
         with self.loop(-(-self.controlled // W)) as block:
@@ -91,8 +91,7 @@ class JacobianCode(RadauStepCode):
                     self.do(f"store double {x}, ptr {self._in_lane('%wide', i, lane)}")
             with self._columns(first) as (j, lane):
                 self.do(f"store double {self._changed(j)[1]}, ptr {self._in_lane('%wide', j, lane)}")
-            self.do(f"call void @columns_{W}(ptr %wide, ptr %wide.t, ptr %wide.f, ptr %scratch)")
-            self.count("%counts", 2, W)
+            self.do(f"call void @columns_{W}(ptr %wide, ptr %wide.t, {parameters}ptr %wide.f, ptr %scratch)")
             with self._columns(first) as (j, lane):
                 x, there = self._changed(j)
                 inverse = self._over(1.0, self.let(f"fsub double {there}, {x}"))
@@ -117,20 +116,23 @@ class JacobianCode(RadauStepCode):
 
     def _make_factors(self) -> None:
         """gamma / h - J and (alpha + i beta) / h - J as their factors."""
-        size, h = self.layout.size, self._get(Memory.H_FACTORED)
+        size, h, count = self.layout.size, self._get(Memory.H_FACTORED), len(self.radau.pairs)
         with self.loop(self.layout.n) as j:
-            first = self.let(f"mul i64 {j}, {size}")
+            first, double = (self.let(f"mul i64 {j}, {length}") for length in (size, 2 * size))
             column, real = (self.offset(array, first) for array in ("%matrix", "%real"))
-            both = self.offset("%complex", self.let(f"mul i64 {j}, {2 * size}"))
-            imaginary = self.offset(both, size)
+            both = [self.offset(f"%complex{k}", double) for k in range(count)]
+            imaginary = [self.offset(part, size) for part in both]
             with self.loop(self._all) as i:
                 value = self.lines.negative(self.chunk(column, i))
-                self.put_chunk(value, real, i)
-                self.put_chunk(value, both, i)
-                self.put_chunk("zeroinitializer", imaginary, i)
-            for matrix, root in ((real, GAMMA), (both, ALPHA), (imaginary, BETA)):
+                for matrix in (real, *both):
+                    self.put_chunk(value, matrix, i)
+                for matrix in imaginary:
+                    self.put_chunk("zeroinitializer", matrix, i)
+            parts = [(real, self.radau.gamma), *zip(both, (alpha for alpha, _ in self.radau.pairs), strict=True)]
+            for matrix, root in (*parts, *zip(imaginary, (beta for _, beta in self.radau.pairs), strict=True)):
                 at = self.offset(matrix, j)
                 value = self.plus(self.let(f"load double, ptr {at}"), self._over(root, h))
                 self.do(f"store double {value}, ptr {at}")
-        self.do("call void @factor_1(ptr %real, ptr %pivots1)")
-        self.do("call void @factor_2(ptr %complex, ptr %pivots2)")
+        self.do("call void @factor_1(ptr %real, ptr %pivots)")
+        for k in range(count):
+            self.do(f"call void @factor_2(ptr %complex{k}, ptr %pivots{k})")

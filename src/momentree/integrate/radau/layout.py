@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 
 from momentree.integrate.projection import Projection
+from momentree.integrate.radau.tableau import RadauTableau
 from momentree.integrate.records import HEAD
 from momentree.integrate.runge_kutta.layout import RungeKuttaLayout
-from momentree.integrate.tableau import Tableau
 
 
 class Memory(enum.IntEnum):
@@ -37,26 +37,45 @@ class Memory(enum.IntEnum):
 
 
 MEMORY, CONTROL = 24, 6  # numbers, filled up; numbers of control before them
-# vectors of y's size in `work`: each as many numbers
-VECTORS = (
-    *("z0", "z1", "z2", "w0", "w1", "w2", "d0", "d1", "d2", "slope", "there", "next", "scale", "k0", "k1", "k2"),
-    *("closed", "velocities", "noise.q", "noise.v"),
-)
+
+
+def vectors(stages: int) -> list[str]:
+    """The vectors of y's size in `work`; those of one letter stand one behind the other."""
+    of_stages = [f"{letter}{k}" for letter in "zwdk" for k in range(stages)]
+    return [*of_stages, "slope", "there", "next", "scale", "closed", "velocities", "noise.q", "noise.v"]
 
 
 class RadauLayout(RungeKuttaLayout):
-    """How many numbers stand where, for states of n numbers, in chunks of as many lanes as a vector has."""
+    """How many numbers stand where, for states of n numbers, in chunks of so many lanes; `wide` of differences."""
 
     def __init__(
-        self, n: int, width: int, lanes: int, tableau: Tableau, dense: bool, projection: Projection | None = None
-    ):
+        self, n: int, width: int, lanes: int, tableau: RadauTableau, dense: bool, projection: Projection | None = None,
+        wide: int | None = None,
+    ):  # fmt: skip
         super().__init__(n, width, lanes, tableau, dense, projection)
-        self.n, self.stages = n, tableau.stages
+        self.n, self.stages, self.tableau, self.lanes = n, tableau.stages, tableau, wide or lanes
         self.record = HEAD + self.size * (1 + (self.stages + (projection is not None) if dense else 0))
-        self.memory = MEMORY + 4 * self.size  # behind `control`
-        self.vectors = len(VECTORS) * self.size
-        # vectors, t, pivots of both matrices, J, the real and the complex matrix, entries of J before they are in J
-        self.work = self.vectors + 8 + 2 * self.size + self.size * n * 4 + self.size * n
-        # y, f and t of as many columns as a vector has lanes, for differences
-        self.lanes, self.wide = lanes, 2 * self.size * lanes + lanes
-        self.work += self.wide + self.moved
+        self.memory = MEMORY + (1 + self.stages) * self.size  # behind `control`
+        self.work = sum(length for _, length in self.arrays)
+
+    @property
+    def arrays(self) -> list[tuple[str, int]]:
+        """The arrays in `work`, and how many numbers each of them has."""
+        size, n, pairs = self.size, self.n, range(self.stages // 2)
+        arrays = [
+            *((name, size) for name in vectors(self.stages)),
+            ("time", 8),
+            ("pivots", size),
+            *((f"pivots{k}", size) for k in pairs),
+            ("matrix", size * n),
+            ("real", size * n),
+            *((f"complex{k}", 2 * size * n) for k in pairs),
+            ("entries", size * n),
+            ("moves", self.moved),
+        ]
+        return [*arrays, *wide_arrays(sum(length for _, length in arrays), size, self.lanes)]
+
+
+def wide_arrays(before: int, size: int, lanes: int) -> list[tuple[str, int]]:
+    """y, f and t of as many states as a vector has lanes, aligned, behind so many other numbers."""
+    return [("filled", -before % 8), ("wide", size * lanes), ("wide.f", size * lanes), ("wide.t", lanes)]

@@ -29,28 +29,29 @@ from momentree.integrate.error_norm import ErrorNorm
 from momentree.integrate.linear_algebra import algebra_texts
 from momentree.integrate.projection import Projection
 from momentree.integrate.radau.jacobian_code import JacobianCode
-from momentree.integrate.radau.layout import CONTROL, MEMORY, VECTORS, Memory, RadauLayout
+from momentree.integrate.radau.layout import CONTROL, MEMORY, Memory, RadauLayout
 from momentree.integrate.radau.newton_code import NewtonCode
 from momentree.integrate.radau.step_size_code import RadauStepSizeCode
-from momentree.integrate.radau.tableau import A_INVERSE, A, C, E
-from momentree.integrate.records import Status, advance_function
+from momentree.integrate.radau.tableau import RadauTableau
+from momentree.integrate.records import advance_function
 from momentree.integrate.runge_kutta.step_code import codes_text, tables_text
 from momentree.integrate.runge_kutta.stepper import Emitter
-from momentree.integrate.tableau import Tableau
+
+TOGETHER = 4  # states at which f is evaluated at once: all stages, or so many columns of the Jacobian
 
 
 def radau_text(
-    code: LanesCode, tableau: Tableau, n: int, controlled: int, quaternions: Sequence[int], parameters: bool,
-    width: int, lanes: int, dense: bool, projection: Projection | None = None, norm: ErrorNorm | None = None,
+    code: LanesCode, tableau: RadauTableau, n: int, controlled: int, quaternions: Sequence[int], parameters: bool,
+    lanes: int, dense: bool, projection: Projection | None = None, norm: ErrorNorm | None = None,
 ) -> str:  # fmt: skip
     """The module of advance_1; the first `controlled` numbers count for the error."""
-    layout = RadauLayout(n, width, lanes, tableau, dense, projection)
-    texts, functions = codes_text(code, projection, norm, 1)
+    layout = RadauLayout(n, 1, lanes, tableau, dense, projection)
+    texts, functions = codes_text(code, projection, norm)
     pattern: Sequence[tuple[int, int]] = ()
-    wide = lanes if lanes > 1 and not parameters else 1
+    wide = 1 if parameters else min(lanes, TOGETHER)
     if isinstance(code, Differentiated) and code.jacobian is not None:
         more, others = code.jacobian.lanes(1, "jacobian")
-        texts, functions, pattern, wide = [*texts, *more], functions | others, code.pattern, 1
+        texts, functions, pattern = [*texts, *more], functions | others, code.pattern
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
@@ -66,6 +67,13 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
 
     def text(self) -> str:
         self._begin()
+        self._write_step()
+        self._at_label("accept")
+        self._accept()
+        return advance_function(self.lines)
+
+    def _write_step(self) -> None:
+        """From `step` on until a step is done; where it cannot be, another try."""
         self._at_label("step")
         self._choose_step_size()
         self._renew()
@@ -80,44 +88,51 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         if self.uncontrolled:
             self._settle(self._get(Memory.H))
         if self.projection:
-            self._close()
-        self._at_label("accept")
-        self._accept()
-        return advance_function(1, self.lines)
+            self._close_or_retry()
 
     # --- where a call begins ---
 
     def _begin(self) -> None:
+        self.do("%times = getelementptr double, ptr %control, i64 0")
         self._name_arrays()
-        self.do(f"%sum = alloca {self.lines.type}, align 64")
         self._allocate()
+        self._begin_here()
+        self._restore_matrices()
+
+    def _restore_matrices(self) -> None:
+        """They are not kept from call to call, but made again from what they were made of."""
+        with self.when(self._is(Memory.STALE, False)):
+            self._jacobian()
+            with self.when(self._is(Memory.H_FACTORED)):
+                self._make_factors()
+
+    def _begin_here(self) -> None:
+        """What a call, or a motion, begins with."""
         if self.norm:
             self._estimate_noise()
         self._evaluate("%y", self.number("%control", 0), "%slope")
         with self.when(self._is(Memory.BEGUN, False)):
             for what in (Memory.BEGUN, Memory.FIRST, Memory.STALE, Memory.REMAINING):
                 self._set(what, 1.0)
-        # the matrices are not kept from call to call, but made again from what they were made of
-        with self.when(self._is(Memory.STALE, False)):
-            self._jacobian()
-            with self.when(self._is(Memory.H_FACTORED)):
-                self._make_factors()
+
+    def _allocate(self) -> None:
+        self.do(f"%sum = alloca {self.lines.type}, align 64")
+        self._allocate_of_step()
 
     def _name_arrays(self) -> None:
-        layout, n, size = self.layout, self.layout.n, self.layout.size
         self.do(f"%memory = getelementptr double, ptr %control, i64 {CONTROL}")
-        for k, name in enumerate(("at", "p0", "p1", "p2")):
-            self.do(f"%{name} = getelementptr double, ptr %memory, i64 {MEMORY + k * size}")
-        lengths = [(name, size) for name in VECTORS]
-        lengths += [("time", 8), ("pivots1", size), ("pivots2", size)]
-        lengths += [("matrix", size * n), ("real", size * n), ("complex", 2 * size * n), ("entries", size * n)]
-        lengths += [("moves", layout.moved)]
-        lengths += [("wide", size * layout.lanes), ("wide.f", size * layout.lanes), ("wide.t", layout.lanes)]
+        self._name_kept()
         start = 0
-        for name, length in lengths:
-            self.do(f"%{name} = getelementptr double, ptr %work, i64 {start}")
+        seconds = {f"d{k}": f"d{k - 1}" for k in range(2, self.s, 2)}  # parts of complex numbers stay together
+        for name, length in self.layout.arrays:
+            base, offset = (seconds[name], self.layout.size) if name in seconds else ("work", start)
+            self.do(f"%{name} = getelementptr double, ptr %{base}, i64 {offset}")
             start += length
-        assert start == layout.work
+
+    def _name_kept(self) -> None:
+        """y where the Jacobian was taken, and the polynomial of the step before."""
+        for k, name in enumerate(("at", *(f"p{k}" for k in range(self.s)))):
+            self.do(f"%{name} = getelementptr double, ptr %memory, i64 {MEMORY + k * self.layout.size}")
 
     # --- the error ---
 
@@ -127,9 +142,11 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         inverse = self.lines.splat(self._over(1.0, self._get(Memory.H)))
         with self.loop(self._all) as i:
             z = self._chunks("z", i)
-            self.put_chunk(self.lines.times(self._weighted(E, z), inverse), "%d1", i)
+            self.put_chunk(self.lines.times(self._weighted(self.radau.error, z), inverse), "%d1", i)
             if self.norm:
-                self.put_chunk(self.lines.times(self._weighted(A_INVERSE[2], z), inverse), "%k2", i)
+                self.put_chunk(
+                    self.lines.times(self._weighted(self.radau.a_inverse[-1], z), inverse), f"%k{self.s - 1}", i
+                )
         self._filter("%slope")
         # where h is far from what it should be, a stiff component spoils the first estimate: filtered once more
         unsure = self.let(f"or i1 {self._is(Memory.FIRST)}, {self._is(Memory.REJECTED)}")
@@ -148,7 +165,7 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         rtol, atol = (self.lines.splat(self.number("%control", index)) for index in (3, 4))
         with self.loop(self._all) as i:
             y, most = self.chunk("%y", i), "maxnum"
-            after = self.lines.plus(y, self.chunk("%z2", i))
+            after = self.lines.plus(y, self.chunk(f"%z{self.s - 1}", i))
             self.put_chunk(after, "%next", i)
             size = self.lines.intrinsic(most, *(self.lines.intrinsic("fabs", x) for x in (y, after)))
             size = self.lines.intrinsic(most, size, self._floor(i))
@@ -158,48 +175,46 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         """The error, in d0."""
         with self.loop(self._all) as i:
             self.put_chunk(self.lines.plus(self.chunk(slope, i), self.chunk("%d1", i)), "%d0", i)
-        self.do("call void @solve_1(ptr %real, ptr %pivots1, ptr %d0)")
-        error = self._measured_norm() if self.norm else self._root_mean_square(("%d0",))
+        self.do("call void @solve_1(ptr %real, ptr %pivots, ptr %d0)")
+        error = self._measured_norm(f"%k{self.s - 1}") if self.norm else self._root_mean_square(("%d0",))
         self._set(Memory.ERROR, self.call("llvm.maximum.f64", error, bits(1e-10)))
 
-    def _measured_norm(self) -> str:
-        """Root mean square of the error in d0, that of momenta measured in velocities."""
+    def _measured_norm(self, end: str) -> str:
+        """Root mean square of the error in d0, that of momenta measured in velocities; `end` is f where it ends."""
         self.do(f"store {self.lines.type} zeroinitializer, ptr %sum.q")
         with self.loop(self._all) as i:
             error = self.chunk("%d0", i)
             self.put_chunk(error, "%there", i)
             self._add_square(error, self._scale_of_coordinates(i, self.chunk("%scale", i)), "%sum.q")
-        self._add_velocity_errors(["%slope", "%k2"])
-        total = self.plus(self._lane_sum(self.chunk("%sum.q", "0"), 0), self.let("load double, ptr %sum.v"))
+        self._add_velocity_errors(["%slope", end])
+        total = self.plus(self._over_lanes(self.chunk("%sum.q", "0")), self._column("%sum.v"))
         return self.call("llvm.sqrt.f64", self._over(total, bits(float(max(self.controlled, 1)))))
 
     # --- a step is done ---
 
     def _accept(self) -> None:
-        h, is_last = self._get(Memory.H), self._is(Memory.LAST)
-        t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {self._time(1.0)}")
+        h, t, is_last = self._get(Memory.H), self._new_time(), self._is_last()
         self._remember(h)
+        self._move_on(t, h, is_last)
+        self._record(t, h, is_last)
+        self._renew_slope(t)
+        self._step_again_or_end(is_last)
+
+    def _move_on(self, t: str, h: str, is_last: str) -> None:
+        """The new t, y and step size."""
         self.put(t, "%control", 0)
         self._copy("%closed" if self.projection else "%next", "%y")
-        if self.quaternions and not self.projection:
+        if not self.projection:
             self._make_unit("%y")
         self.count("%counts", 0)
         self._set_next_step_size(h, is_last)
-        self._record(t, h, is_last)
+
+    def _renew_slope(self, t: str) -> None:
+        """f at the beginning of the next step."""
         if self.uncontrolled and not self.quaternions and not self.projection:
-            self._copy("%d2", "%slope")
+            self._copy(f"%d{self.s - 1}", "%slope")
         else:
             self._evaluate("%y", t, "%slope")
-        self._branch(is_last, "arrived", "more")
-        self.label("arrived")
-        self.put_integer(int(Status.ARRIVED), "%counts", 3)
-        self.do("ret void")
-        self.label("more")
-        full = self.let(f"icmp sge i64 {self.integer('%counts', 5)}, {self.integer('%counts', 4)}")
-        self._branch(full, "full", "step")
-        self.label("full")
-        self.put_integer(int(Status.FULL), "%counts", 3)
-        self.do("ret void")
 
     def _settle(self, h: str) -> None:
         """What is not controlled, such as work terms, from the others as they are now.
@@ -211,27 +226,27 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
         with self.loop(self._all) as i:
             slopes, z = self._chunks("d", i), self._chunks("z", i)
             apart = self.lines.compare("oeq", self._floor(i), infinite)
-            sums = [self.lines.times(self._weighted(row, slopes), length) for row in A]
+            sums = [self.lines.times(self._weighted(row, slopes), length) for row in self.radau.a]
             z = [self.lines.choose(apart, total, old) for total, old in zip(sums, z, strict=True)]
             self._put_chunks(z, "z", i)
-            self.put_chunk(self.lines.plus(self.chunk("%y", i), z[2]), "%next", i)
+            self.put_chunk(self.lines.plus(self.chunk("%y", i), z[-1]), "%next", i)
 
     def _remember(self, h: str) -> None:
         """The polynomial through 0 and z, by differences; and the slopes, A^-1 z / h."""
         inverse = self.lines.splat(self._over(1.0, h))
         with self.loop(self._all) as i:
             z, lines = self._chunks("z", i), self.lines
-            late = self._slope(lines.less(z[2], z[1]), C[2] - C[1])
-            middle = self._slope(lines.less(z[1], z[0]), C[1] - C[0])
-            early = self._slope(z[0], C[0])
-            bend = self._slope(lines.less(late, middle), C[2] - C[0])
-            before = self._slope(lines.less(middle, early), C[1])
-            self._put_chunks([late, bend, lines.less(bend, before)], "p", i)
+            nodes, values, slopes = [*reversed(self.radau.c), 0.0], [*reversed(z), ""], []
+            for k in range(1, self.s + 1):  # divided differences, from the end of the step backwards
+                pairs = zip(values, values[1:], nodes, nodes[k:], strict=False)
+                values = [self._slope(lines.less(a, b) if b else a, x - y) for a, b, x, y in pairs]
+                slopes.append(values[0])
+            self._put_chunks(slopes, "p", i)
             if self.dense:
-                self._put_chunks([lines.times(self._weighted(row, z), inverse) for row in A_INVERSE], "k", i)
+                self._put_chunks([lines.times(self._weighted(row, z), inverse) for row in self.radau.a_inverse], "k", i)
 
     def _slope(self, rise: str, run: float) -> str:
-        return self.lines.times(rise, self.lines.number(1 / run))
+        return rise if run == 1 else self.lines.times(rise, self.lines.number(1 / run))
 
 
 IMPLICIT = Emitter(RadauLayout, radau_text)

@@ -1,15 +1,13 @@
-"""What all parts of the machine code of a Radau step share: what it remembers, and sums over its three stages."""
+"""What all parts of the machine code of a Radau step share: what it remembers, and sums over its stages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.compile.emit.llvm_functions import libm_symbol
 from momentree.compile.emit.routine import bits
 from momentree.integrate.error_norm import ErrorNorm
 from momentree.integrate.projection import Projection
 from momentree.integrate.radau.layout import Memory, RadauLayout
-from momentree.integrate.radau.tableau import RADAU
 from momentree.integrate.runge_kutta.explicit import ExplicitStep
 
 
@@ -25,15 +23,9 @@ class RadauStepCode(ExplicitStep):
         self, layout: RadauLayout, controlled: int, quaternions: int, parameters: bool, dense: bool, entries: int,
         projection: Projection | None = None, norm: ErrorNorm | None = None, wide: int = 1,
     ):  # fmt: skip
-        super().__init__(RADAU, layout, 1, controlled, quaternions, parameters, dense, projection, norm)
+        super().__init__(layout.tableau, layout, 1, controlled, quaternions, parameters, dense, projection, norm)
         self.entries, self.uncontrolled, self.wide = entries, layout.n - controlled, wide
-
-    def _at_label(self, name: str) -> None:
-        self.goto(name)
-        self.label(name)
-
-    def _branch(self, condition: str, yes: str, no: str) -> None:
-        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+        self.radau, self.s = layout.tableau.used, layout.tableau.stages
 
     def _get(self, what: Memory) -> str:
         return self.number("%memory", what)
@@ -52,7 +44,7 @@ class RadauStepCode(ExplicitStep):
         return self.call("llvm.maxnum.f64", self.call("llvm.minnum.f64", x, bits(most)), bits(least))
 
     def _power(self, x: str, exponent: str | float) -> str:
-        return self.call(libm_symbol("power"), x, bits(exponent) if isinstance(exponent, (int, float)) else exponent)
+        return self.column.call("power", x, bits(exponent) if isinstance(exponent, (int, float)) else exponent)
 
     def _weighted(self, row: Sequence[float], chunks: Sequence[str]) -> str:
         """The sum of chunks times numbers."""
@@ -63,20 +55,13 @@ class RadauStepCode(ExplicitStep):
         return total
 
     def _chunks(self, name: str, i: str) -> list[str]:
-        """Of the three arrays of one name."""
-        return [self.chunk(f"%{name}{k}", i) for k in range(3)]
+        """Of the arrays of one name, one for each stage."""
+        return [self.chunk(f"%{name}{k}", i) for k in range(self.s)]
 
     def _put_chunks(self, values: Sequence[str], name: str, i: str) -> None:
         for k, value in enumerate(values):
             self.put_chunk(value, f"%{name}{k}", i)
 
-    @property
-    def _all(self) -> int:
-        return self.layout.size // self.layout.chunk
-
-    def _copy(self, array: str, to: str) -> None:
-        with self.loop(self._all) as i:
-            self.put_chunk(self.chunk(array, i), to, i)
-
-    def _floor(self, i: str) -> str:
-        return self.chunk("%floor", i)
+    def _wide_parameters(self) -> str:
+        """The argument of the code of several states that holds parameters, where there are any."""
+        return ""

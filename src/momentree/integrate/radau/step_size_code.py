@@ -8,7 +8,6 @@ from momentree.integrate.radau.step_code import RadauStepCode
 from momentree.integrate.records import Status
 from momentree.integrate.runge_kutta.projection_code import REOPENED
 
-ITERATIONS = 7  # of Newton, at most
 QUICK = 1e-3  # contraction up to which the Jacobian is kept
 REUSED_RATIO = 1.2  # up to so much larger a step size is not worth new factors
 SAFETY, SHORTER, LONGER = 0.9, 5.0, 8.0  # factors of the step size
@@ -17,11 +16,16 @@ SAFETY, SHORTER, LONGER = 0.9, 5.0, 8.0  # factors of the step size
 class RadauStepSizeCode(RadauStepCode):
     """h of another try, and of the next step."""
 
+    _again = "step"  # where another try begins
+
     def _quotient(self) -> str:
         """h over the next h, which the error allows; many iterations make it larger."""
-        few = self._over(SAFETY * (2 * ITERATIONS + 1), self.plus(self._get(Memory.COUNT), bits(2.0 * ITERATIONS)))
+        most = 2.0 * self.radau.iterations
+        few = self._over(SAFETY * (most + 1), self.plus(self._get(Memory.COUNT), bits(most)))
         safety = self.call("llvm.minnum.f64", few, bits(SAFETY))
-        return self._within(self._over(self._power(self._get(Memory.ERROR), 0.25), safety), 1 / LONGER, SHORTER)
+        return self._within(
+            self._over(self._power(self._get(Memory.ERROR), 1 / (self.s + 1)), safety), 1 / LONGER, SHORTER
+        )
 
     def _write_retry(self) -> None:
         """Try again with a smaller step size and a Jacobian of this state; or end."""
@@ -32,14 +36,13 @@ class RadauStepSizeCode(RadauStepCode):
         self._set(Memory.REJECTED, 1.0)
         with self.when(self._is(Memory.FRESH, False)):
             self._set(Memory.STALE, 1.0)
-        self._branch(self._below_resolution(h), "fail", "step")
+        self._branch(self._below_resolution(h), "fail", self._again)
         self.label("fail")
         finite = self.let(f"fcmp olt double {self._get(Memory.ERROR)}, {bits(1e300)}")
         short, none = int(Status.TOO_SHORT), int(Status.NOT_FINITE)
         status = self.let(f"select i1 {finite}, i64 {short}, i64 {none}")
         status = self.let(f"select i1 {self._is(Memory.OPENED)}, i64 {int(Status.OPEN)}, i64 {status}")
-        self.put_integer(status, "%counts", 3)
-        self.do("ret void")
+        self._end(status)
 
     def _reopen(self) -> None:
         self._set(Memory.OPENED, 1.0)
@@ -68,7 +71,7 @@ class RadauStepSizeCode(RadauStepCode):
     def _predicted(self, h: str) -> str:
         """h over the next h, also from how the error has grown: Gustafsson 1994."""
         plain, error = self._quotient(), self._get(Memory.ERROR)
-        growth = self._power(self._over(self.times(error, error), self._get(Memory.ERROR_BEFORE)), 0.25)
+        growth = self._power(self._over(self.times(error, error), self._get(Memory.ERROR_BEFORE)), 1 / (self.s + 1))
         ratio = self._over(self._get(Memory.H_BEFORE), h)
         foreseen = self._within(self._over(self.times(ratio, growth), bits(SAFETY)), 1 / LONGER, SHORTER)
         both = self.call("llvm.maxnum.f64", plain, foreseen)

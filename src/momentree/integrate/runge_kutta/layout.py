@@ -18,6 +18,7 @@ class RungeKuttaLayout:
     ):
         self.chunk = width if width > 1 else lanes
         self.size = max(-(-n * width // self.chunk), 1) * self.chunk  # numbers of y, filled up to whole chunks
+        self.floor_size = self.size // width  # numbers of a part of `floor`
         self.stages = tableau.stages + tableau.adaptive + (len(tableau.extra) if dense else 0)
         self.record = HEAD + self.size * (1 + (self.stages + (projection is not None) if dense else 0))
         # what `positions` gives, filled up so that what follows is aligned

@@ -20,7 +20,7 @@ from momentree.integrate.tableau import Tableau
 
 
 class Emitter(NamedTuple):
-    """What writes the machine code of a family of methods: its memory layout, and the text of advance_W."""
+    """What writes the machine code of a family of methods: its memory layout, and the text of advance_1."""
 
     layout: Callable[..., RungeKuttaLayout]
     text: Callable[..., str]
@@ -46,32 +46,39 @@ class RungeKuttaStepper(Stepper):
 
     def __init__(
         self, code: LanesCode, tableau: Tableau, floor: Array, quaternions: list[int], parameters: int = 0,
-        width: int = 1, dense: bool = False, target: Target | None = None, projection: Projection | None = None,
+        dense: bool = False, target: Target | None = None, projection: Projection | None = None,
         norm: ErrorNorm | None = None, least: Array | None = None, emitter: Emitter = EXPLICIT,
     ):  # fmt: skip
         target, n, controlled = target or Target.host(), len(floor), int(np.isfinite(floor).sum())
         lanes = target.lanes(0)
-        layout = emitter.layout(n, width, lanes, tableau, dense, projection)
-        shape = quaternions, parameters > 0, width, lanes, dense, projection, norm
+        layout = emitter.layout(n, 1, lanes, tableau, dense, projection)
+        shape = quaternions, parameters > 0, lanes, dense, projection, norm
         text = emitter.text(code, tableau, n, controlled, *shape)
         codes = [code, *(projection[:2] if projection else ()), *([norm.velocities] if norm else [])]
-        scratch = [each.scratch(max(width, layout.lanes)) for each in codes if each is not None]
+        scratch = [each.scratch(layout.lanes) for each in codes if each is not None]
         parts, interpolant = (layout.record - HEAD) // layout.size, tableau.dense if dense else None
         how = interpolant, tableau.adaptive, projection is not None
-        super().__init__(text, layout, n, width, parts, layout.size, *how, scratch, target)
+        shared = {"positions": projection and projection.positions, "momenta": projection and projection.momenta}
+        shared |= {"velocities": norm and norm.velocities}
+        named = {name: each for name, each in shared.items() if each is not None}
+        super().__init__(text, layout, n, parts, layout.size, *how, scratch, target, named)
         self._floor, self._least, self._norm = floor, floor if least is None else least, norm
 
     def floors(self, sized: bool) -> Array:
-        """Floors of y, whether a number counts only as a velocity (infinite), floors of velocities.
+        """See `floors_of`."""
+        return floors_of(self._floor, self._least, self._norm, self.layout.size, sized)
 
-        Then the closure error up to which loops count as closed.
-        """
-        nq, nv = (self._norm.nq, self._norm.nv) if self._norm else (self.n, 0)
-        floor = self._least if sized else self._floor
-        only, velocities = np.zeros(self.n), np.zeros(self.n)
-        only[nq:], velocities[:nv] = np.inf, self._least[nq : nq + nv] if sized else 0.0
-        parts = [self.columns(np.repeat(part[:, None], self.width, axis=1)) for part in (floor, only, velocities)]
-        parts[0][self.n * self.width :] = 1.0  # what fills up y has no error, and needs a scale all the same
-        floors = aligned(3 * self.layout.size + 8)
-        floors[:] = np.concatenate([*parts, np.full(8, OPEN)])
-        return floors
+
+def floors_of(floor: Array, least: Array, norm: ErrorNorm | None, size: int, sized: bool) -> Array:
+    """Floors of y, whether a number counts only as a velocity (infinite), floors of velocities: `size` numbers each.
+
+    Then the closure error up to which loops count as closed.
+    """
+    n = len(floor)
+    nq, nv = (norm.nq, norm.nv) if norm else (n, 0)
+    parts = np.zeros((3, size))
+    parts[0], parts[0, :n] = 1.0, least if sized else floor  # what fills up y has no error, and needs a scale
+    parts[1, nq:n], parts[2, :nv] = np.inf, least[nq : nq + nv] if sized else 0.0
+    floors = aligned(3 * size + 8)
+    floors[:] = np.concatenate([parts.reshape(-1), np.full(8, OPEN)])
+    return floors

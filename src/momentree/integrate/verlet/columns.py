@@ -6,21 +6,21 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from momentree.compile.emit.llvm_functions import Lines
-from momentree.compile.emit.routine import Routine
+from momentree.integrate.columns import ColumnRoutine
 from momentree.integrate.verlet.layout import Parts, VerletLayout
 
 Triple = list[str]  # names of three values
 
 
-class ColumnCode(Routine):
+class ColumnCode(ColumnRoutine):
     """What all parts of the machine code of a step share."""
 
     def __init__(self, parts: Parts, layout: VerletLayout, substeps: int, width: int, parameters: bool):
-        super().__init__(width)
-        self.parts, self.layout, self.substeps, self.width, self.parameters = parts, layout, substeps, width, parameters
+        super().__init__(width, width)
+        self.parts, self.layout, self.substeps, self.parameters = parts, layout, substeps, parameters
 
     def _a(self) -> str:
-        return self.lines.splat(self.number("%scalars", 2))
+        return self._column("%scalars", 2)
 
     def _momenta(self) -> contextlib.AbstractContextManager[str]:
         return self.loop(max(self.layout.nv, 1))
@@ -57,17 +57,17 @@ class ColumnCode(Routine):
 
     def _call(self, function: str, time: int, state: str = "%there", to: str = "%out") -> None:
         """`kick`, `drift` or `rhs` of a state at t0 or t1."""
-        self.put_chunk(self.lines.splat(self.number("%scalars", time)), "%time", "0")
+        self._put_column(self._column("%scalars", time), "%time")
         parameters = "ptr %parameters, " if self.parameters else ""
         arguments = f"ptr {state}, ptr %time, {parameters}ptr {to}, ptr %scratch"
         self.do(f"call void @{function}_{self.width}({arguments})")
+        self._count_evaluation()
+
+    def _count_evaluation(self) -> None:
         self.count("%counts", 2)
 
-    def _when_all(self, truth: str, then: str, otherwise: str) -> None:
-        if self.width > 1:
-            bits = self.let(f"bitcast {self.lines.truth} {truth} to i{self.width}")
-            truth = self.let(f"icmp eq i{self.width} {bits}, -1")
-        self.do(f"br i1 {truth}, label %{then}, label %{otherwise}")
+    def _work_in(self, lanes: str) -> None:
+        """A place to note in which lanes what follows is still needed: a mask."""
 
 
 def dot(lines: Lines, a: Sequence[str], b: Sequence[str]) -> str:

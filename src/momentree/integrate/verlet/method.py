@@ -8,6 +8,7 @@ from momentree.integrate.method_record import LoopTreatment, Method
 from momentree.integrate.verlet.composition import HERMITE, VERLET, VERLET4, Composition
 
 if TYPE_CHECKING:
+    from momentree.integrate.motions.program import MotionsProgram
     from momentree.integrate.stepper import Stepper
     from momentree.integrate.steppers import Problem
 
@@ -16,8 +17,12 @@ def _method(composition: Composition, description: str, use: str) -> Method:
     def new_stepper(problem: Problem) -> Stepper:
         from momentree.integrate.verlet.stepper import VerletStepper
 
-        shape = problem.width, problem.code, problem.with_work, problem.dense
-        return VerletStepper(problem.mechanism, composition, *shape)
+        return VerletStepper(problem.mechanism, composition, problem.code, problem.with_work, problem.dense)
+
+    def new_motions(problem: Problem) -> MotionsProgram:
+        from momentree.integrate.motions.programs import verlet_program
+
+        return verlet_program(problem, composition)
 
     return Method(
         name=composition.name,
@@ -27,6 +32,7 @@ def _method(composition: Composition, description: str, use: str) -> Method:
         error_order=None,
         dense_order=HERMITE.order,
         new_stepper=new_stepper,
+        new_motions=new_motions,
         hamiltonian=True,
         loops=LoopTreatment.WITHIN,
         theory="structure-preserving.md",

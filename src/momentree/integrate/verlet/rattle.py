@@ -25,12 +25,12 @@ from momentree.integrate.verlet.step import VerletStep
 
 
 class RattleStep(VerletStep):
-    """The text of advance_W where loops are closed."""
+    """The text of advance_1 where loops are closed."""
 
     layout: RattleLayout
 
-    def _begin(self) -> None:
-        super()._begin()
+    def _name_arrays(self) -> None:
+        super()._name_arrays()
         nq, nv = self.layout.nq * self.width, self.layout.nv * self.width
         self.do(f"%closure_errors = getelementptr double, ptr %wanted, i64 {nq}")
         self.do(f"%impulse = getelementptr double, ptr %push, i64 {nv}")
@@ -45,12 +45,13 @@ class RattleStep(VerletStep):
         self._guess(differences)
         self._guess_lam(differences[2])
         self.do("store i64 0, ptr %turns")
-        self.put_chunk(self.lines.number(0.0), "%settled", "0")
+        self._put_column(self._column("%failed"), "%settled")
         self.put_chunk(self.lines.number(math.inf), "%last", "0")
         self.goto(again)
         self.label(again)
         self._first_half()
         self._second_half()
+        self._work_in(self._mask(self._not(self._holds(self._column("%settled")))))
         self._find_push()
         self._judge(again)
         self.goto(f"{again}.learn")
@@ -58,6 +59,7 @@ class RattleStep(VerletStep):
         self._correct()
         self.goto(again)
         self.label(f"{again}.learn")
+        self._work_in(self.column.number(1.0))
         self._kicked()
         self._learn_gain(differences[0], "%guess")
         with self._momenta() as i:
@@ -103,7 +105,7 @@ class RattleStep(VerletStep):
         settled = lines.intrinsic("maxnum", self.chunk("%settled", "0"), stalled)
         self.put_chunk(lines.choose(enough, lines.number(1.0), settled), "%settled", "0")
         self.put_chunk(change, "%last", "0")
-        self._go_on(again, self.chunk("%settled", "0"), "%turns", f"{again}.correct")
+        self._go_on(again, "%settled", "%turns", f"{again}.correct")
 
     def _correct(self) -> None:
         """lam and r1 by (V14), then pi0; lanes that are settled stay as they are."""
@@ -114,7 +116,7 @@ class RattleStep(VerletStep):
         for array, more in (("%lam", "%impulse"), ("%velocity1", "%push"), ("%opened", "%opening")):
             with self.loop(max(columns[array], 1)) as i:
                 new = lines.fused(self.chunk("%share", "0"), self.chunk(more, i), self.chunk(array, i))
-                self._take(settled, new, array, i)
+                self._renew(settled, new, array, i)
         self._kicked()
         self._copy("%guess", "%pi", self.layout.nv)
 

@@ -29,8 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.compile.emit.llvm_functions import Lines
-from momentree.compile.emit.routine import bits
 from momentree.integrate.records import HEAD, Status, advance_function
 from momentree.integrate.verlet.columns import two_sum
 from momentree.integrate.verlet.fixed_point import FixedPointCode
@@ -41,26 +39,43 @@ _SLACK = 1 + 1e-6  # a fixed step meets stop but for round-off
 
 
 class VerletStep(RotationCode, FixedPointCode):
-    """The text of advance_W; a column holds one number for each lane."""
+    """The text of advance_1; one step of it is that of many motions too (motions.py)."""
 
     def text(self) -> str:
         self._begin()
-        self.goto("step")
-        self.label("step")
+        self._at_label("step")
         self._choose_step_size()
-        self._copy("%y", "%before", 2 * self.layout.n)
-        if self.layout.dense:
-            self._copy("%ended", "%begun", self.layout.n)
-        with self.loop(self.substeps) as k:
-            self._substep(k)
+        there = self._all_of(self.column.compare("oeq", self._remaining(), self.column.number(0.0)))
+        self._branch(there, "arrived", "begin")
+        self.label("begin")
+        self._take_step()
+        self._branch(self._any(self._holds(self._column("%failed"))), "fail", "accept")
+        self.label("accept")
         self._accept()
         self.label("fail")
         self._fail()
-        return advance_function(self.width, self.lines)
+        return advance_function(self.lines)
+
+    def _take_step(self) -> None:
+        """All substeps; lanes in which they cannot be done have failed."""
+        self._copy("%y", "%before", 2 * self.layout.n)
+        if self.layout.dense:
+            self._copy("%ended", "%begun", self.layout.n)
+        self._put_column(self.column.number(0.0), "%failed")
+        with self.loop(self.substeps) as k:
+            self._substep(k)
 
     # --- parts of a step ---
 
     def _begin(self) -> None:
+        self.do("%times = getelementptr double, ptr %control, i64 0")
+        self.do("%kept = getelementptr double, ptr %control, i64 6")
+        self._name_arrays()
+        if self.layout.dense:
+            self._put_column(self._column("%times"), "%scalars", 3)
+            self._call("rhs", 3, "%y", "%ended")
+
+    def _name_arrays(self) -> None:
         layout, column = self.layout, 0
         for name, columns in layout.arrays.items():
             self.do(f"%{name} = getelementptr double, ptr %work, i64 {column * self.width}")
@@ -70,34 +85,32 @@ class VerletStep(RotationCode, FixedPointCode):
             ("more.p", "more", layout.nq),
         ):  # fmt: skip
             self.do(f"%{name} = getelementptr double, ptr %{base}, i64 {columns * self.width}")
-        self.do("%scalars = alloca double, i64 8")  # 0 h | 1 whether it is the last | 2 a | 3 t0 | 4 t1
+        # columns: 0 h | 1 whether it is the last | 2 a | 3 t0 | 4 t1
+        self.do(f"%scalars = alloca {self.column.type}, i64 5, align 64")
         self.do("%iterations = alloca i64")
-        for name in ("change", "size", "earlier", "done"):
-            self.do(f"%{name} = alloca {self.lines.type}, align 64")
-        if layout.dense:
-            self.put(self.number("%control", 0), "%scalars", 3)
-            self._call("rhs", 3, "%y", "%ended")
+        self._allocate_columns("change", "size", "earlier", "done", "failed")
+
+    def _remaining(self) -> str:
+        return self.column.less(self._shared("%control", 2), self._column("%times"))
 
     def _choose_step_size(self) -> None:
-        """h towards stop, and or what remains if that is not more."""
-        t, wanted, stop = (self.number("%control", index) for index in range(3))
-        remaining = self.let(f"fsub double {stop}, {t}")
-        length = self.call("llvm.minnum.f64", self.call("llvm.fabs.f64", wanted), self.number("%control", 5))
-        size = self.call("llvm.fabs.f64", remaining)
-        last = self.let(f"fcmp oge double {self.times(length, bits(_SLACK))}, {size}")
-        h = self.call("llvm.copysign.f64", length, remaining)
-        self.put(self.let(f"select i1 {last}, double {remaining}, double {h}"), "%scalars", 0)
-        self.put(self.let(f"uitofp i1 {last} to double"), "%scalars", 1)
-        there = self.let(f"fcmp oeq double {remaining}, {bits(0.0)}")
-        self.do(f"br i1 {there}, label %arrived, label %begin")
-        self.label("begin")
+        """h, with the sign of what remains, and not beyond stop."""
+        column, remaining = self.column, self._remaining()
+        length = column.intrinsic("fabs", self._column("%times", 1))
+        length = column.intrinsic("minnum", length, self._shared("%control", 5))
+        size = column.intrinsic("fabs", remaining)
+        last = column.compare("oge", column.times(length, column.number(_SLACK)), size)
+        h = column.intrinsic("copysign", length, remaining)
+        self._put_column(column.choose(last, remaining, h), "%scalars", 0)
+        self._put_column(self._mask(last), "%scalars", 1)
 
     def _substep(self, k: str) -> None:
-        t, h = self.number("%control", 0), self.number("%scalars", 0)
-        self.put(self.times(self.times(h, self._entry("weights", "double", k)), bits(0.5)), "%scalars", 2)
-        self.put(self.plus(t, self.times(h, self._entry("ends", "double", k))), "%scalars", 3)
-        later = self._entry("ends", "double", self.let(f"add i64 {k}, 1"))
-        self.put(self.plus(t, self.times(h, later)), "%scalars", 4)
+        column, t, h = self.column, self._column("%times"), self._column("%scalars")
+        weight, earlier = (column.splat(self._entry(table, "double", k)) for table in ("weights", "ends"))
+        self._put_column(column.times(column.times(h, weight), column.number(0.5)), "%scalars", 2)
+        self._put_column(column.plus(t, column.times(h, earlier)), "%scalars", 3)
+        later = column.splat(self._entry("ends", "double", self.let(f"add i64 {k}, 1")))
+        self._put_column(column.plus(t, column.times(h, later)), "%scalars", 4)
         first = self.let(f"mul i64 {k}, {self.layout.table * self.width}")
         differences = self.let(f"getelementptr double, ptr %lost, i64 {self.layout.n * self.width}")
         differences = self.let(f"getelementptr double, ptr {differences}, i64 {first}")
@@ -136,9 +149,9 @@ class VerletStep(RotationCode, FixedPointCode):
         with self._iterated() as done:
             self._call("kick", 3)
             with self._kicks() as i:
-                self._take(done, self.chunk("%F", i), "%F0", i)
+                self._renew(done, self.chunk("%F", i), "%F0", i)
             with self._momenta() as i:
-                self._take(done, self.chunk("%out", i), "%velocity0", i)
+                self._renew(done, self.chunk("%out", i), "%velocity0", i)
             self._kicked()
             with self._momenta() as i:
                 self._compare(self.chunk("%guess", i), self.chunk("%pi", i))
@@ -165,7 +178,7 @@ class VerletStep(RotationCode, FixedPointCode):
             self._call("drift", 4)
             with self._momenta() as i:
                 old = self.chunk("%velocity1", i)
-                self._compare(self._take(done, self.chunk("%out", i), "%velocity1", i), old)
+                self._compare(self._renew(done, self.chunk("%out", i), "%velocity1", i), old)
         self._reach()
 
     def _reach(self) -> None:
@@ -198,12 +211,10 @@ class VerletStep(RotationCode, FixedPointCode):
 
     def _add(self) -> None:
         """q and p at the end of the substep; what rounding takes off is kept (Knuth's two-sum)."""
-        checked = self.new_label("add")
-        self.do(f"store {self.lines.type} zeroinitializer, ptr %change")
+        self._put_column(self.column.number(0.0), "%change")
         with self._kicks() as i:
             self._compare(self.chunk("%more.p", i), self.lines.number(0.0))
-        self._when_all(self._finite(), checked, "fail")
-        self.label(checked)
+        self._fail_in(self._not(self._finite()))
         with self.loop(max(self.layout.n, 1)) as i:
             more = self.lines.plus(self.chunk("%more", i), self.chunk("%lost", i))
             total, lost = two_sum(self.lines, self.chunk("%y", i), more)
@@ -212,32 +223,42 @@ class VerletStep(RotationCode, FixedPointCode):
 
     # --- a step is done, or cannot be ---
 
+    def _is_last(self) -> str:
+        return self._holds(self._column("%scalars", 1))
+
+    def _pass_time(self, where: str) -> None:
+        """t at the end of the step, and what rounding took off it, in lanes where a condition holds."""
+        column, is_last = self.column, self._is_last()
+        more = column.plus(self._column("%scalars"), self._column("%kept"))
+        total, lost = two_sum(column, self._column("%times"), more)
+        t = column.choose(is_last, self._shared("%control", 2), total)
+        later = (
+            t,
+            column.choose(is_last, column.number(0.0), lost),
+            column.plus(self._column("%kept", 1), column.number(1.0)),
+        )
+        for value, array, k in zip(later, ("%times", "%kept", "%kept"), (0, 0, 1), strict=True):
+            self._put_column(column.choose(where, value, self._column(array, k)), array, k)
+
     def _accept(self) -> None:
-        h, last = self.number("%scalars", 0), self.number("%scalars", 1)
-        is_last = self.let(f"fcmp one double {last}, {bits(0.0)}")
-        single = Lines(1, "end")
-        total, lost = two_sum(single, self.number("%control", 0), self.plus(h, self.number("%control", 6)))
-        self.do(str(single).strip())
-        t = self.let(f"select i1 {is_last}, double {self.number('%control', 2)}, double {total}")
-        self.put(t, "%control", 0)
-        self.put(self.let(f"select i1 {is_last}, double {bits(0.0)}, double {lost}"), "%control", 6)
-        self.put(self.plus(self.number("%control", 7), bits(1.0)), "%control", 7)
+        self._pass_time(self._not(self._holds(self._column("%failed"))))
+        t, h, is_last = self._column("%times"), self._column("%scalars"), self._is_last()
         self.count("%counts", 0)
         if self.layout.dense:
             self._differentiate(t, h)
         self._record(t, h, is_last)
-        self.do(f"br i1 {is_last}, label %arrived, label %more.steps")
+        self._branch(is_last, "arrived", "more.steps")
         self._end("arrived", int(Status.ARRIVED))
         self.label("more.steps")
         full = self.let(f"icmp sge i64 {self.integer('%counts', 5)}, {self.integer('%counts', 4)}")
-        self.do(f"br i1 {full}, label %full, label %step")
+        self._branch(full, "full", "step")
         self._end("full", int(Status.FULL))
 
     def _differentiate(self, t: str, h: str) -> None:
         """y' at the end of the step, and its mean."""
-        self.put(t, "%scalars", 3)
+        self._put_column(t, "%scalars", 3)
         self._call("rhs", 3, "%y", "%ended")
-        scale = self.lines.reciprocal(self.lines.splat(h))
+        scale = self.lines.reciprocal(h)
         with self.loop(max(self.layout.n, 1)) as i:
             rise = self.lines.less(self.chunk("%y", i), self.chunk("%before", i))
             self.put_chunk(self.lines.times(rise, scale), "%mean", i)
@@ -255,20 +276,29 @@ class VerletStep(RotationCode, FixedPointCode):
             self.count("%counts", 5)
 
     def _fail(self) -> None:
-        """Back to the beginning of the step: are forces finite there, now and at its end? Then it is too long."""
-        self._copy("%before", "%y", 2 * self.layout.n)
+        """Back to the beginning of the step, and the end of the call."""
+        status = self._status_of_failure()
+        self.put_integer(self.let(f"fptosi double {status} to i64"), "%counts", 3)
+        self.do("ret void")
+
+    def _status_of_failure(self) -> str:
+        """Failed lanes back to the beginning of the step: are forces finite there, and at its end? Then it is too long.
+
+        Of all lanes a column of numbers.
+        """
+        column, n = self.column, self.layout.n
+        self._take(self._holds(self._column("%failed")), "%before", "%y", 2 * n)
         self._copy("%y", "%there", self.layout.nq + self.layout.nv)
-        t = self.number("%control", 0)
-        self.put(t, "%scalars", 3)
-        self.put(self.plus(t, self.number("%scalars", 0)), "%scalars", 4)
-        self.do(f"store {self.lines.type} zeroinitializer, ptr %change")
+        t = self._column("%times")
+        self._put_column(t, "%scalars", 3)
+        self._put_column(column.plus(t, self._column("%scalars")), "%scalars", 4)
+        self._put_column(column.number(0.0), "%change")
         for time in (3, 4):
             self._call("kick", time)
             with self.loop(max(self.layout.nv + self.layout.kicks, 1)) as i:
                 self._compare(self.chunk("%out", i), self.lines.number(0.0))
-        self._when_all(self._finite(), "long", "broken")
-        self._end("long", int(Status.TOO_SHORT))
-        self._end("broken", int(Status.NOT_FINITE))
+        long, broken = (column.number(float(status)) for status in (Status.TOO_SHORT, Status.NOT_FINITE))
+        return column.choose(self._finite(), long, broken)
 
     def _end(self, label: str, status: int) -> None:
         self.label(label)

@@ -28,26 +28,37 @@ from momentree.structure.mechanism import Mechanism
 
 
 def verlet_text(
-    codes: Mapping[str, Traced],
-    parts: Parts,
-    layout: VerletLayout,
-    weights: Sequence[float],
-    width: int,
-    parameters: bool,
+    codes: Mapping[str, Traced], parts: Parts, layout: VerletLayout, weights: Sequence[float], parameters: bool
 ) -> str:
-    """The module of advance_W; the codes are those of `kick`, `drift`, of loops and, for dense output, `rhs`."""
+    """The module of advance_1; the codes are those of `kick`, `drift`, of loops and, for dense output, `rhs`."""
     texts, functions = list[str](), set[tuple[str, int]]()
     for name, code in codes.items():
-        written, called = code.lanes(width, name)
+        written, called = code.lanes(1, name)
         texts += written
         functions |= called
-    ends = [math.fsum(weights[:k]) for k in range(len(weights))] + [1.0]
-    tables = [table("weights", [bits(w) for w in weights], "double"), table("ends", [bits(c) for c in ends], "double")]
-    tables += [table(name, [x for pair in pairs for x in pair]) for name, pairs in parts._asdict().items()]
-    shape = len(weights), width, parameters
+    shape = len(weights), 1, parameters
     closing = isinstance(layout, RattleLayout)
     text = (RattleStep(parts, layout, *shape) if closing else VerletStep(parts, layout, *shape)).text()
-    return module(1, [*texts, *tables, text], functions)
+    return module(1, [*texts, *verlet_tables(parts, weights), text], functions)
+
+
+def verlet_tables(parts: Parts, weights: Sequence[float]) -> list[str]:
+    """The constants that a step looks up."""
+    ends = [math.fsum(weights[:k]) for k in range(len(weights))] + [1.0]
+    tables = [table("weights", [bits(w) for w in weights], "double"), table("ends", [bits(c) for c in ends], "double")]
+    return tables + [table(name, [x for pair in pairs for x in pair]) for name, pairs in parts._asdict().items()]
+
+
+def step_codes_of(mechanism: Mechanism, code: str | None, with_work: bool) -> dict[str, Traced]:
+    """The codes that a step calls, by name."""
+    codes = dict(zip(("kick", "drift"), split_code(mechanism, code, with_work), strict=True))
+    return codes | (loop_codes(mechanism, code) if mechanism.constrained else {})
+
+
+def layout_of(mechanism: Mechanism, work_terms: int, width: int, substeps: int, dense: bool) -> VerletLayout:
+    """The memory of a step, with or without loops."""
+    shape = mechanism.nq, mechanism.nv, work_terms, width, substeps, dense
+    return RattleLayout(*shape, most_rows(mechanism)) if mechanism.constrained else VerletLayout(*shape)
 
 
 class VerletStepper(Stepper):
@@ -63,24 +74,19 @@ class VerletStepper(Stepper):
     """
 
     def __init__(
-        self, mechanism: Mechanism, composition: Composition = VERLET, width: int = 1, code: str | None = None,
+        self, mechanism: Mechanism, composition: Composition = VERLET, code: str | None = None,
         with_work: bool = True, dense: bool = False, target: Target | None = None,
     ):  # fmt: skip
-        _check(mechanism, composition.name)
+        check_preserved(mechanism, composition.name)
         weights, count = composition.weights, len(work_terms_of(mechanism)) if with_work else 0
-        shape = mechanism.nq, mechanism.nv, count, width, len(weights), dense
-        codes = dict(zip(("kick", "drift"), split_code(mechanism, code, with_work), strict=True))
-        layout = VerletLayout(*shape)
-        if mechanism.constrained:
-            layout = RattleLayout(*shape, most_rows(mechanism))
-            codes |= loop_codes(mechanism, code)
+        codes, layout = step_codes_of(mechanism, code, with_work), layout_of(mechanism, count, 1, len(weights), dense)
         if dense:
             codes["rhs"] = physical_right_hand_side_code(mechanism, code, with_work)
-        text = verlet_text(codes, Parts.of(mechanism), layout, weights, width, bool(mechanism.free))
-        scratch = [each.scratch(width) for each in codes.values()]
+        text = verlet_text(codes, Parts.of(mechanism), layout, weights, bool(mechanism.free))
+        scratch = [each.scratch(1) for each in codes.values()]
         how = HERMITE if dense else None, False, False  # a fixed step size; loops close within a step, not after it
         parts = 4 if dense else 1
-        super().__init__(text, layout, layout.n, width, parts, layout.n * width, *how, scratch, target or Target.host())
+        super().__init__(text, layout, layout.n, parts, layout.n, *how, scratch, target or Target.host())
 
     def failure(self, status: Status, t: float, h: float) -> str:
         """Why the machine code went no further, where the step size is too large."""
@@ -90,7 +96,8 @@ class VerletStepper(Stepper):
         return f"{what}. Give a smaller step=, or look at the forces of the model there."
 
 
-def _check(mechanism: Mechanism, integrator: str) -> None:
+def check_preserved(mechanism: Mechanism, integrator: str) -> None:
+    """Raise an error where a method would not preserve the structure of the equations."""
     from momentree.integrate.methods import names  # which collects this method too
 
     for name in mechanism.nonholonomic:

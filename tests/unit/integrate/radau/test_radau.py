@@ -18,13 +18,11 @@ from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.right_hand_sides import right_hand_side_code
 from momentree.compile.trace.tape import Tape
 from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import within
 from momentree.integrate.radau.step import IMPLICIT
 from momentree.integrate.radau.tableau import A_INVERSE, ALPHA, BETA, GAMMA, RADAU, T_INVERSE, A, C, E, T
 from momentree.integrate.records import Status
 from momentree.integrate.runge_kutta.stepper import EXPLICIT, RungeKuttaStepper
-from momentree.integrate.steppers import new_stepper
 from momentree.integrate.tableaux.dop853 import DOP853
 from momentree.spatial import scalar
 
@@ -372,11 +370,6 @@ def test_steps_are_no_longer_than_asked_and_the_last_one_ends_at_stop(longest):
     assert status == Status.ARRIVED
     assert t[-1] == 2.0
     assert h.max() <= longest * (1 + 1e-10)
-
-
-def test_several_integrations_at_a_time_are_refused():
-    with pytest.raises(MomentreeError, match=r"radau takes 1 integration at a time, not 4. Choose .*: dop853, "):
-        new_stepper(arm().mechanism, FORMULATIONS["hamiltonian"], "radau", width=4)
 
 
 # --- failure ---

@@ -56,7 +56,7 @@ def stepper(name, formula=nonlinear, n=4, **options):
 
 
 def run(s, y, t_end, h, rtol=1e-8, atol=1e-10, room=100_000, each=1, parameters=None):
-    integration = s.start(np.repeat(y[:, None], s.width, axis=1) if y.ndim == 1 else y, 0.0, h, rtol, atol, parameters)
+    integration = s.start(y[:, None], 0.0, h, rtol, atol, parameters)
     status, records = integration.advance(t_end, room, each)
     return integration, status, integration.unpacked(records)
 
@@ -82,31 +82,6 @@ def test_the_error_follows_the_tolerance(name, rtol):
     assert status == Status.ARRIVED
     assert integration.t == 3.0
     assert np.abs(integration.y[:4] - exact(3.0)).max() < 50 * rtol
-
-
-@pytest.mark.parametrize("name", TABLEAUX)
-@pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_every_width_takes_the_same_steps(name, width):
-    one, _, (t, h, y, _) = run(stepper(name), START, 1.0, 0.01)
-    many, _, (ts, hs, ys, _) = run(stepper(name, width=width), START, 1.0, 0.01)
-    np.testing.assert_array_equal(many.counts[:3], one.counts[:3])
-    # where there are many steps, round-off of error estimates adds up in t
-    few = TABLEAUX[name].order > 3
-    np.testing.assert_allclose(ts, t, rtol=1e-12 if few else 1e-8)
-    np.testing.assert_allclose(hs, h, rtol=1e-6)
-    for lane in range(width):
-        np.testing.assert_allclose(ys[:, :, lane], y[:, :, 0], rtol=1e-10 if few else 1e-8)
-
-
-def test_the_worst_lane_decides():
-    def decay(y, t, p):
-        return [-p[0] * y[0]]
-
-    s = stepper("dop853", decay, 1, parameters=1, width=4)
-    velocities = np.array([[1.0, 2.0, 3.0, 40.0]])
-    integration, status, _ = run(s, np.ones((1, 4)), 1.0, 1e-3, 1e-9, 1e-12, parameters=velocities)
-    assert status == Status.ARRIVED
-    np.testing.assert_allclose(integration.y[:4], np.exp(-velocities[0]), rtol=2e-8, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)

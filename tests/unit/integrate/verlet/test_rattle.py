@@ -13,7 +13,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.errors import MomentreeError
 from momentree.integrate.records import Status
-from momentree.integrate.verlet.composition import COMPOSITIONS, VERLET4
+from momentree.integrate.verlet.composition import COMPOSITIONS
 from momentree.integrate.verlet.stepper import VerletStepper
 from plain_steps import plain_step, velocities
 
@@ -112,7 +112,7 @@ def test_machine_code_takes_the_steps_of_the_formulas(name):
     assert moved(system, y, 0.01, 0.03) == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
-@pytest.mark.repeats(2, of="integrator")
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_every_step_ends_closed_and_does_not_open(name, integrator):
@@ -129,7 +129,7 @@ def test_every_step_ends_closed_and_does_not_open(name, integrator):
     assert np.abs(ys[-1, : system.nq, 0] - y[: system.nq]).max() > 0.1
 
 
-@pytest.mark.repeats(2, of="integrator")
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize(("integrator", "order", "off"), [("verlet", 2, 2e-2), ("verlet4", 4, 1e-5)])
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_error_is_of_the_order_that_is_told(name, integrator, order, off):
@@ -205,21 +205,6 @@ def test_parallelograms_pass_where_all_bars_are_in_line(integrator):
     assert (posts[-1] > 3 * np.pi / 2 - 0.5).all()
     assert np.ptp(posts, axis=1).max() < 1e-6
     assert max(openings(system, y[:, 0], at)[0] for at, y in zip(t, ys, strict=True)) < 1e-10
-
-
-@pytest.mark.parametrize("name", ["four-bar", "balls"])
-@pytest.mark.repeats(1)
-def test_lanes_do_what_each_does_alone(name):
-    system, _, y = started(name)
-    starts = np.repeat(y[:, None], 4, axis=1)
-    starts[system.nq :] *= [1.0, 1e-3, 0.5, -2.0]
-    integration = VerletStepper(system.mechanism, VERLET4, 4, with_work=False).start(starts, 0.0, 0.01)
-    status, records = integration.advance(0.2, 20)
-    assert status == Status.ARRIVED
-    together = integration.unpacked(records)[2][-1]
-    for lane in range(4):
-        alone = moved(system, np.ascontiguousarray(starts[:, lane]), 0.01, 0.2, "verlet4")
-        assert np.array_equal(together[:, lane], alone)
 
 
 @pytest.mark.parametrize("integrator", COMPOSITIONS)

@@ -60,7 +60,7 @@ def steps(system, y, h, t_end, integrator="verlet", t=0.0, **more):
     return integration.y[: len(y)].copy()
 
 
-@pytest.mark.repeats(2, of="code")
+@pytest.mark.repeats(1, of="code")
 @pytest.mark.parametrize("code", ["straight-line", "rolled"])
 @pytest.mark.parametrize("kinds", TREES, ids=len)
 def test_machine_code_takes_the_steps_of_the_formulas(kinds, code):
@@ -86,7 +86,7 @@ def exact(system, y, t_end):
     return solve_ivp(f, (0, t_end), y, method="DOP853", rtol=3e-14, atol=1e-14).y[:, -1]
 
 
-@pytest.mark.repeats(1, of="integrator")
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize(("integrator", "order", "h"), [("verlet", 2, 0.005), ("verlet4", 4, 0.01)])
 @pytest.mark.parametrize("which", ["every joint", "driven"])
 def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
@@ -102,7 +102,7 @@ def test_the_error_is_of_the_order_that_is_told(which, integrator, order, h):
 # --- structure ---
 
 
-@pytest.mark.repeats(2, of="integrator")
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("integrator", COMPOSITIONS)
 @pytest.mark.parametrize("kinds", TREES, ids=len)
 def test_the_way_back_is_the_way_there(kinds, integrator):
@@ -196,38 +196,6 @@ def test_a_motion_goes_on_where_it_was_left_to_the_last_bit(integrator):
     assert len(records) == 10
     again = restored.unpacked(np.concatenate([first, rest]))
     assert all(np.array_equal(x, y) for x, y in zip(again[:3], whole.unpacked(records)[:3], strict=True))
-
-
-@pytest.mark.repeats(1, of="code")
-@pytest.mark.parametrize("code", ["straight-line", "rolled"])
-@pytest.mark.parametrize("integrator", COMPOSITIONS)
-def test_lanes_do_what_each_does_alone(integrator, code):
-    system, _ = tree(("Free", "Revolute", "Spherical"))
-    starts = np.array([state(system, np.random.default_rng(seed)) * (1.0 if seed else 1e-3) for seed in range(4)]).T
-    starts[:, 0] = starts[:, 1]
-    starts[system.nq :, 0] *= 1e-3  # one that is done sooner than the others
-    stepper = VerletStepper(system.mechanism, COMPOSITIONS[integrator], 4, code, with_work=False)
-    integration = stepper.start(starts, 0.0, 0.01)
-    status, records = integration.advance(0.2, 20)
-    assert status == Status.ARRIVED
-    together = integration.unpacked(records)[2][-1]
-    for lane in range(4):
-        alone = steps(system, np.ascontiguousarray(starts[:, lane]), 0.01, 0.2, integrator, code=code)
-        assert np.array_equal(together[:, lane], alone)
-
-
-def test_free_parameters_are_those_of_each_lane():
-    m = mt.Model("pendulum", gravity=(0, 0, -9.81))
-    m.parameter("L", 1.0)
-    m.joint("A", mt.Revolute("y"), m.ground, m.body("a", mt.rod(mass=1.0, length="L")))
-    system = m.build(free=["L"])
-    stepper = VerletStepper(system.mechanism, VERLET4, 2, with_work=False)
-    integration = stepper.start(np.array([[0.4, 0.4], [0.0, 0.0]]), 0.0, 0.01, parameters=np.array([[1.0, 2.5]]))
-    integration.advance(1.0, 1, 10**9)
-    for lane, length in enumerate((1.0, 2.5)):
-        one = mt.Model("pendulum", gravity=(0, 0, -9.81))
-        one.joint("A", mt.Revolute("y"), one.ground, one.body("a", mt.rod(mass=1.0, length=length)))
-        assert integration.y[lane:4:2] == pytest.approx(steps(one.build(), np.array([0.4, 0.0]), 0.01, 1.0, "verlet4"))
 
 
 # --- accounts, ends ---
