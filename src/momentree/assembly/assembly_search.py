@@ -7,7 +7,7 @@ From the guess and, where that fails or is incomplete, from starts around it, `C
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from momentree.assembly.closed_velocities import freedoms
 from momentree.assembly.closing_rules import CLOSED
 from momentree.assembly.closing_search import Closed, Closing
-from momentree.assembly.configuration import Array, ClosingJoint, Configuration
+from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import difference, integrate, reference
 from momentree.assembly.named_values import Entry, by_name, coordinates_given
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
 from momentree.errors import AssemblyError, ExpressionError
 from momentree.spatial import ZERO
-from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.structure.mechanism import Loop, Mechanism, TreeBody
 from momentree.structure.size import LARGEST_TOLERANCE
 
 ATTEMPTS = 40  # starts around the guess before an assembly fails
@@ -34,6 +34,7 @@ SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
 CONTRADICTS = 0.01  # of the largest miss: constraints that miss by more share in it
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
+UNFIT = "the given coordinates do not fit together"
 SEED = 20190227
 
 
@@ -199,24 +200,10 @@ class AssemblySearch:
 
     def widest_opening(self, at: Configuration) -> tuple[tuple[str, str] | None, str]:
         """The loop or constraint with the largest closure error, and how large it is: translations before rotations."""
-        widest: dict[str, tuple[float, float, ClosingJoint]] = {}
-        bounds = zip(at.joints, self.mechanism.loop_tolerances, self.mechanism.loop_sizes, strict=True)
-        for joint, length, loop_size in bounds:
-            closure_errors = joint.closure_errors()
-            slides = np.array([row.direction.linear != ZERO for row in joint.loop.position_rows], dtype=bool)
-            for unit, part, limit in (
-                ("m", closure_errors[slides], length),
-                ("rad", closure_errors[~slides], length / loop_size),
-            ):
-                size = float(np.linalg.norm(part))
-                if size / limit > widest.get(unit, (1.0,))[0]:
-                    widest[unit] = (size / limit, size, joint)
-        for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
-            if unit in widest:
-                _, closure_error, joint = widest[unit]
-                thing, miss = joint.loop.kind, words.format(closure_error)
-                cannot = "cannot hold" if thing == "constraint" else "closes a loop, but cannot"
-                return (thing, joint.loop.name), f"{thing} '{joint.loop.name}': {cannot}: {miss}"
+        mechanism, errors = self.mechanism, [joint.closure_errors() for joint in at.joints]
+        widest = widest_loop(mechanism.loops, errors, mechanism.loop_tolerances, mechanism.loop_sizes)
+        if widest is not None:
+            return widest
         constraints = [c.name for c in self.mechanism.constraints if c.holonomic]
         misses = np.abs(at.closure_errors()[len(at.closure_errors()) - len(constraints) :])
         if misses.max(initial=0.0) > CLOSED:
@@ -224,7 +211,7 @@ class AssemblySearch:
             others = [c for c, x in zip(constraints, misses, strict=True) if x > CONTRADICTS * miss and c != name]
             fault = f"contradicts {', '.join(map(repr, others))}" if others else "cannot hold"
             return ("constraint", name), f"constraint '{name}': {fault}: it is {miss:.4g} at best, not 0"
-        return None, "the given coordinates do not fit together"
+        return None, UNFIT
 
     def _rounded(self, q: Array) -> str:
         """What to do if the lengths are right but rounded: closure errors that are small by the size of their loops."""
@@ -246,6 +233,31 @@ class AssemblySearch:
         near = ", ".join(f"{e.label}={at.coordinates_of(e.joint)[e.index]:.4g}" for e in self.given)
         advice = " Or give fewer coordinates and leave the others as guess=." if len(self.given) > 1 else ""
         return f"The nearest that closes has {near}.{advice}"
+
+
+def widest_loop(
+    loops: Sequence[Loop], errors: Sequence[Array], tolerances: Sequence[float], sizes: Sequence[float]
+) -> tuple[tuple[str, str], str] | None:
+    """The loop with the largest closure error by its tolerance, and how large it is: translations before rotations.
+
+    `errors` are those of each loop, one for each of its constraints on positions. None where all are closed.
+    """
+    widest: dict[str, tuple[float, float, Loop]] = {}
+    for loop, closure_errors, length, loop_size in zip(loops, errors, tolerances, sizes, strict=True):
+        slides = np.array([row.direction.linear != ZERO for row in loop.position_rows], dtype=bool)
+        for unit, part, limit in (
+            ("m", closure_errors[slides], length),
+            ("rad", closure_errors[~slides], length / loop_size),
+        ):
+            size = float(np.linalg.norm(part))
+            if size / limit > widest.get(unit, (1.0,))[0]:
+                widest[unit] = (size / limit, size, loop)
+    for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
+        if unit in widest:
+            _, closure_error, loop = widest[unit]
+            cannot = "cannot hold" if loop.kind == "constraint" else "closes a loop, but cannot"
+            return (loop.kind, loop.name), f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}"
+    return None
 
 
 def _advice(culprit: tuple[str, str] | None) -> str:

@@ -21,15 +21,17 @@ from momentree.assembly.assembly_search import (
     COMPARED,
     LEAST_ATTEMPTS,
     MET,
+    UNFIT,
     UNGUESSED,
-    AssemblySearch,
     angular_velocities,
     has_settled,
     steps_around,
+    widest_loop,
     without_turns,
 )
-from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, Indices, Mask, finite, shortest
+from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, ClosedBatch, Indices, Mask, finite, shortest
 from momentree.assembly.closed_velocities import FITS
+from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import reference
 from momentree.assembly.named_values import Column, by_name, columns_given
@@ -38,12 +40,15 @@ from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinate_array
+from momentree.compile.execute.choice import is_rolled
 from momentree.errors import AssemblyError, MomentreeError
 from momentree.model.expressions.expression import Reference
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 if TYPE_CHECKING:
     from momentree.system import System
+
+FEW_ROWS, MANY_ROWS = 4096, 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +98,18 @@ def assemble_many(
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
     parts = []
     with activity(f"assembling {count} states of", mechanism.name) as phase:
-        for part in in_batches(count) or [slice(0, 0)]:
+        for part in in_batches(count, _at_once(system)) or [slice(0, 0)]:
             columns = (_part(held, part), _part(moving, part), near.part(part))
             parts.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *columns).states(strict, part.start))
             phase.tell(f"{part.stop} done", part.stop / max(count, 1))
     q, v = (np.concatenate([getattr(states, name) for states in parts]) for name in ("q", "v"))
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
     return States(system, q, v, float(t), own, tuple(reason for states in parts for reason in states.reasons))
+
+
+def _at_once(system: System) -> int:
+    """How many rows are assembled together: fewer where NumPy closes them, for it holds all matrices at once."""
+    return FEW_ROWS if is_rolled(system.mechanism, None) else MANY_ROWS
 
 
 def _part(columns: Sequence[Column], part: slice) -> list[Column]:
@@ -166,6 +176,7 @@ class _Assemblies:
         fixed = {i for column in held for i in column.entry.held}
         self.hints = [column for column in near.columns if not fixed & {*column.entry.held}]
         self.closing = BatchClosing(batch, fixed)
+        self.compiled = CompiledRows.of(batch) if self.together else None
         self.weights = np.ones(self.mechanism.nv)
         if self.hints:
             self.weights[:] = UNGUESSED
@@ -190,12 +201,14 @@ class _Assemblies:
         if self.together:
             with np.errstate(all="ignore"):
                 q, missed = self.solved()
-                v, fits = self.closed_velocities(q)
+                closed, fits = np.flatnonzero(~np.isfinite(missed)), np.zeros(self.count, dtype=bool)
+                v[closed], fits[closed] = self.closed_velocities(q[closed], closed)
             alone = np.flatnonzero(~fits | np.isfinite(missed))
             if not strict:
-                for k in np.flatnonzero(np.isfinite(missed)).tolist():
-                    reasons[k] = self._short(k, q[k])
-                q[np.isfinite(missed)] = np.nan
+                open_ = np.flatnonzero(np.isfinite(missed))
+                for k, reason in self._reasons(q[open_], open_):
+                    reasons[k] = reason
+                q[open_] = np.nan
                 alone = np.flatnonzero(~fits & ~np.isfinite(missed))
         with activity("one by one") as phase, showing(False):
             for done, k in enumerate(alone.tolist()):
@@ -230,12 +243,18 @@ class _Assemblies:
         state = assemble(mechanism, given, _of_row(self.velocities, k), guess, self.batch.t)
         return state.q, state.v
 
-    def _short(self, k: int, nearest: Array) -> str:
-        """Which loop cannot close, and by how much."""
-        mechanism = self._own(k)
-        given, guess = self._arguments_of(k, mechanism)
-        search = AssemblySearch(mechanism, given, guess, self.batch.t)
-        return f"{search.widest_opening(Configuration(mechanism, nearest, t=self.batch.t))[1]}."
+    def _reasons(self, q: Array, rows: Indices) -> Iterator[tuple[int, str]]:
+        """Which loop of each of these rows cannot close, and by how much."""
+        loops, batched = self.mechanism.loops, self.batch.batched
+        errors = np.split(self.batch.closure_errors(q, rows), np.cumsum([len(loop.position_rows) for loop in loops]), 1)
+        tolerances, sizes = (
+            np.array([np.broadcast_to(x, (self.count,)) for x in each]).reshape(len(loops), self.count)
+            for each in (batched.loop_tolerances, batched.loop_sizes)
+        )
+        for i, k in enumerate(rows.tolist()):
+            own = [part[i] for part in errors[: len(loops)]]
+            widest = widest_loop(loops, own, tolerances[:, k].tolist(), sizes[:, k].tolist())
+            yield k, f"{widest[1] if widest else UNFIT}."
 
     # --- the search ---
 
@@ -250,15 +269,15 @@ class _Assemblies:
         for attempt, steps in enumerate(self._starts()):
             start = self.guess[active]
             if attempt:
-                start = self.batch.integrated(start, steps * self.batch.columns[active])
+                start = (self.compiled or self.batch).integrated(start, steps * self.batch.columns[active])
             if self.partly:
-                start = self.towards.close(start, active).q
-            q, misfit, exact = self.closing.close(start, active)
+                start = self._closed(self.towards, start, active)[0].q
+            (q, misfit, exact), ranks = self._closed(self.closing, start, active)
             closed = misfit <= 1
             least = ~closed & (misfit < missed[:, active].min(axis=0))
             near[active[least]] = q[least]
             missed[attempt, active[~closed]] = np.where(np.isfinite(misfit), misfit, np.inf)[~closed]
-            loose = self._loose(q, active, closed & ~exact) if attempt == 0 and not self.partly else ~closed
+            loose = self._loose(q, active, closed & ~exact, ranks) if attempt == 0 and not self.partly else ~closed
             q[closed] = self._unwound(q[closed], active[closed])
             miss, hinted = self.misses(q, active)
             exactly, otherwise = best[:, active]
@@ -274,15 +293,31 @@ class _Assemblies:
         closed = np.isfinite(best).any(axis=0)
         return np.where(closed[:, None], nearest, near), np.where(closed, np.nan, missed.min(axis=0))
 
-    def _loose(self, q: Array, rows: Indices, among: Mask) -> Mask:
+    def _closed(self, closing: BatchClosing, q: Array, rows: Indices) -> tuple[ClosedBatch, Indices]:
+        """Where steps downhill lead; and the rank of the constraints there, of rows that are not closed exactly."""
+        if self.compiled is not None:
+            return self.compiled.close(q, rows, closing.moving)
+        end = closing.close(q, rows)
+        ranks, some = np.full(len(rows), -1), np.flatnonzero((end.misfit <= 1) & ~end.exact)
+        ranks[some] = _ranks(self.batch.at(end.q[some], rows[some]).J[:, :, closing.moving])
+        return end, ranks
+
+    def _loose(self, q: Array, rows: Indices, among: Mask, ranks: Indices) -> Mask:
         """Rows among these with more degrees of freedom, the given ones held, than others have."""
         loose, some = np.zeros(len(q), dtype=bool), np.flatnonzero(among)
         if len(some):
-            J = self.batch.at(q[some], rows[some]).J
-            freedom = len(self.closing.moving) - _ranks(J[:, :, self.closing.moving])
-            at = Configuration(self._own(int(rows[some[0]])), q[some[0]], t=self.batch.t)
-            loose[some] = freedom > max(0, self.mechanism.nv - regular_rank(at) - len(self.held))
+            regular = self._regular_ranks(q[some], rows[some])[1]
+            freedom = len(self.closing.moving) - ranks[some]
+            loose[some] = freedom > np.maximum(0, self.mechanism.nv - regular - len(self.held))
         return loose
+
+    def _regular_ranks(self, q: Array, rows: Indices) -> tuple[Array, Array]:
+        """The ranks of the constraints, and those which they have nearby, where they are not singular."""
+        if self.compiled is not None:
+            return self.compiled.ranks(q, rows)
+        each = [Configuration(self._own(int(k)), at, t=self.batch.t) for k, at in zip(rows, q, strict=True)]
+        regular = [regular_rank(at) for at in each]
+        return _ranks(self.batch.at(q, rows).J).astype(float), np.array(regular, dtype=float)
 
     def _starts(self) -> Iterator[Array]:
         """Scaled steps from the guesses to where searches begin, the same for all."""
@@ -305,7 +340,7 @@ class _Assemblies:
 
     def misses(self, q: Array, rows: Indices) -> tuple[Array, Array]:
         """Distances of configurations from the guesses, and from the coordinates guessed by name alone."""
-        step = self.batch.difference(self.guess[rows], q)
+        step = (self.compiled or self.batch).difference(self.guess[rows], q)
         step[:, self._angular] = without_turns(step[:, self._angular])
         whole = np.linalg.norm(self.weights * step / self.batch.columns[rows], axis=1)
         square = np.zeros(len(rows))
@@ -321,40 +356,49 @@ class _Assemblies:
 
     # --- velocities ---
 
-    def closed_velocities(self, q: Array) -> tuple[Array, Mask]:
+    def closed_velocities(self, q: Array, rows: Indices) -> tuple[Array, Mask]:
         """The velocities nearest to rest that have the given ones and keep loops closed, and whether they surely do.
 
         Near a toggle, where the constraints have a lower rank than elsewhere, they do not surely.
         """
-        everything, nv = np.arange(self.count), self.mechanism.nv
-        at, columns = self.batch.at(q, everything), self.batch.columns
-        given, rows = np.zeros((self.count, len(self.velocities))), np.zeros((self.count, len(self.velocities), nv))
+        indices, values, slopes = self._given_velocities(rows)
+        v, fits, wanted = (
+            self._solved_velocities(q, rows, indices, values, slopes)
+            if self.compiled is None
+            else self.compiled.velocities(q, rows, indices, values, slopes)
+        )
+        v[~wanted] = 0.0
+        doubtful = np.flatnonzero(wanted & fits)
+        if len(doubtful):
+            ranks, regular = self._regular_ranks(q[doubtful], rows[doubtful])
+            fits[doubtful] = ranks == regular
+        return v, fits | ~wanted
+
+    def _given_velocities(self, rows: Indices) -> tuple[list[int], Array, Array]:
+        """Which velocities of the tree are given; their scaled values, and what each is by the scaled velocity."""
+        values, slopes = np.zeros((2, len(rows), len(self.velocities)))
+        indices = []
         for i, column in enumerate(self.velocities):
             body: Any = column.entry.body_or_loop
-            index = body.v.start + column.entry.index
-            slides = column.entry.velocity_unit == "m"
-            scale = self.batch.sizes if slides else np.ones(self.count)
-            given[:, i], rows[:, i, index] = column.values / scale, columns[:, index] / scale
-        right = np.concatenate([-at.drift, given], axis=1)
-        if not right.any():
-            return np.zeros((self.count, nv)), np.ones(self.count, dtype=bool)
-        J = np.concatenate([at.J, rows], axis=1)
+            indices.append(body.v.start + column.entry.index)
+            scale = self.batch.sizes[rows] if column.entry.velocity_unit == "m" else np.ones(len(rows))
+            values[:, i] = np.broadcast_to(column.values, (self.count,))[rows] / scale
+            slopes[:, i] = self.batch.columns[rows, indices[-1]] / scale
+        return indices, values, slopes
+
+    def _solved_velocities(
+        self, q: Array, rows: Indices, indices: Sequence[int], values: Array, slopes: Array
+    ) -> tuple[Array, Mask, Mask]:
+        """By NumPy: the shortest velocities, whether they fit, and whether any is asked for."""
+        at, below = self.batch.at(q, rows), np.zeros((*values.shape, self.mechanism.nv))
+        below[:, np.arange(len(indices)), indices] = slopes
+        right, J = np.concatenate([-at.drift, values], axis=1), np.concatenate([at.J, below], axis=1)
         v = shortest(J, right, CUT_OFF)
         v = v + shortest(J, right - _times(J, v), CUT_OFF)
         size = np.maximum(np.abs(right).max(axis=1, initial=0.0), np.abs(v).max(axis=1, initial=0.0))
-        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(self.velocities)])
+        limit = np.repeat([CUT_OFF, FITS], [at.g.shape[1], len(indices)])
         fits = (np.abs(right - _times(J, v)) <= limit * size[:, None]).all(axis=1)
-        return v * columns, (fits & self._regular(q, at.J)) | ~right.any(axis=1)
-
-    def _regular(self, q: Array, J: Array) -> Mask:
-        """Rows whose constraints have the rank that they have where they are not singular."""
-        sound = finite(J)
-        if not J.size or not sound.any():
-            return sound
-        ranks = _ranks(np.where(sound[:, None, None], J, 0.0))
-        one = int(np.flatnonzero(sound & (ranks == ranks[sound].max()))[0])
-        regular = regular_rank(Configuration(self._own(one), q[one], t=self.batch.t))
-        return np.asarray(sound & (ranks == regular))
+        return v * self.batch.columns[rows], fits & finite(at.J), np.asarray(right.any(axis=1))
 
 
 def _times(J: Array, v: Array) -> Array:

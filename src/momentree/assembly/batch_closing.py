@@ -131,19 +131,24 @@ class BatchOfRows:
         """Some rows at configurations q."""
         nv = self.mechanism.nv
         table = self._measured(q, rows).reshape(len(rows), sum(self._rows_of_loops), nv + 3)
-        scales, count, sizes = self.constraint_scales[rows], self._joints_around, self._loop_sizes[rows]
+        scales, count, sizes = self.constraint_scales[rows], self.joints_around, self.loop_sizes_of_rows[rows]
         exact = rules.round_off(count, table[..., 2], sizes)
         J = table[..., 3:] * self.columns[rows][:, None, :] / scales[..., None]
         return Residuals(table[..., 0] / scales, table[..., 1] / scales, exact, J)
 
+    def closure_errors(self, q: Array, rows: Indices) -> Array:
+        """k x r: the closure errors of some rows (m, rad)."""
+        table = self._measured(q, rows).reshape(len(rows), sum(self._rows_of_loops), self.mechanism.nv + 3)
+        return np.ascontiguousarray(table[..., 0])
+
     @cached_property
-    def _joints_around(self) -> Array:
+    def joints_around(self) -> Array:
         """r: of each row, how many joints of the tree are in its loop."""
         around = [sum(map(len, self.mechanism.paths(loop)[:2])) for loop in self.mechanism.loops]
         return np.repeat(np.array(around, dtype=float), self._rows_of_loops)
 
     @cached_property
-    def _loop_sizes(self) -> Array:
+    def loop_sizes_of_rows(self) -> Array:
         """k x r: of each row, the size of its loop (m)."""
         sizes = [np.broadcast_to(size, (self.count,)) for size in self.batched.loop_sizes]
         return np.repeat(np.array(sizes, dtype=float).reshape(-1, self.count).T, self._rows_of_loops, axis=1)
@@ -158,7 +163,7 @@ class BatchOfRows:
         system = self.system
         if not self.mechanism.loops:
             return lambda q, rows: np.zeros((len(q), 0))
-        kernel = compiled_once(system, "constraint rows", lambda: kernel_of_configuration(system.mechanism, _flat))
+        kernel = compiled_once(system, "constraint rows", lambda: kernel_of_configuration(system.mechanism, flat_rows))
         if kernel is None:
             return self._by_numpy
         t = np.array([self.t])
@@ -171,7 +176,7 @@ class BatchOfRows:
 
     def _by_numpy(self, q: Array, rows: Indices) -> Array:
         names = self.system._free.names_of(self.parameters[rows])
-        numbers = _flat(Evaluation(self.system.mechanism.evaluated(names), [*q.T], self.t, names))
+        numbers = flat_rows(Evaluation(self.system.mechanism.evaluated(names), [*q.T], self.t, names))
         return np.stack([np.broadcast_to(np.asarray(x, dtype=float), len(q)) for x in numbers], axis=1)
 
     # --- steps of the coordinates along velocities ---
@@ -316,7 +321,7 @@ def shortest(J: Array, g: Array, cut: float) -> Array:
     return np.asarray(np.where(sound[:, None], x[..., 0], np.nan))
 
 
-def _flat(at: Evaluation) -> list[Scalar]:
+def flat_rows(at: Evaluation) -> list[Scalar]:
     """Closure error, drift, slides and Jacobian of each constraint."""
     rows: list[Any] = constraint_rows(at)
     return [x for row in rows for x in (row.error, row.drift, row.slid, *row.J)]

@@ -1,7 +1,8 @@
 """The rules by which loops are closed: damping, step sizes, and when to stop. The same for one configuration and many.
 
 Levenberg-Marquardt steps go downhill, Newton steps polish (closing_search.py, batch_closing.py). Sizes are norms of
-scaled closure errors; all arguments are numbers, or arrays with one number for each configuration.
+scaled closure errors; all arguments are numbers, arrays with one number for each configuration, or numbers of machine
+code (closing_code.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from momentree.assembly.scaled_constraints import CUT_OFF
+from momentree.spatial.scalar import maximum, minimum, sqrt
 
 EPS = float(np.finfo(float).eps)
 CLOSED = 1e-11  # scaled: constraints and given coordinates that are not simply held must fit so well
@@ -46,7 +48,8 @@ def is_worthwhile(size: Any, before: Any) -> Any:
 
 def next_damping(damping: Any, smaller: Any) -> Any:
     """Less damping after a step that made closure errors smaller, more after one that did not."""
-    return np.where(smaller, np.maximum(damping / 5, 1e-12), np.maximum(damping * 8, 1e-9))
+    less, more = maximum(damping / 5, 1e-12), maximum(damping * 8, 1e-9)
+    return smaller.select(less, more) if hasattr(smaller, "select") else np.where(smaller, less, more)
 
 
 def creeps(size: Any, earlier: Any, count: Any) -> Any:
@@ -56,7 +59,7 @@ def creeps(size: Any, earlier: Any, count: Any) -> Any:
 
 def shortening(length: Any) -> Any:
     """The factor of a step that keeps it on the branch."""
-    return np.minimum(1.0, LONGEST / np.maximum(length, LONGEST))
+    return minimum(LONGEST / maximum(length, LONGEST), 1.0)
 
 
 def is_polished(size: Any, exact: Any) -> Any:
@@ -66,4 +69,4 @@ def is_polished(size: Any, exact: Any) -> Any:
 
 def is_strictly_closed(size: Any, exact: Any, distance: Any, size_before: Any) -> Any:
     """Whether steps along weak directions closed a loop to round-off, and not far from where they began."""
-    return (size <= 2 * exact) & (distance <= STRICT_DISTANCE * np.sqrt(size_before))
+    return (size <= 2 * exact) & (distance <= STRICT_DISTANCE * sqrt(size_before))

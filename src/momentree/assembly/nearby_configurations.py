@@ -8,12 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from momentree.assembly.closing_search import Closed, Closing
-from momentree.assembly.configuration import Configuration
+from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import integrate
 from momentree.assembly.scaled_constraints import CUT_OFF, ScaledConstraints, Scales
 from momentree.errors import ExpressionError
 
 PROBES = 2  # other configurations that are tried, in case the first is singular
+OPEN_PROBES = 3  # random configurations whose loops are open: their rank is the largest of all
+REACH = 0.2  # scaled: how far away the first of them is
+LEAST_PROBE = 1e-9  # scaled: a motion that constraints allow; a smaller one is round-off
 
 
 def constraints_at(at: Configuration) -> ScaledConstraints:
@@ -21,19 +24,28 @@ def constraints_at(at: Configuration) -> ScaledConstraints:
     return Scales(at.mechanism).scaled(at, on_velocities=True)
 
 
+def probes(nv: int) -> Array:
+    """PROBES x nv: random motions, scaled; always the same ones."""
+    return np.random.default_rng(1997).standard_normal((PROBES, nv))
+
+
+def open_probes(nv: int) -> Array:
+    """OPEN_PROBES x nv: random motions, scaled, that open loops; always the same ones."""
+    return np.random.default_rng(2022).standard_normal((OPEN_PROBES, nv))
+
+
 def nearby_configurations(at: Configuration) -> Iterator[Closed]:
     """A random motion that the constraints allow, then closed again: closed if the misfit is 1 at most."""
     mechanism, rows = at.mechanism, constraints_at(at)
     if not len(rows.constraint_scales) or not mechanism.nv:
         return
-    closing, random = Closing(mechanism, at.t), np.random.default_rng(1997)
-    for k in range(PROBES):
-        scaled = random.standard_normal(mechanism.nv)
+    closing = Closing(mechanism, at.t)
+    for k, scaled in enumerate(probes(mechanism.nv)):
         step = rows.column_scales * scaled - rows.shortest(rows.J @ scaled, CUT_OFF)
         largest = float(np.abs(step / rows.column_scales).max(initial=0.0))
-        if largest > 1e-9:
+        if largest > LEAST_PROBE:
             with contextlib.suppress(ExpressionError):  # a constraint, such as one by a table, has no value there
-                yield closing.close(integrate(mechanism, at.q, step * (0.2 * (k + 1) / largest)))
+                yield closing.close(integrate(mechanism, at.q, step * (REACH * (k + 1) / largest)))
 
 
 def regular_rank(at: Configuration) -> int:

@@ -5,13 +5,14 @@ Closure errors and constraint velocities are in the order of `constraint_names` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from momentree.assembly.configuration import Array, rows_of
+from momentree.assembly.similar_loops import SimilarLoops, similar_loops
 from momentree.equations.balance import Energy, energy_of
 from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
@@ -64,19 +65,42 @@ class Samples:
     @cached_property
     def expressions(self) -> list[ExpressionClosure]:
         """The expression constraints."""
-        return expression_closures(self.mechanism, self.bodies)
+        return expression_closures(self.mechanism, self.bodies) if self.mechanism.constraints else []
 
     def closure_errors(self) -> Array:
         """k x rows: the closure error of each constraint on positions, of loops and of the model (m, rad)."""
-        errors = [error for joint in self.joints for error in joint.closure_errors()]
+        errors = self._of_loops(lambda joint: joint.closure_errors())
         errors += [c.error for c in self.expressions if c.holonomic]
         return self.table(errors)
 
     def constraint_velocities(self) -> Array:
         """k x rows: the velocity of each constraint, those on velocities included."""
-        velocities = [velocity for joint in self.joints for velocity in joint.row_velocities()]
+        velocities = self._of_loops(lambda joint: joint.row_velocities())
         velocities += [c.velocity for c in self.expressions]
         return self.table(velocities)
+
+    def _of_loops(self, measure: Callable[[ClosingJointSamples], list[Any]]) -> list[Any]:
+        """A measure of each constraint of all loops; similar loops are measured at once."""
+        if not self._similar:
+            return [value for joint in self.joints for value in measure(joint)]
+        by_loop: list[Any] = [()] * len(self.mechanism.loops)
+        for of, stacked in self._similar:
+            (joint,) = stacked.joints
+            columns = [np.broadcast_to(x, stacked.t.shape).reshape(len(of.loops), -1) for x in measure(joint)]
+            for i, loop in enumerate(of.loops):
+                by_loop[loop] = [column[i] for column in columns]
+        return [value for values in by_loop for value in values]
+
+    @cached_property
+    def _similar(self) -> list[tuple[SimilarLoops, Samples]]:
+        """Similar loops, and all of each kind as one."""
+        found = []
+        for of in similar_loops(self.mechanism) if self.parameters is None else ():
+            parts = (numbers[:, indices.T] for numbers, indices in ((self.q.T, of.q), (self.v.T, of.v)))
+            q, v = (part.transpose(2, 0, 1).reshape(len(of.loops) * len(self.t), -1) for part in parts)
+            stacked = of.stacked(self.mechanism, len(self.t))
+            found.append((of, Samples(stacked, q, v, np.tile(self.t, len(of.loops)))))
+        return found
 
     def openings(self) -> Array:
         """k x 4: the largest closure error that is a length (m), the largest other one, and the velocities likewise."""
@@ -114,8 +138,11 @@ class Samples:
 
     def table(self, entries: Iterable[Scalar]) -> Array:
         """Several numbers at each moment."""
-        columns = [self.column(entry) for entry in entries]
-        return np.stack(columns, axis=-1) if columns else np.zeros((len(self.t), 0))
+        columns = list(entries)
+        table = np.empty((*self.t.shape, len(columns)))
+        for i, entry in enumerate(columns):
+            table[..., i] = entry
+        return table
 
 
 class ClosingJointSamples:

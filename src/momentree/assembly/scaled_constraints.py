@@ -37,18 +37,30 @@ SHIFTS = (1e-14, 1e-13)  # of J J' where only its pivots matter: more than round
 
 
 def constraint_scales(mechanism: Mechanism, on_velocities: bool = False) -> Array:
+    """`row_divisors` as an array."""
+    return _stacked(row_divisors(mechanism, on_velocities))
+
+
+def row_divisors(mechanism: Mechanism, on_velocities: bool = False) -> list[Scalar]:
     """Divisors of the rows of loops: |moment part| + L |force part|, larger where a large tolerance is set."""
     scales = []
-    for number, loop in enumerate(mechanism.loops):
-        rows = rows_of(loop, on_velocities)
-        scales += [constraint_scale(mechanism, number, row.direction) for row in rows]
-    return _stacked(scales)
+    for loop, size, wider in zip(mechanism.loops, mechanism.loop_sizes, _widened(mechanism), strict=True):
+        scales += [_row_scale(row.direction, size, wider) for row in rows_of(loop, on_velocities)]
+    return scales
 
 
 def constraint_scale(mechanism: Mechanism, loop: int, row: Force) -> Scalar:
     """Of one row of a loop."""
-    size, length = mechanism.loop_sizes[loop], mechanism.loop_tolerances[loop]
-    wider = maximum(1.0, WITHIN * length / size / CUT_OFF)  # so that one cut-off serves all loops
+    return _row_scale(row, mechanism.loop_sizes[loop], _widened(mechanism)[loop])
+
+
+def _widened(mechanism: Mechanism) -> list[Scalar]:
+    """By what the scales of each loop are larger for its tolerance, so that one cut-off serves all loops."""
+    loops = zip(mechanism.loop_tolerances, mechanism.loop_sizes, strict=True)
+    return [maximum(1.0, WITHIN * length / size / CUT_OFF) for length, size in loops]
+
+
+def _row_scale(row: Force, size: Scalar, wider: Scalar) -> Scalar:
     return wider * (_norm(row.angular) + size * _norm(row.linear))
 
 
@@ -61,6 +73,11 @@ def constraint_tolerances(mechanism: Mechanism, on_velocities: bool = False) -> 
 
 
 def column_scales(mechanism: Mechanism) -> Array:
+    """`column_factors` as an array."""
+    return _stacked(column_factors(mechanism))
+
+
+def column_factors(mechanism: Mechanism) -> list[Scalar]:
     """By what columns are multiplied: L for slides, 1 for turns."""
     largest = dict[int, Scalar]()
     for loop, size in zip(mechanism.loops, mechanism.loop_sizes, strict=True):
@@ -72,7 +89,7 @@ def column_scales(mechanism: Mechanism) -> Array:
         if body.laws is None:
             size = largest.get(body.number, mechanism.size)
             scales += [size if unit == "m" else 1.0 for unit in body.joint.type.velocity_units]
-    return _stacked(scales)
+    return scales
 
 
 def cut_off(closure_error: float) -> float:
@@ -85,12 +102,17 @@ def cut_off(closure_error: float) -> float:
 
 
 class Scales:
-    """The scales of a mechanism, computed once."""
+    """The scales of a mechanism, computed once and kept with it."""
 
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
-        self.rows, self.columns = constraint_scales(mechanism), column_scales(mechanism)
-        self.velocity_rows = constraint_scales(mechanism, on_velocities=True)
+        kept = vars(mechanism)
+        if "_scales" not in kept:
+            rows, velocity_rows = (constraint_scales(mechanism, on_velocities) for on_velocities in (False, True))
+            kept["_scales"] = rows, column_scales(mechanism), velocity_rows
+            for scales in kept["_scales"]:
+                scales.flags.writeable = False
+        self.rows, self.columns, self.velocity_rows = kept["_scales"]
 
     def scaled(
         self, at: Configuration, on_velocities: bool = False, more: Sequence[tuple[Array, str]] = ()

@@ -309,7 +309,7 @@ def test_what_is_closed_comes_back_unchanged(kind, scale, far):
         assert (system.assemble().q == 0).all(), seed
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [1e-7, 1e-3, 1e5])
 def test_mechanisms_of_any_size_close_alike(scale):
     usual = bennett().build().assemble({"R1": 0.8}, velocities={"R1": 2.0})
