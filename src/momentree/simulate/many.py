@@ -1,53 +1,60 @@
-"""Many simulations of one system together: several in the lanes of a vector, groups of lanes on all cores."""
+"""Many simulations of one system together: whole motions in machine code, in the lanes of vectors, on all cores.
+
+What a motion comes to does not depend on the others: its bits are the same alone, in any order, on any number of cores.
+motions_batch.py computes them; here are the starts, which are checked, and the motions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentree.activity import activity
 from momentree.assembly.batch_assembly import States
-from momentree.assembly.batch_closing import BatchOfRows
-from momentree.assembly.closure_check import row_scales
-from momentree.assembly.samples import Samples, in_batches
+from momentree.assembly.start_closures import doubtful_starts
 from momentree.assembly.state import State
-from momentree.compile.execute import threads as cores
 from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
-from momentree.compile.execute.kernel import compiled_once
-from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, momentum_kernel, velocity_kernel
+from momentree.compile.execute.gpu_devices import chosen, is_gpu
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
-from momentree.integrate.dense_output import sampled
+from momentree.integrate.methods import default_integrator
+from momentree.integrate.motions.job import End
 from momentree.integrate.records import Status
-from momentree.integrate.stepper import Array, Stepper
-from momentree.integrate.steppers import error_floor, new_stepper
+from momentree.integrate.stepper import Array
 from momentree.simulate.inputs import split_inputs
-from momentree.simulate.phase import closed_states
-from momentree.simulate.settings import Settings
-from momentree.simulate.stall_detection import StallDetector
+from momentree.simulate.many_on_gpu import computed_on_gpu
+from momentree.simulate.motion_quantities import MotionQuantities
+from momentree.simulate.motions_batch import Batch, Job
+from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.start_checks import check_closed, check_states, check_time
-from momentree.simulate.step_plan import RECORDS, StepPlan
 
 if TYPE_CHECKING:
     from momentree.system import System
 
-SURE = 1e-10  # scaled: closure errors, and velocities of constraints, up to which a start is surely closed
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Motions:
-    """Motions that were computed together.
+class Motions(MotionQuantities):
+    """Motions that were computed together: `motions["A"]`, `motions.reactions("A")`, `motions.run(0)`.
 
-    | field  | shape    | meaning                                                                       |
-    |--------|----------|-------------------------------------------------------------------------------|
-    | t      | k        | times of the samples (s)                                                      |
-    | q, v   | m, k, n  | coordinates and velocities of each; NaN after the time at which it failed     |
-    | failed | m        | when each motion failed (s); infinite where it did not                        |
+    | field       | shape    | meaning                                                                    |
+    |-------------|----------|----------------------------------------------------------------------------|
+    | t           | k        | times of the samples (s)                                                   |
+    | q, v        | m, k, n  | coordinates and velocities of each; NaN after the time at which it failed  |
+    | failed      | m        | when each motion failed (s); infinite where it did not                     |
+    | reasons     | m        | why it failed; "" where it did not                                         |
+    | steps       | m        | accepted steps of the integrator                                           |
+    | rejected    | m        | steps that were tried again, smaller                                       |
+    | evaluations | m        | of the right-hand side                                                     |
+    | parameters  | m, count | values of the free parameters, in the order of the system's                |
+    | settings    |          | with which they were computed                                              |
+
+    Quantities that follow from the samples are computed when they are asked for (motion_quantities.py).
     """
 
     system: Any = field(repr=False)
@@ -55,9 +62,21 @@ class Motions:
     q: Array
     v: Array
     failed: Array
+    reasons: tuple[str, ...] = ()
+    steps: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    rejected: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    evaluations: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    parameters: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
+    settings: Settings | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.q)
+
+
+def settings_of_many(system: System, settings: Mapping[str, Any]) -> Settings:
+    """The settings by their names; the integrator is that of the model unless one is given."""
+    said = system._model.start
+    return settings_of(**{"integrator": default_integrator(stiff=said is not None and said.stiff), **settings})
 
 
 def simulate_many(
@@ -69,12 +88,15 @@ def simulate_many(
     t_start: float | None = None,
     threads: int | None = None,
     inputs: Mapping[str, Any] | None = None,
+    device: str = "cpu",
 ) -> Motions:
     """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both.
 
     States may stand in for q and v: those of `assemble_many`, or a list. Each start must close with its own parameters.
-    Lanes share their steps. Where one fails, those of its group are computed again, each alone.
+    Each takes its own steps and fails alone: `failed` and `reasons` say when and why, the others are unharmed.
+    On device="gpu" (many_on_gpu.py) the bits are the same.
     """
+    gpu = chosen(device) if is_gpu(device) else None
     if system.mechanism.latches:
         raise MomentreeError("many motions cannot be computed together where joints have latches. Simulate one by one.")
     if system.mechanism.switches:
@@ -88,32 +110,47 @@ def simulate_many(
         raise MomentreeError(f"{message}. Choose 'hamiltonian' or 'lagrange', or simulate one by one.")
     if settings.verify:
         raise MomentreeError("many motions are not verified together. Simulate one by one, or with a smaller rtol.")
+    if settings.if_stiff is not None:
+        raise MomentreeError("many motions stay with their integrator. Give integrator= instead of if_stiff=.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
-    y, parameter_rows = _initial_states(system, starts, settings)
-    batch = _Batch(system, settings, starts.t)
-    width = settings.method.lanes(Target.host().lanes(0)) if len(y) > 1 else 1
-    stepper = batch.stepper(width)
-    groups = [range(begin, min(begin + width, len(y))) for begin in range(0, len(y), width)]
+    rows, parameter_rows = _initial_states(system, starts)
+    batch = Batch(system, settings, starts.t)
+    if gpu is not None:
+        return motions_of(batch, computed_on_gpu(batch, rows, parameter_rows, gpu), views=True)
+    job = batch.job(rows, parameter_rows)
+    with activity(f"simulating {job.count} motions of", system.name) as phase:
+        batch.compute(job, threads, tell=lambda done: phase.tell(f"{done} done", done / job.count))
+    return motions_of(batch, job)
 
-    def compute(group: Sequence[int]) -> tuple[Array, Array]:
-        lanes = [*group, *[group[-1]] * (width - len(group))]  # the last one fills the lanes that remain
-        constants = parameter_rows[lanes].T if parameter_rows.size else None
-        states, failed = batch.integrated(stepper, y[lanes].T, constants)
-        if failed == np.inf or len(group) == 1:
-            return states[:, :, : len(group)], np.full(len(group), failed)
-        alone = [compute([lane]) for lane in group]
-        return np.concatenate([part for part, _ in alone], axis=2), np.concatenate([t for _, t in alone])
 
-    computed = []
-    with (
-        activity(f"simulating {len(y)} motions of", system.name) as phase,
-        ThreadPoolExecutor(max(1, min(cores.available(threads), len(groups)))) as pool,
-    ):
-        for group, result in zip(groups, pool.map(compute, groups), strict=True):
-            computed.append(result)
-            phase.tell(f"{group.stop} done", group.stop / len(y))
-    return batch.motions(computed, parameter_rows)
+def motions_of(batch: Batch, job: Job, views: bool = False) -> Motions:
+    """What was computed, motion by motion; q and v as `views` of the arrays of the job, or each as a whole."""
+    nq, count = batch.system.mechanism.nq, job.count
+    t, status, ends = job.ends[End.T], job.ends[End.STATUS].astype(int), job.ends
+    failed = np.where(status == Status.ARRIVED, np.inf, t)
+    parts = [part.transpose(2, 0, 1) for part in (job.values[:, :nq], job.values[:, nq:])]
+    q, v = parts if views else map(np.ascontiguousarray, parts)
+    steps, rejected, evaluations = (ends[end].astype(np.int64) for end in (End.ACCEPTED, End.REJECTED, End.EVALUATIONS))
+    reasons = [""] * count
+    for i in np.flatnonzero(status != Status.ARRIVED).tolist():
+        reasons[i] = _reason(Status(status[i]), t[i], ends[End.H, i], batch.settings.method.adaptive)
+    parameters = np.ascontiguousarray(job.parameters.T)
+    counts = (steps, rejected, evaluations)
+    return Motions(batch.system, job.times, q, v, failed, tuple(reasons), *counts, parameters, batch.settings)
+
+
+def _reason(status: Status, t: float, h: float, adaptive: bool) -> str:
+    """Why a motion failed, "" where it did not."""
+    step = "any step" if adaptive else f"a step of {abs(h):g} s"
+    short = "the step size that the tolerance asks for fell below the resolution of time"
+    what = {
+        Status.TOO_SHORT: short if adaptive else f"{step} is too long: its equations have no solution",
+        Status.NOT_FINITE: "the derivatives are no longer finite numbers",
+        Status.OPEN: f"loops cannot be closed after {step}",
+        Status.STALLED: "it hardly advances: its steps are so short that it would not come to an end",
+    }.get(status)
+    return f"at t = {t:.9g} s {what}. Simulate this motion alone to see the cause." if what else ""
 
 
 def with_inputs(
@@ -176,8 +213,8 @@ def _refuse_open(states: States) -> None:
         raise MomentreeError(f"simulate_many: {message} Leave them out.")
 
 
-def _initial_states(system: System, begun: _Starts, settings: Settings) -> tuple[Array, Array]:
-    """States (m, nq + nv) and parameters (m, count), each start with its own."""
+def _initial_states(system: System, begun: _Starts) -> tuple[Array, Array]:
+    """Coordinates with velocities (m, nq + nv) and parameters (m, count), each start with its own."""
     m = system.mechanism
     at, velocities = coordinate_array(begun.q, m.nq, "q"), coordinate_array(begun.v, m.nv, "v")
     coordinates(m, at)
@@ -194,21 +231,12 @@ def _initial_states(system: System, begun: _Starts, settings: Settings) -> tuple
     starts[:, : m.nq], starts[:, m.nq :] = at, velocities
     parameters = np.ascontiguousarray(np.broadcast_to(rows, (count, len(m.free))))
     _check_starts(system, starts[:, : m.nq], starts[:, m.nq :], parameters, begun.t)
-    if FORMULATIONS[settings.formulation].momenta and count:
-        kernel = compiled_once(system, "momenta", lambda: momentum_kernel(m, system.code))
-        constants = [parameters] if m.free else []
-        starts[:, m.nq :] = kernel([starts.copy(), np.array([begun.t]), *constants])
     return starts, parameters
 
 
 def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: float) -> None:
     """Each start must be within limits and close all loops with its own parameters, or it is refused by its index."""
-    doubtful = [np.zeros(0, dtype=bool)]
-    for part in in_batches(len(q)):
-        names, batch = system._free.names_of(parameters[part]), BatchOfRows(system, parameters[part], t)
-        at = Samples(batch.batched, q[part], v[part], np.full(len(q[part]), t), names)
-        doubtful.append(_doubtful(at, batch))
-    for k in np.flatnonzero(np.concatenate(doubtful)).tolist():
+    for k in np.flatnonzero(doubtful_starts(system, q, v, parameters, t)).tolist():
         own = dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True))
         numeric = system.with_parameters(own)._numeric
         try:
@@ -216,91 +244,3 @@ def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: floa
             check_closed(numeric, q[k][None], v[k][None], np.array([t]))
         except MomentreeError as error:
             raise MomentreeError(f"motion {k}: {error}" if len(q) > 1 else str(error)) from None
-
-
-def _doubtful(at: Samples, batch: BatchOfRows) -> Array:
-    """Which samples are not surely closed and within limits: these are looked at one by one."""
-    speed = np.maximum(1.0, np.abs(at.v.T / batch.columns).max(axis=1, initial=0.0))[:, None]
-    by_position = row_scales(at, batch.constraint_scales, batch.columns)
-    by_velocity = row_scales(at, batch.velocity_scales, batch.columns, on_velocities=True)
-    sure = (np.abs(at.closure_errors() / by_position) <= SURE).all(axis=1)
-    sure &= (np.abs(at.constraint_velocities() / by_velocity) <= SURE * speed).all(axis=1)
-    for name, body_or_loop in at.mechanism.by_joint.items():
-        assert body_or_loop.joint is not None  # by_joint holds only loops that a joint closes
-        limits = body_or_loop.joint.type.limits or ()
-        for column, (low, high) in zip(at.coordinates_of(name).T if limits else (), limits, strict=False):
-            sure &= (low <= column) & (column <= high)
-    return np.asarray(~sure)
-
-
-class _Batch:
-    """The motions of one call: how they are integrated and sampled."""
-
-    def __init__(self, system: System, settings: Settings, t_start: float):
-        self.system, self.settings, self.t_start = system, settings, t_start
-        self.plan = StepPlan(settings, t_start)
-        self.t = self.plan.sample_times()
-
-    def stepper(self, width: int) -> Stepper:
-        """What takes the steps of so many motions at a time."""
-        settings, formulation = self.settings, FORMULATIONS[self.settings.formulation]
-        system, dense, name = self.system, self.plan.interpolated, settings.integrator
-
-        def make() -> Stepper:
-            closing = settings.constraint_gains, settings.projects
-            return new_stepper(system.mechanism, formulation, name, system.code, False, width, dense, *closing)
-
-        what = f"{name} {settings.formulation} {dense} {settings.closing}, {width} at a time, no work"
-        made: Stepper = compiled_once(system, what, make)
-        return made
-
-    def integrated(self, stepper: Stepper, y: Array, parameters: Array | None) -> tuple[Array, float]:
-        """The samples (k, n, W) of one group, and the time at which it failed."""
-        settings, plan, n = self.settings, self.plan, len(y)
-        each = plan.steps_between_records(dense=False)
-        integration = stepper.start(y, self.t_start, plan.first, *settings.tolerances, parameters)
-        samples = np.full((len(self.t), n, stepper.width), np.nan)
-        samples[0], done = y, 1
-        stall = StallDetector(self.t_start)
-        while True:
-            y_before = integration.state
-            status, records = integration.advance(settings.t_end, RECORDS, each, plan.longest)
-            states = sampled(integration, records, self.t[done:], y_before, error_floor(self.system.mechanism)[1])
-            samples[done : done + len(states)] = states
-            done += len(states)
-            t, tried = integration.t, (int(integration.counts[0]), int(integration.counts[1]))
-            stuck = not plan.fixed and status == Status.FULL and stall.checked(t, settings.t_end, *tried)[1]
-            if stuck or status != Status.FULL:
-                return samples, np.inf if status == Status.ARRIVED else max(t, float(self.t[done - 1]))
-
-    def motions(self, computed: Sequence[tuple[Array, Array]], parameters: Array) -> Motions:
-        """All groups together, momenta turned into velocities."""
-        m = self.system.mechanism
-        none = np.zeros((len(self.t), m.nq + m.nv, 0)), np.zeros(0)
-        y = np.moveaxis(np.concatenate([states for states, _ in (none, *computed)], axis=2), 2, 0)
-        failed = np.concatenate([t for _, t in (none, *computed)])
-        y = self._closed(np.ascontiguousarray(y), parameters)
-        q, v = np.ascontiguousarray(y[..., : m.nq]), np.ascontiguousarray(y[..., m.nq :])
-        if FORMULATIONS[self.settings.formulation].momenta and m.nv:
-            kernel = compiled_once(self.system, "velocities []", lambda: velocity_kernel(m, self.system.code))
-            for i in range(len(y)):
-                v[i] = kernel(self._arguments(y[i], parameters[i]))
-        return Motions(self.system, self.t, q, v, failed)
-
-    def _arguments(self, y: Array, parameters: Array) -> list[Array]:
-        return [np.array(y), self.t[:, None].copy(), *([np.ascontiguousarray(parameters)] if parameters.size else [])]
-
-    def _closed(self, y: Array, parameters: Array) -> Array:
-        """All states with their loops closed, where these are projected: between steps they may have opened."""
-        m = self.system.mechanism
-        if not m.constrained or not self.settings.projects:
-            return y
-        close = compiled_once(self.system, "positions []", lambda: closing_kernel(m, self.system.code))
-        quaternions = error_floor(m)[1]
-        formulation, project = FORMULATIONS[self.settings.formulation], None
-        if not formulation.momenta and m.nv:
-            what = f"projected velocities {formulation.name} []"
-            project = compiled_once(self.system, what, lambda: holding_kernel(m, formulation, self.system.code))
-        arguments = [self._arguments(y[i], parameters[i]) for i in range(len(y))]
-        states = [closed_states(close, project, x, y[i], m.nq, quaternions) for i, x in enumerate(arguments)]
-        return np.array(states).reshape(y.shape)
