@@ -44,7 +44,7 @@ from momentree.look.report_accuracy import accuracy_section, verdicts
 from momentree.look.report_plots import plots_section
 from momentree.look.report_style import STYLE
 from momentree.look.report_system import MOST_DRAWN, report_picture, system_facts, system_section
-from momentree.look.run_tables import ENDS, input_rows
+from momentree.look.run_tables import ENDS, input_rows, stiffness_rows
 from momentree.look.viewer_file import check_page
 
 if TYPE_CHECKING:
@@ -172,6 +172,7 @@ def _settings(run: Run) -> Section:
     ]
     if np.isfinite(s.shortest) and s.longest > 0:
         steps.append(("step size", f"{s.shortest:.3g} to {s.longest:.3g} s"))
+    steps += stiffness_rows(run)
     tables = (html_table(("setting", ""), made), html_table(("statistics", ""), steps))
     return Section("Settings", [html_wide(table) for table in tables])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.assembly.samples import Samples
+from momentree.integrate.methods import FOR_STIFF
 from momentree.look.tables import shortened
 from momentree.simulate.inputs import in_words
 
@@ -35,6 +36,7 @@ def summary_rows(run: Run) -> list[tuple[str, str]]:
         ("steps", f"{s.accepted} accepted, {s.rejected} rejected, {_step_sizes(s.shortest, s.longest)}"),
         ("evaluations", f"{s.evaluations}"),
         ("by", ", ".join(str(run.settings[name]) for name in ("formulation", "integrator") if name in run.settings)),
+        *stiffness_rows(run),
         (
             "closure error",
             f"at most {largest:.2e} (m, rad)" if run.mechanism.constrained else "none: no loops, no constraints",
@@ -46,6 +48,17 @@ def summary_rows(run: Run) -> list[tuple[str, str]]:
     rows += [("global error", str(run.error))] if run.error is not None else []
     rows += [("event", f"{name} at t = {t:g} s") for name, t in run.end.events]
     return [(name, text) for name, text in rows if text]
+
+
+def stiffness_rows(run: Run) -> list[tuple[str, str]]:
+    """Whether the motion was found to be stiff, and which integrator went on or is the better one."""
+    s, by = run.statistics, run.settings.get("integrator")
+    if s.stiff_from is None:
+        return []
+    short = f"steps of {by} were much shorter than the motion needs"
+    if s.switched_to:
+        return [("switched", f"from {by} to {s.switched_to} at t = {s.stiff_from:.6g} s: stiff, {short}")]
+    return [("stiff", f"at t = {s.stiff_from:.6g} s {short}: integrator='{FOR_STIFF}' takes fewer")]
 
 
 def input_rows(run: Run) -> list[tuple[str, str]]:

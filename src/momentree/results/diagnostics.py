@@ -20,7 +20,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.samples import Samples
-from momentree.assembly.scaled_constraints import Scales
+from momentree.assembly.scaled_constraints import LARGEST_DENSE, Scales
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
@@ -47,8 +47,10 @@ def warnings_of(run: Run) -> Iterator[str]:
 
 
 def tolerance(run: Run) -> float:
-    """The relative tolerance that the simulation was asked for."""
+    """The relative tolerance that the simulation was asked for; where it switched, that of the second integrator."""
     asked = run.settings.get("rtol")
+    if run.statistics.switched_to:
+        asked = run.settings.get("rtol_if_stiff") or asked
     return float(asked) if isinstance(asked, (int, float)) else RTOL
 
 
@@ -121,6 +123,8 @@ def _nearly_singular(run: Run) -> Iterator[str]:
 def _weak(run: Run, index: int) -> dict[str, float]:
     """Constraints that are strongest in the weak directions at a sample, and how strong these are."""
     mechanism = run.mechanism_at(index)
+    if len(Scales(mechanism).velocity_rows) * mechanism.nv > LARGEST_DENSE:
+        return {}
     rows = Scales(mechanism).scaled(Configuration(mechanism, run.q[index], t=float(run.t[index])), on_velocities=True)
     if not rows.dense:
         return {}

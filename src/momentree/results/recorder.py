@@ -312,7 +312,12 @@ class _Recording:
 
         name, times = self.mechanism.name, (self.simulation.t_start, self.simulation.t_end)
         with bar(name, *times, self.progress) as show:
-            yield lambda recording: show(recording._t, recording.closure_error)
+            yield lambda recording: show(recording._t, recording.closure_error, recording.switched())
+
+    def switched(self) -> str:
+        """By which integrator it goes on since it was found to be stiff."""
+        to = self.after[1].switched_to
+        return f", stiff: by {to}" if to else ""
 
     def closure_error(self) -> float:
         """The largest closure error now (m, rad)."""

@@ -6,6 +6,7 @@ time and memory as the size of the file justifies; the system ends it if it uses
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 from typing import BinaryIO
 
 _CHILD = "from momentree.results.separate_reader import main; main()"
-_SECONDS, _BYTES_PER_SECOND = 0.8, 20_000_000  # of computing in the child
+_SECONDS, _BYTES_PER_SECOND = 2.0, 20_000_000  # of computing in the child
 _WAIT = 60  # seconds, where the system counts no computing time, and however busy it is
 _ROOM = 1 << 30  # bytes of memory besides
 
@@ -35,9 +36,12 @@ def fresh_copy(file: BinaryIO) -> bytes | None:
 
 def main() -> None:
     """What the child does."""
-    import h5netcdf  # noqa: F401 - before the limits, for it is no part of reading
     import xarray
 
+    # before the limits: all that xarray imports with the first variables it reads, Dask too where it is installed
+    small = xarray.Dataset({"number": ("i", [0.0])}, {"i": ["text"]})
+    with xarray.open_dataset(io.BytesIO(small.to_netcdf(engine="h5netcdf")), engine="h5netcdf") as read:
+        read.load().to_netcdf(engine="h5netcdf")
     file = sys.stdin.buffer
     _limit(os.fstat(file.fileno()).st_size)
     with xarray.open_dataset(file, engine="h5netcdf", decode_times=False) as dataset:

@@ -6,18 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from momentree.activity import showing
+from momentree.equations.stabilizations import DEFAULT as DEFAULT_STABILIZATION
 from momentree.errors import MomentreeError
-from momentree.integrate.methods import default_integrator
+from momentree.integrate.methods import FOR_STIFF, METHODS, default_integrator
 from momentree.model.switches import named_in
 from momentree.results.recorder import record
 from momentree.results.run import Run
 from momentree.simulate.inputs import split_inputs
+from momentree.simulate.settings import is_number
 from momentree.simulate.simulation import new_simulation
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 Named = Mapping[str, Any] | None
+LEAST_RTOL = 1e-12  # below, an implicit method meets the round-off of its iteration
 
 
 def simulated_run(
@@ -33,7 +36,7 @@ def simulated_run(
     for name in sorted(named_in(list(vars(said).values()), {}) & {*varying}) if said is not None else ():
         message = "the start of the model depends on it, and so it has to be constant"
         raise MomentreeError(f"input '{name}': {message}. Give a number, or another start.")
-    chosen["integrator"] = chosen["integrator"] or default_integrator(stiff=said is not None and said.stiff)
+    chosen = with_default_integrator(chosen, stiff=said is not None and said.stiff)
     chosen["t_end"] = at.t_end if chosen["t_end"] is None else chosen["t_end"]
     if chosen["t_end"] is None:
         raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
@@ -42,6 +45,18 @@ def simulated_run(
         if parameters is None:
             refuse_other_parameters(system, begin)
         return record(new_simulation(at, begin, events, varying, **chosen), path, progress)
+
+
+def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, Any]:
+    """The settings with an integrator; where the user chooses none, another one goes on if the motion is stiff."""
+    if chosen["integrator"] is not None:
+        return chosen
+    chosen = {**chosen, "integrator": default_integrator(stiff)}
+    rtol, after = chosen["rtol"], METHODS[FOR_STIFF]
+    exact = is_number(rtol) and rtol < LEAST_RTOL
+    if stiff or exact or chosen["if_stiff"] is not None or chosen["stabilization"] != DEFAULT_STABILIZATION:
+        return chosen
+    return {**chosen, "if_stiff": FOR_STIFF, "rtol_if_stiff": after.rtol if rtol is None else None}
 
 
 def refuse_other_parameters(system: System, start: Any) -> None:

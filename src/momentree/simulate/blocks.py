@@ -63,13 +63,22 @@ class WorkTerm:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Steps and evaluations from the start of the simulation, and its smallest and largest step size (s)."""
+    """Steps and evaluations from the start of the simulation, and what is to be said of them.
+
+    | field             | meaning                                                                                  |
+    |-------------------|------------------------------------------------------------------------------------------|
+    | shortest, longest | the smallest and the largest step size (s)                                               |
+    | stiff_from        | when steps were found to be much shorter than the motion needs (s); None: never          |
+    | switched_to       | the integrator that went on from there; None: the same                                   |
+    """
 
     accepted: int = 0
     rejected: int = 0
     evaluations: int = 0
     shortest: float = 0.0
     longest: float = 0.0
+    stiff_from: float | None = None
+    switched_to: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples
+from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.equations.kinematics import motion_over_ground
 from momentree.errors import MomentreeError, all_choices
 from momentree.model.check import known_references
@@ -18,6 +19,7 @@ from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.switches import frame_references
 from momentree.model.values import TIME, Mistake
+from momentree.simulate.blocks import WorkTerm
 from momentree.structure.mechanism import Attached, Mechanism
 
 WITHIN = 4  # parts of a step that are searched for a zero crossing
@@ -109,6 +111,13 @@ def switch_events(mechanism: Mechanism) -> list[Watched]:
 def acting_events(mechanism: Mechanism) -> list[Watched]:
     """All events that change the mechanism."""
     return [*latch_events(mechanism), *switch_events(mechanism)]
+
+
+def work_terms_with_events(mechanism: Mechanism) -> tuple[WorkTerm, ...]:
+    """Whose work is counted: forces, dampers and what else is of the equations; latches and switches."""
+    terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
+    acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
+    return (*terms, *dict.fromkeys(acting))
 
 
 def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:

@@ -18,8 +18,8 @@ from momentree.structure.mechanism import Mechanism
 CHATTERS, CHATTERING = 20, 1e-6  # so many times the same event within this part of the duration
 FLAT = 0.05  # rad: the inclination below which a disc counts as flat
 SLOW = (
-    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try integrator='radau' "
-    "for stiff forces, or allow a larger rtol."
+    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try "
+    "integrator='radau9' for stiff forces, or allow a larger rtol."
 )
 
 

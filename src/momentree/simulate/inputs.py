@@ -27,6 +27,7 @@ import numpy as np
 from momentree.errors import ExpressionError, MomentreeError, all_choices, suggestion
 from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Expression, parse
+from momentree.model.tables import coefficients_between
 from momentree.model.values import Mistake
 from momentree.structure.input_signals import AnySignal, Array, HeldSignal, Signal, refuse_elsewhere
 from momentree.structure.mechanism import Mechanism
@@ -60,17 +61,10 @@ class InputData:
     def polynomials(self) -> Signal:
         """As a function of time, constant before the first and after the last point."""
         t, y = self.t, self.values
-        rows = y[:, None]
-        if self.interpolation == "linear":
-            rows = np.stack([y, np.append(np.diff(y) / np.diff(t), 0.0)], axis=1)
-        elif self.interpolation == "cubic":
-            from scipy.interpolate import CubicSpline
-
-            inner = CubicSpline(t, y).c[::-1].T  # twice continuously differentiable, not-a-knot at the ends
-            rows = np.concatenate([inner, [[y[-1], 0.0, 0.0, 0.0]]])
-        before = np.zeros((1, rows.shape[1]))
-        before[0, 0] = y[0]
-        return Signal(np.append(-np.inf, t), np.append(t[0], t), np.concatenate([before, rows]))
+        inner = y[:-1, None] if self.interpolation == "hold" else coefficients_between(t, y, self.interpolation)
+        before, after = np.zeros((2, 1, inner.shape[1]))
+        before[0, 0], after[0, 0] = y[0], y[-1]
+        return Signal(np.append(-np.inf, t), np.append(t[0], t), np.concatenate([before, inner, after]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,13 @@ import numpy as np
 
 from momentree.assembly.samples import Samples
 from momentree.compile.execute.kernel import compiled_once
+from momentree.compile.execute.rows_of_lanes import SamplesKernel
 from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
 from momentree.errors import MomentreeError
+from momentree.integrate.error_norm import at_rest
+from momentree.integrate.motions.sample_code import ROUND_OFF
 from momentree.integrate.projection import NEAR, NEWTON
 from momentree.integrate.stepper import Array, Integration, Stepper
 from momentree.integrate.steppers import error_floor, new_stepper
@@ -24,8 +27,6 @@ from momentree.structure.switched_constraints import switched
 
 if TYPE_CHECKING:
     from momentree.system import System
-
-ROUND_OFF = 2e-15  # of a coordinate: smaller corrections close nothing
 
 
 def closed_states(
@@ -111,7 +112,7 @@ class Phase:
     def _stepper(self, dense: bool) -> Stepper:
         settings, closing = self._settings, (self._settings.constraint_gains, self._settings.projects)
         what = self._symbolic, self._formulation, settings.integrator, self._system.code
-        return new_stepper(*what, True, 1, dense, *closing, self.counted)
+        return new_stepper(*what, True, dense, *closing, self.counted)
 
     def integration(self, t: float, q: Array, v: Array, h: float) -> Integration:
         """One that begins at coordinates and velocities of the system, with the first step size h."""
@@ -185,11 +186,12 @@ class Phase:
         if not self.formulated.constrained or not self._settings.projects or not len(t):
             return y
         what = f"positions {self._settings.formulation}" if self._formulation.maximal else "positions"
-        close = self._code(what, lambda: closing_kernel(self._symbolic, self._system.code))
+        close = self._code(what, lambda: self._shared("positions") or closing_kernel(self._symbolic, self._system.code))
         formulation, project = self._formulation, None
         if not formulation.momenta and self.formulated.nv:
             what = f"projected velocities {formulation.name}"
-            project = self._code(what, lambda: holding_kernel(self._symbolic, formulation, self._system.code))
+            own = self._symbolic, formulation, self._system.code
+            project = self._code(what, lambda: self._shared("momenta") or holding_kernel(*own))
         arguments = self._arguments(t, y, self.formulated.nq + self.formulated.nv)
         return closed_states(close, project, arguments, y, self.formulated.nq, self.quaternions)
 
@@ -226,7 +228,14 @@ class Phase:
 
     @cached_property
     def _kernel(self) -> Any:
-        return self._code("velocities", lambda: velocity_kernel(self._tree, self._system.code))
+        # the error norm of an integrator takes the velocities of momenta with nothing else moving
+        same = self._tree is self._symbolic and at_rest(self._tree) is self._tree
+        shared = self._shared("velocities") if same and self._formulation.momenta else None
+        return self._code("velocities", lambda: shared or velocity_kernel(self._tree, self._system.code))
+
+    def _shared(self, name: str) -> SamplesKernel | None:
+        """A function of the integrator that samples need too."""
+        return self.stepper.kernel(name)
 
     @cached_property
     def parameters(self) -> Array | None:

@@ -26,7 +26,7 @@ class MotionSettings:
     | field      | meaning                                                                                     |
     |------------|---------------------------------------------------------------------------------------------|
     | t_end      | s                                                                                           |
-    | integrator | any explicit Runge-Kutta method of integrate.methods.METHODS, or radau                      |
+    | integrator | any explicit Runge-Kutta method of integrate.methods.METHODS, radau, radau9 or rodas5p      |
     | rtol, atol | tolerances of adaptive integrators; None: those of the integrator, and atol = rtol           |
     | step       | s: the step size where it is fixed; the largest one where it is adaptive                    |
     | every      | s between samples; None: a sample at every step                                             |
@@ -75,7 +75,7 @@ class Motion(NamedTuple):
 def motion_stepper(source: ProgrammeSource, integrator: str, dense: bool) -> Stepper:
     """The machine code that integrates a programme."""
     n = 2 * len(source.coordinates)
-    problem = OrdinaryProblem(lambda jacobian: motion_code(source, jacobian), n, len(source.parameters), 1, dense)
+    problem = OrdinaryProblem(lambda jacobian: motion_code(source, jacobian), n, len(source.parameters), dense)
     return named_method(integrator).new_stepper(problem)
 
 

@@ -17,8 +17,11 @@ from momentree.simulate.settings import Settings
 TIGHTER, TIGHTEST = 0.01, 1e-14
 
 
-def refined_settings(settings: Settings) -> tuple[Settings, str, float]:
-    """Settings of the second simulation, what differs in words, and the error over the difference."""
+def refined_settings(settings: Settings, switched: bool = False) -> tuple[Settings, str, float]:
+    """Settings of the second simulation, what differs in words, and the error over the difference.
+
+    Words tell of the tolerance of stiff motions only where the first one has `switched` its integrator.
+    """
     if not settings.method.adaptive:
         h = float(settings.step or 1) / 2
         rest = 1 - 2.0**-settings.method.order
@@ -31,5 +34,7 @@ def refined_settings(settings: Settings) -> tuple[Settings, str, float]:
         formulation = "lagrange" if formulation == "hamiltonian" else "hamiltonian"
         stabilization = stabilization if stabilization in FORMULATIONS[formulation].stabilizations else "project"
         by = f"formulation {formulation} instead of {settings.formulation}, rtol {rtol:g}"
+    after = settings.rtol_if_stiff and max(TIGHTER * settings.rtol_if_stiff, TIGHTEST)
+    by += f", {after:g} where it is stiff" if after and switched else ""
     refined = dataclasses.replace(settings, rtol=rtol, atol=atol, formulation=formulation, verify=False)
-    return dataclasses.replace(refined, stabilization=stabilization), by, 1.0
+    return dataclasses.replace(refined, stabilization=stabilization, rtol_if_stiff=after), by, 1.0

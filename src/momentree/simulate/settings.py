@@ -36,6 +36,9 @@ class Settings:
     | step          | s: the step size where it is fixed; the largest one where it is adaptive                    |
     | every         | s between samples; None: a sample at every step                                             |
     | verify        | whether the error is estimated, by a second and more accurate simulation                    |
+    | if_stiff      | the integrator that goes on where steps are found to be much shorter than the motion needs  |
+    |               | (stiffness.py); None: the same                                                              |
+    | rtol_if_stiff | its rtol; None: the same                                                                    |
     """
 
     t_end: float
@@ -48,6 +51,8 @@ class Settings:
     step: float | None = None
     every: float | None = None
     verify: bool = False
+    if_stiff: str | None = None
+    rtol_if_stiff: float | None = None
 
     @property
     def method(self) -> Method:
@@ -72,6 +77,7 @@ class Settings:
             "formulation": FORMULATIONS,
             "stabilization": STABILIZATIONS,
             "integrator": METHODS,
+            **({} if self.if_stiff is None else {"if_stiff": [name for name in METHODS if METHODS[name].stiff]}),
         }
         return [
             f"{name} '{getattr(self, name)}' is not known.{all_choices(str(getattr(self, name)), list(names))}"
@@ -83,8 +89,9 @@ class Settings:
         problems = []
         if not is_number(self.t_end) or self.t_end <= t_start:
             problems.append(f"t_end is {self.t_end}; give a time after the start, {t_start:g} s.")
-        if not is_number(self.rtol) or not 1e-14 <= self.rtol <= 0.1:
-            problems.append(f"rtol is {self.rtol}; give a number from 1e-14 to 0.1.")
+        for name, rtol in (("rtol", self.rtol), ("rtol_if_stiff", self.rtol_if_stiff)):
+            if (name == "rtol" or rtol is not None) and (not is_number(rtol) or not 1e-14 <= rtol <= 0.1):  # type: ignore[operator]
+                problems.append(f"{name} is {rtol}; give a number from 1e-14 to 0.1.")
         if self.atol is not None and (not is_number(self.atol) or self.atol <= 0):
             problems.append(
                 f"atol is {self.atol}; give a positive number, or None: it then follows from the size of the mechanism."
@@ -147,6 +154,14 @@ class Settings:
             steps = f"{duration / self.step:.2g} steps, of at most {MOST_STEPS:,}"
             return [f"step is {self.step:g}: that is {steps}. Give a larger step, or an earlier t_end."]
         return []
+
+    @property
+    def once_stiff(self) -> Settings:
+        """Those with which a motion goes on once it is found to be stiff."""
+        if self.if_stiff is None:
+            return self
+        rtol = self.rtol if self.rtol_if_stiff is None else self.rtol_if_stiff
+        return dataclasses.replace(self, integrator=self.if_stiff, rtol=rtol, if_stiff=None, rtol_if_stiff=None)
 
     @property
     def projects(self) -> bool:

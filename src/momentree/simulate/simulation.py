@@ -12,7 +12,6 @@ import numpy as np
 
 from momentree.assembly.state import State
 from momentree.assembly.unreachable import beyond_reach
-from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.errors import MomentreeError
 from momentree.integrate.dense_output import at_fraction, sampled
 from momentree.integrate.projection import CLOSED as CLOSED_AFTER
@@ -30,6 +29,7 @@ from momentree.simulate.events import (
     passages,
     values_at,
     watched,
+    work_terms_with_events,
 )
 from momentree.simulate.failure_reasons import (
     SLOW,
@@ -46,7 +46,8 @@ from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.stall_detection import StallDetector
 from momentree.simulate.start_checks import checked_start
-from momentree.simulate.step_plan import RECORDS, StepPlan
+from momentree.simulate.step_plan import RECORDS, StepPlan, due_at
+from momentree.simulate.stiffness import StiffnessWatch
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.switched_constraints import inactive_at_start
 
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-SAME = 1e-14  # of the time: instants nearer to each other are one
 ZERO = 1e-12  # conditions as small as that are zero at the start
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 
@@ -101,7 +101,7 @@ class Simulation:
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
         self._samples, self._due = 0, 1  # handed over so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
-        self._worked = np.zeros(len(self.work_terms))
+        self._worked, self._stiffness = np.zeros(len(self.work_terms)), StiffnessWatch(settings)
         self._refuse_many_samples()
         self._phase = self._new_phase({}, inactive_at_start(system.mechanism))
         self._integration = self._begun(self.t_start, start.q, start.v, self._plan.first)
@@ -117,20 +117,18 @@ class Simulation:
     @cached_property
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
-        mechanism = self._numeric
-        terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
-        acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
-        return (*terms, *dict.fromkeys(acting))
+        return work_terms_with_events(self._numeric)
 
     @property
     def statistics(self) -> Statistics:
         """Steps and evaluations so far."""
         accepted, rejected, evaluations = (int(x) for x in self._counts + self._integration.counts[:3])
-        return Statistics(accepted, rejected, evaluations, self._shortest, self._longest)
+        found = self._stiffness.found, self._stiffness.switched
+        return Statistics(accepted, rejected, evaluations, self._shortest, self._longest, *found)
 
     def refined(self, times: Array) -> Refined:
         """What a more accurate simulation from the same start gives at these times, the start first."""
-        settings, by, share = refined_settings(self._settings)
+        settings, by, share = refined_settings(self._settings, self._stiffness.switched is not None)
         blocks: list[Block] = []
         if len(times) > 1:
             settings = dataclasses.replace(settings, t_end=float(times[-1]))
@@ -146,7 +144,7 @@ class Simulation:
 
     def _new_phase(self, locked_joints: Mapping[int, float], inactive: Collection[str]) -> Phase:
         names = [work_term.name for work_term in self.work_terms]
-        return Phase(self._driven, self._settings, locked_joints, inactive, names, self._dense)
+        return Phase(self._driven, self._stiffness.settings, locked_joints, inactive, names, self._dense)
 
     @property
     def _numeric(self) -> Mechanism:
@@ -246,7 +244,18 @@ class Simulation:
         )
         if stopped:
             self._finish("failed", stopped)
+        elif self.end is None and self._stiffness.found_in(self._phase, integration, records, self.t_end):
+            self._switch()
         return block
+
+    def _switch(self) -> None:
+        """Begin a phase of the same mechanism with the integrator for stiff motions."""
+        before, (q, v) = self._integration, self._coordinates_now
+        self._worked = self._phase.work(before.state[None, :, 0], self._worked)[0]
+        self._counts += before.counts[:3]
+        self._phase = self._new_phase(self._phase.locked_joints, self._phase.inactive)
+        self._integration = self._begun(before.t, q, v, float(before.control[1]))
+        self._integration.open = max(before.open, self._integration.open)
 
     @property
     def _duration(self) -> float:
@@ -358,22 +367,13 @@ class Simulation:
         for passage in passages(events, len(t), value, counts):
             if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
                 break
-            at = self._due_at(float(t[passage.step] - (1 - passage.x) * h[passage.step]))
+            at = due_at(self._times, float(t[passage.step] - (1 - passage.x) * h[passage.step]), self._plan.first)
             self._happened.append((passage.event.name, at))
             if passage.event.stop or passage.event.acts:
                 acting.append(passage._replace(t=at))
         if acting:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
-
-    def _due_at(self, t: float) -> float:
-        """The time of an event; if a sample is due then, but for round-off, the time of that sample."""
-        if self._times is not None:
-            i = int(np.searchsorted(self._times, t))
-            for due in self._times[max(i - 1, 0) : i + 1].tolist():
-                if abs(due - t) <= SAME * max(abs(t), self._plan.first):
-                    return float(due)
-        return t
 
     @property
     def _able(self) -> list[Watched]:
@@ -470,6 +470,7 @@ class Simulation:
             "worked": self._worked.copy(),
             "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
             "progress": self._stall.numbers(),
+            "stiffness": self._stiffness.numbers(),
             "open": np.array([integration.open]),
             "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
             **({"inactive": np.array(inactive, dtype=np.int64)} if self._switched else {}),
@@ -481,7 +482,8 @@ class Simulation:
         """Go on from there."""
         locked_joints = {int(number): float(value) for number, value in checkpoint["held"]}
         inactive = frozenset(self._switched[int(i)] for i in checkpoint.get("inactive", ()))
-        if (locked_joints, inactive) != (self._phase.locked_joints, self._phase.inactive):
+        self._stiffness = StiffnessWatch(self._settings, *checkpoint.get("stiffness", ()))
+        if self._stiffness.switched or (locked_joints, inactive) != (self._phase.locked_joints, self._phase.inactive):
             self._phase = self._new_phase(locked_joints, inactive)
             self._integration = self._begun(self.t_start, self.start.q, np.zeros_like(self.start.v), self._plan.first)
         self._schedule.restore(checkpoint)

@@ -17,9 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-# tries, tries that remain, part of them that was rejected
-SUSPECT = (20_000, 1e8, 0.0)  # where a cause must be recognized too
-WINDOWS = (SUSPECT, (20_000, 1e8, 0.1), (20_000, 1e11, 0.0), (200_000, 1e10, 0.0))
+from momentree.integrate.motions.stall_code import WINDOWS
 
 
 class StallDetector:

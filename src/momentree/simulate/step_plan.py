@@ -11,6 +11,7 @@ from momentree.simulate.settings import Settings
 
 RECORDS = 512  # of one call of the integrator
 FIRST = 1e-6  # of the duration: the first step, from which the step size is adapted
+SAME = 1e-14  # of the time: instants nearer to each other are one
 
 
 class StepPlan:
@@ -46,3 +47,13 @@ class StepPlan:
         count = math.floor((t_end - self._t_start) / every * (1 + 1e-12) + 1e-9)
         times = self._t_start + every * np.arange(count + 1)
         return np.append(times[times < t_end - near], t_end)
+
+
+def due_at(times: Array | None, t: float, first: float) -> float:
+    """The time of an event; if a sample is due then, but for round-off, the time of that sample."""
+    if times is not None:
+        i = int(np.searchsorted(times, t))
+        for due in times[max(i - 1, 0) : i + 1].tolist():
+            if abs(due - t) <= SAME * max(abs(t), first):
+                return float(due)
+    return t

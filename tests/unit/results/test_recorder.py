@@ -393,10 +393,10 @@ def test_a_lock_that_a_dead_process_left_locks_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("integrator", "formulation", "how"),
     [
-        ("dop853", "hamiltonian", {"rtol": 1e-10}),
-        ("dop853", "lagrange", {"rtol": 1e-12, "every": 0.1}),
         ("dopri5", "lagrange", {"rtol": 1e-7}),
         ("rk4", "hamiltonian", {"step": 0.01}),
+        ("dop853", "hamiltonian", {"rtol": 1e-10}),
+        ("dop853", "lagrange", {"rtol": 1e-12, "every": 0.1}),
         ("radau", "hamiltonian", {"rtol": 1e-5}),
     ],
 )
@@ -409,7 +409,7 @@ def test_a_simulation_stopped_after_every_block_ends_as_if_never_stopped(tmp_pat
     system = m.build()
     start = system.assemble({"A": 1.0}, velocities={"ball": (1.0, 2.0, 3.0)})
     chosen = {
-        "t_end": 100.0,
+        "t_end": 60.0,
         "formulation": formulation,
         "integrator": integrator,
         "events": {"low": "A - pi/2"},
