@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from momentree.analyse.compare import Comparison, compare
     from momentree.analyse.ivanov_iteration import IvanovStudy, ivanov_iteration
     from momentree.analyse.programmes.control import Control
+    from momentree.analyse.studies.designs import Design, grid, latin_hypercube, normal, points, random, uniform
+    from momentree.analyse.studies.study import Study, load_study, study
     from momentree.programmes import MechanismProgramme, Programme, programme
     from momentree.results.programme_run import ProgrammeRun, load_programme_run
     from momentree.results.recorder import resume_run
@@ -59,6 +61,7 @@ __all__ = [
     "Comparison",
     "Control",
     "Cylindrical",
+    "Design",
     "Event",
     "ExpressionError",
     "Fixed",
@@ -83,6 +86,7 @@ __all__ = [
     "RunWarning",
     "Screw",
     "Spherical",
+    "Study",
     "System",
     "Universal",
     "absolute",
@@ -98,18 +102,24 @@ __all__ = [
     "cylinder",
     "disc",
     "exp",
+    "grid",
     "helmholtz",
     "ivanov_iteration",
+    "latin_hypercube",
     "load",
     "load_programme_run",
     "load_run",
+    "load_study",
     "loads",
     "log",
     "maximum",
     "mesh",
     "minimum",
+    "normal",
+    "points",
     "polygon",
     "programme",
+    "random",
     "resume_run",
     "rod",
     "sampled",
@@ -120,9 +130,11 @@ __all__ = [
     "sinh",
     "sphere",
     "sqrt",
+    "study",
     "tan",
     "tanh",
     "turn",
+    "uniform",
 ]
 
 # imported when they are first used
@@ -136,6 +148,10 @@ _LATER = {
     **dict.fromkeys(("MechanismProgramme", "Programme", "programme"), "programmes"),
     **dict.fromkeys(("HelmholtzReport", "helmholtz"), "symbols.helmholtz"),
     "Control": "analyse.programmes.control",
+    **dict.fromkeys(
+        ("Design", "grid", "latin_hypercube", "normal", "points", "random", "uniform"), "analyse.studies.designs"
+    ),
+    **dict.fromkeys(("Study", "load_study", "study"), "analyse.studies.study"),
     **dict.fromkeys(("ProgrammeRun", "load_programme_run"), "results.programme_run"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -20,6 +21,8 @@ from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.export.convert_command import convert_command
 from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
+from momentree.look.devices_command import devices_command
+from momentree.look.study_command import study_command
 
 if TYPE_CHECKING:
     from momentree.look.run_command import Outputs
@@ -449,7 +452,9 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
 
 
 app.command("convert", cls=Command)(convert_command(HOW_TO_LOAD, _warnings_on_one_line))
+app.command("study", cls=Command)(study_command(HOW_TO_LOAD, _warnings_on_one_line))
 app.command("export", cls=Command)(export_command(_build, _warnings_on_one_line))
+app.command("devices", cls=Command)(devices_command)
 
 
 @app.callback(invoke_without_command=True)
@@ -461,11 +466,14 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
         raise typer.Exit
 
 
+_command = functools.cache(typer.main.get_command)  # which looks at all options of all commands
+
+
 def main() -> None:
     """Run the command line. Exit status: 0 done, 1 the model or the run is bad, 2 the command line is wrong."""
     try:
         try:
-            app()
+            _command(app)()
         finally:
             sys.stdout.flush()
     except MomentreeError as error:

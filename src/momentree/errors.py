@@ -116,15 +116,15 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def all_choices(name: str, known: Sequence[str]) -> str:
     """All choices, and the nearest one if there is one: " Choose 'A', 'B' or 'C'. Did you mean 'B'?"."""
-    listed, hint = f" Choose {choices(known)}.", suggestion(name, known)
+    listed, hint = f" Choose {choices(known, len(known))}.", suggestion(name, known)
     return listed if hint == listed else f"{listed}{hint}"
 
 
-def choices(known: Sequence[Any]) -> str:
+def choices(known: Sequence[Any], most: int = MOST_CHOICES) -> str:
     """ "'A', 'B' or 'C'"; of many, the first few."""
     quoted = [f"'{one}'" for one in known]
-    if len(quoted) > MOST_CHOICES:
-        return f"{', '.join(quoted[:MOST_CHOICES])} or another of {len(quoted)}"
+    if len(quoted) > most:
+        return f"{', '.join(quoted[:most])} or another of {len(quoted)}"
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 

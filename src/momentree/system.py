@@ -385,11 +385,14 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         *,
         parameters: Named = None,
         inputs: Named = None,
+        if_stiff: str | None = None,
+        rtol_if_stiff: float | None = None,
     ) -> Run:
         """Simulate from a start to t_end (s), both the model's own unless given; `Settings` has all choices.
 
-        The integrator is "dop853" unless given, "radau" if the model is stiff. Its step size follows from rtol and atol
-        or, if it is fixed, is `step`. `stabilization` keeps loops closed: "project", "programme", "baumgarte",
+        The integrator is "dop853" unless given, and "radau9" goes on where the motion is found to be stiff, or begins
+        if the model says so; one that is given stays, unless `if_stiff` names another. Step sizes follow from rtol and
+        atol or, if they are fixed, are `step`. `stabilization` keeps loops closed: "project", "programme", "baumgarte",
         "baumgarte-velocity", "leak" or "none"; `gain` (1/s) is the decay rate of closure errors that it aims at.
         `events` are expressions by name, whose zero crossings are noted, or `Event`s, which may end the motion.
         `inputs` by name are numbers, (t, values), laws as text or `sampled` functions (docs/inputs.md).
@@ -402,7 +405,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
 
         chosen: dict[str, Any] = {"formulation": formulation, "stabilization": stabilization, "every": every}
         chosen |= {"integrator": integrator, "gain": gain, "rtol": rtol, "atol": atol, "step": step}
-        chosen |= {"verify": verify, "t_end": t_end}
+        chosen |= {"verify": verify, "t_end": t_end, "if_stiff": if_stiff, "rtol_if_stiff": rtol_if_stiff}
         return simulated_run(self, start, events, inputs, parameters, path, progress, **chosen)
 
     @renamed(closure="stabilization")
@@ -416,24 +419,27 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         threads: int | None = None,
         progress: bool | None = None,
         inputs: Named = None,
+        device: str = "cpu",
         **settings: Any,
     ) -> Motions:
         """Simulate from many starts, q (m, nq) and v (m, nv), or with many values of free parameters, as one batch.
 
         Instead of q and v, the states of `assemble_many` or a list of states, each with its own values of parameters.
-        `inputs` are constant in each motion: numbers, or one for each.
+        `inputs` are constant in each motion: numbers, or one for each. All take one integrator, "radau9" if the model
+        says that it is stiff, and stay with it. device="gpu", or "gpu:1" of several, gives the same bits, computed on a
+        GPU (docs/gpu.md).
 
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
         >>> motions = system.simulate_many(system.assemble_many({"A": A}), t_end=2.0, every=0.01)   # doctest: +SKIP
         """
-        from momentree.simulate.many import simulate_many
-        from momentree.simulate.settings import settings_of
+        from momentree.simulate.many import settings_of_many, simulate_many
 
         end = self.t_end if t_end is None else t_end
         if end is None:
             raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
         with showing(progress):
-            return simulate_many(self, q, v, settings_of(t_end=end, **settings), parameters, t, threads, inputs)
+            chosen = settings_of_many(self, {"t_end": end, **settings})
+            return simulate_many(self, q, v, chosen, parameters, t, threads, inputs, device)
 
     @renamed(rates="velocities")
     def equations(

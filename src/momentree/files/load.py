@@ -14,14 +14,13 @@ from momentree.files.mjcf_reader import read_mjcf
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
 from momentree.files.robot_parts import Choices
+from momentree.files.robot_xml import MJCF, READ
 from momentree.files.sdf_reader import read_sdf
 from momentree.files.urdf_reader import read_urdf
 from momentree.files.xacro_files import read_xacro
 from momentree.model import Model
 from momentree.model.check import problems_of
 
-MJCF = (".xml", ".mjcf")
-ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf", ".xacro")
 OPTIONS = (
     *("inertia_check", "floating", "packages", "closures", "massless", "mimic", "idle", "without", "trust"),
     "arguments",
@@ -74,7 +73,7 @@ def load(
     given |= {"floating": floating is not None, "massless": massless != "error", "mimic": mimic != "error"}
     given |= {"idle": idle != "fix", "without": without}
     _refuse_options(name, suffix, [option for option, value in given.items() if value])
-    if suffix not in ROBOTS:
+    if suffix not in READ:
         return load_toml(path, inertia_check)
     how = Choices(massless, mimic, idle, (without,) if isinstance(without, str) else tuple(without))
     expanded = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {}) if suffix == ".xacro" else None
@@ -117,8 +116,8 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
 def _refuse_options(name: str, suffix: str, given: Sequence[str]) -> None:
     """Options that say nothing about a file of this format."""
     only_xacro = [option for option in given if option in ("trust", "arguments") and suffix != ".xacro"]
-    if suffix not in ROBOTS and given:
-        robots = f"Robots end in {choices(ROBOTS)}"
+    if suffix not in READ and given:
+        robots = f"Robots end in {choices(READ)}"
         raise file_error(name, f"is read as a model file (TOML), which takes no {given[0]}=. {robots}.")
     loops = [option for option in ("closures", "idle") if option in given]
     if suffix in (".sdf", *MJCF) and loops:

@@ -23,6 +23,7 @@ import numpy as np
 
 from momentree.files.counterparts import Notes
 from momentree.files.rigid_groups import Groups, rigid_groups
+from momentree.files.robot_xml import READ
 from momentree.model import Model
 from momentree.model.bodies import Body
 from momentree.model.couplings import Couple
@@ -31,11 +32,11 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND
 from momentree.model.joint_types import Fixed
 from momentree.model.start import ENTRIES
+from momentree.model.switches import named_in
 
 CHOICES = ("error", "fix", "light")
 LIGHT = 1e-6  # of the mass of the robot: that of a link that had none
 GYRATION = 0.1  # m, its radius of gyration
-ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf", ".xacro")
 Form = tuple[dict[str, float], float]  # coefficients of coordinates, and the value that their sum keeps
 
 
@@ -59,7 +60,7 @@ def settle_massless(model: Model, choice: str, notes: Notes) -> list[int]:
 def ways_out(model: Model) -> Callable[[str], str]:
     """Of a joint that moves nothing: the option of `load` that lets the file through; "" where it is no robot file."""
     place = "" if model.source is None else model.source(("body", 0))
-    if not place.rpartition(":")[0].removesuffix(" (expanded)").lower().endswith(ROBOTS):
+    if not place.rpartition(":")[0].removesuffix(" (expanded)").lower().endswith(READ):
         return lambda joint: ""
     idle = frozenset(idle_joints(model))
     return lambda joint: f' Or load the file with massless="{"fix" if joint in idle else "light"}".'
@@ -110,10 +111,11 @@ def _beyond_all_mass(model: Model, held: Collection[str]) -> dict[str, None]:
 
 def _felt(model: Model, idle: Collection[str], couplings: Sequence[Mapping[str, float]]) -> Iterable[str]:
     """Those of the idle joints that are felt by others: laws name them, or couplings pass on their forces."""
-    texts = [str(torque.law) for torque in model.torques if torque.joint not in idle]
-    texts += [str(constraint.expression) for constraint in model.constraints]
-    texts += [key for form in couplings for key in form if "." in key]  # one of several coordinates of a joint
-    yield from (name for name in idle if any(name in text for text in texts))
+    laws = [torque.law for torque in model.torques if torque.joint not in idle]
+    laws += [constraint.expression for constraint in model.constraints]
+    named = named_in(laws, {})
+    named |= {key.rpartition(".")[0] for form in couplings for key in form}  # of one of several coordinates, "A.x"
+    yield from (name for name in idle if name in named)
     coupled = Groups()
     outside = "\0"  # stands for every joint that is not idle
     for form in couplings:

@@ -225,7 +225,7 @@ class _Reader:
     def model(self) -> Model:
         kinds = ("input", "table", "body", "joint", "frame", "shape", *ELEMENTS)
         settings = ("momentree", "name", "gravity", "tolerance", "inertia_check")
-        known = (*settings, "parameters", "ground", "structure", "start", *kinds)
+        known = (*settings, "parameters", "ground", "structure", "start", "study", *kinds)
         data = self.data = self.keys(self.data, known, "file")
         self.version(data.get("momentree", FORMAT))
         model = Model(self.text(data.get("name", "model"), "name"))

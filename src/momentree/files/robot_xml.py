@@ -11,6 +11,9 @@ from xml.parsers import expat
 from momentree.errors import ModelError, suggestion
 from momentree.files.model_bytes import file_error, printed_name, read_bytes
 
+MJCF = (".xml", ".mjcf")  # endings of robot files
+WRITTEN = (".urdf", ".sdf", *MJCF)
+READ = (*WRITTEN, ".xacro")
 DEEPEST = 200  # elements inside each other
 MOST = 1_000_000  # elements of a file
 

@@ -12,13 +12,13 @@ from momentree.files.atomic_write import destination, printable, write_file, wri
 from momentree.files.load import load
 from momentree.files.mjcf_writer import mjcf_text
 from momentree.files.model_files import save_toml
+from momentree.files.robot_xml import WRITTEN
 from momentree.files.sdf_writer import sdf_text
 from momentree.files.urdf_writer import urdf_text
 from momentree.model import Model
 
 Where = str | os.PathLike[str]
-ROBOTS = (".urdf", ".sdf", ".xml", ".mjcf")
-ENDINGS = (".toml", *ROBOTS)
+ENDINGS = (".toml", *WRITTEN)
 
 
 def save(model: Model, path: Where, *, lossy: bool = False, closures: Where | None = None) -> None:
@@ -32,7 +32,7 @@ def save(model: Model, path: Where, *, lossy: bool = False, closures: Where | No
     suffix = PurePath(path).suffix.lower()
     if closures is not None and suffix != ".urdf":
         raise MomentreeError(f"{printable(path)}: has its loops itself. Leave out closures=.")
-    if suffix not in ROBOTS:
+    if suffix not in WRITTEN:
         save_toml(model, path)
         return
     destination(path)

@@ -182,13 +182,25 @@ def _refuse_impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note
         raise mistake
 
 
+def _surely_possible(*columns: Any) -> Any:
+    """Of arrays of inertias, and of the original numbers, those with which `_impossible` finds nothing wrong."""
+    xx, yy, zz, xy, xz, yz = columns[:6]
+    if not (np.any(xy) or np.any(xz) or np.any(yz)):
+        a, b, c = np.sort([xx, yy, zz], axis=0)
+    else:
+        a, b, c = np.linalg.eigvalsh(np.moveaxis(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), -1, 0)).T
+    slack = INERTIA_TOLERANCE / 2 * np.max(np.abs(columns[6:]), axis=0)  # half of it, for round-off
+    return (a >= -slack) & (a + b >= c - slack)
+
+
 def _impossible(J: tuple[Scalar, ...], original: tuple[Scalar, ...], note: str = "") -> Impossible | None:
     """Principal moments of a body are not negative, and none exceeds the sum of the two others.
 
     Round-off is relative to the `original` numbers, before they were moved.
     """
     if any(isinstance(entry, Expression) for entry in (*J, *original)):
-        check_later(lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note), *J, *original)
+        refuse = lambda *numbers: _refuse_impossible(numbers[:6], numbers[6:], note)  # noqa: E731
+        check_later(refuse, *J, *original, surely=_surely_possible)
         return None
     xx, yy, zz, xy, xz, yz = J
     if xy == xz == yz == 0:

@@ -210,7 +210,10 @@ class JointType:
         return self.with_fields(**axes, motion=motion, **self._options(values))
 
     def with_fields(self, **fields: Any) -> Self:
-        """A copy with resolved fields, instead of those that the user wrote."""
+        """A copy with resolved fields, instead of those that the user wrote; itself where it has these already."""
+        own = vars(self)
+        if all(name in own and own[name] is value for name, value in fields.items()):
+            return self
         joint = copy.copy(self)
         for name, value in fields.items():
             object.__setattr__(joint, name, value)

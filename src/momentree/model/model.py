@@ -326,7 +326,7 @@ class Model:
     ) -> Start:
         """Set where and when motions begin and end by default: joints by name, as for `assemble`.
 
-        A `stiff` model is simulated by an implicit integrator, "radau", unless another one is chosen.
+        A `stiff` model is simulated by an implicit integrator, "radau9", unless another one is chosen.
         """
         self.start = Start(coordinates or {}, velocities or {}, guess or {}, t, t_end, stiff)
         return self.start

@@ -113,7 +113,7 @@ class Table:
             raise Mistake("a periodic table has no outside. Leave out outside or periodic.", "outside")
         x, y = self._points()
         with np.errstate(all="ignore"):
-            inner = self._coefficients(x, y)
+            inner = coefficients_between(x, y, self.kind, self.periodic)
             rows, breaks = _with_ends(x, y, inner, self.outside, self.periodic), x.copy()
             # the last knot still belongs to the last piece
             breaks[-1] = np.nextafter(x[-1], math.inf)
@@ -145,17 +145,21 @@ class Table:
             y[-1] = y[0]
         return x, y
 
-    def _coefficients(self, x: Array, y: Array) -> Array:
-        """c0, c1, ... of each piece, one row for each."""
-        if self.kind == "linear":
-            return np.stack([y[:-1], np.diff(y) / np.diff(x)], axis=1)
-        from scipy.interpolate import CubicSpline
 
-        try:
-            spline = CubicSpline(x, y, bc_type="periodic" if self.periodic else "not-a-knot")
-        except (ValueError, np.linalg.LinAlgError):
-            return np.full((len(x) - 1, 4), math.nan)  # numbers that floats cannot hold
-        return np.ascontiguousarray(spline.c[::-1].T)
+def coefficients_between(x: Array, y: Array, kind: str, periodic: bool = False) -> Array:
+    """c0, c1, ... of the polynomial from each point to the next, one row for each; NaN where floats cannot hold them.
+
+    A cubic spline is periodic or else, at the second point and the last but one, has a third derivative ("not-a-knot").
+    """
+    if kind == "linear":
+        return np.stack([y[:-1], np.diff(y) / np.diff(x)], axis=1)
+    from scipy.interpolate import CubicSpline
+
+    try:
+        spline = CubicSpline(x, y, bc_type="periodic" if periodic else "not-a-knot")
+    except (ValueError, np.linalg.LinAlgError):
+        return np.full((len(x) - 1, KINDS["cubic"] + 1), math.nan)
+    return np.ascontiguousarray(spline.c[::-1].T)
 
 
 def _own_floats(raw: Raw) -> Raw:

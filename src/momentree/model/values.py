@@ -68,10 +68,14 @@ def plain(value: Any, depth: int = 0) -> Raw:
 
 
 class Pending(NamedTuple):
-    """A postponed check: raises Mistake for floats that are wrong; `numbers` are expressions or floats."""
+    """A postponed check: raises Mistake for floats that are wrong; `numbers` are expressions or floats.
+
+    `surely` says of arrays of such numbers, where it can, which ones pass: for many values at once.
+    """
 
     check: Callable[..., object]
     numbers: tuple[Scalar, ...]
+    surely: Callable[..., Any] | None = None
 
 
 _pending: ContextVar[list[Pending] | None] = ContextVar("pending", default=None)
@@ -88,11 +92,11 @@ def pending_checks() -> Iterator[list[Pending]]:
         _pending.reset(token)
 
 
-def check_later(check: Callable[..., object], *numbers: Scalar) -> None:
+def check_later(check: Callable[..., object], *numbers: Scalar, surely: Callable[..., Any] | None = None) -> None:
     """Postpone a check of numbers that depend on free parameters, inside `pending_checks`."""
     checks = _pending.get()
     if checks is not None:
-        checks.append(Pending(check, numbers))
+        checks.append(Pending(check, numbers, surely))
 
 
 class Values:
@@ -133,7 +137,7 @@ class Values:
         expression = self._parsed(raw, (), what, "parameters")
         if expression.value is not None:
             return _finite(expression.value, what)
-        check_later(lambda value: _finite(value, what), expression)
+        check_later(lambda value: _finite(value, what), expression, surely=lambda values: values - values == 0)
         return expression
 
     def length(self, raw: Raw, what: str) -> float:
@@ -314,7 +318,7 @@ def _circular(trail: list[str], used: str) -> Mistake:
 def checked(value: Scalar, right: Callable[[float], bool], what: str, unit: str, rule: str) -> Scalar:
     """The value, unless it is a number that breaks the rule; an expression in free parameters passes."""
     if isinstance(value, Expression):
-        check_later(lambda number: checked(number, right, what, unit, rule), value)
+        check_later(lambda number: checked(number, right, what, unit, rule), value, surely=right)
     elif isinstance(value, (int, float)) and not right(value):
         raise Mistake(f"{what} is {value:g}{unit and ' ' + unit}; {rule}.", what)
     return value

@@ -23,6 +23,7 @@ def compared(linkage):
     return mt.compare(*linkage, t_end=1.0, rtol=1e-9, progress=False)
 
 
+@pytest.mark.long
 def test_there_is_a_row_for_every_way(compared):
     ways = [(row.formulation, row.stabilization) for row in compared.rows]
     assert len(set(ways)) == len(ways)

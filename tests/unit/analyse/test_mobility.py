@@ -57,6 +57,7 @@ def test_exact_linkages_need_not_give():
     assert "tolerance" not in str(bennett_off().build())
 
 
+@pytest.mark.long
 def test_the_tolerance_decides():
     m = bennett_off(length=1e-4)
     with pytest.raises(
@@ -84,7 +85,7 @@ def test_hinges_out_of_line_beyond_the_tolerance_lock():
     assert [door(angle).mobility for angle in (0.0, 1e-7, 1e-4, 0.1)] == [1, 1, 0, 0]
 
 
-@pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.long) for n in (200, 1000))])
 def test_long_rows_of_four_bars_are_reported_with_few_configurations(n, monkeypatch):
     # no matrix of all rows by all velocities, and no search: what is closed is closed
     count, closing = [0], closing_search.Closing.residual

@@ -51,6 +51,7 @@ again = second
 """
 
 
+@pytest.mark.long
 def test_the_runs_of_a_script_have_reports_that_are_linked(tmp_path):
     told = list(report(example(tmp_path, TWO_RUNS), tmp_path / "out"))
     folder = tmp_path / "out" / "some-cart"

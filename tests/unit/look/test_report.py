@@ -147,6 +147,7 @@ def test_a_run_from_a_file_has_the_same_report(run, tmp_path):
         assert [*part(again)] == [*part(run)]
 
 
+@pytest.mark.long
 def test_the_file_holds_a_player_and_its_name_is_checked_first(run, tmp_path):
     run.report(tmp_path / "out.html", title="A <title>")
     text = (tmp_path / "out.html").read_text(encoding="utf-8")

@@ -210,6 +210,7 @@ def with_samples(run, order, t=None):
     return replace(run, samples=Block(**{**picked, "t": picked["t"] if t is None else t}))
 
 
+@pytest.mark.long
 def test_pages_of_nothing_of_little_and_of_much(tmp_path):
     """No bodies; a body without shapes and joints to others; a run of two samples; one of a million."""
     path = tmp_path / "page.html"

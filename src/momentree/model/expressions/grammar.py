@@ -247,7 +247,7 @@ class _Parser:
         self.close(opening)
         if name in ("min", "max") and len(arguments) >= 2:
             return reduce(lambda a, b: self.node(name, (a, b), function), arguments)
-        if name in ("min", "max"):
+        if name in ("min", "max") and function.kind != "table":
             _fail(f"'{name}' takes 2 or more arguments, not {len(arguments)}", self.text, function.position)
         return self.node(function.content if function.kind == "table" else name, tuple(arguments), function)
 

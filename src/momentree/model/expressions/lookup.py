@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from momentree.errors import ExpressionError, MomentreeError
 from momentree.model.expressions.references import Reference
-from momentree.spatial.scalar import Scalar, floor
+from momentree.spatial.scalar import Scalar, floor, polynomial
 
 Array = NDArray[np.float64]
 
@@ -89,12 +89,9 @@ class Pieces:
         if self.period:
             x = x - self.period * floor((x - self.first) / self.period)
         piece = self.located(x)
-        d = x - self.entry(0, piece)
-        # Horner's scheme, with the factors j (j - 1) ... of the derivative
-        result = math.perm(self.degree, order) * self.entry(self.degree + 1, piece)
-        for j in range(self.degree - 1, order - 1, -1):
-            result = result * d + math.perm(j, order) * self.entry(j + 1, piece)
-        return result
+        # the derivative has the factors j (j - 1) ...
+        numbers = [math.perm(j, order) * self.entry(j + 1, piece) for j in range(order, self.degree + 1)]
+        return polynomial(numbers, x - self.entry(0, piece))
 
 
 class LookedUp(Protocol):

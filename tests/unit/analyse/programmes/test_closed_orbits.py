@@ -27,13 +27,14 @@ def test_rotation_has_orbits_of_period_two_pi_over_its_speed():
     assert orbit.turns == {}
 
 
+@pytest.mark.long
 def test_the_limit_cycle_of_van_der_pol_has_the_period_between_crossings():
     def crossing(_, y):
         return y[0]
 
     crossing.direction = 1
     how = {"events": crossing, "method": "DOP853", "rtol": 1e-12, "atol": 1e-12}
-    motion = solve_ivp(lambda _, y: [y[1], (1 - y[0] ** 2) * y[1] - y[0]], (0, 60), [2, 0], **how)
+    motion = solve_ivp(lambda _, y: [y[1], (1 - y[0] ** 2) * y[1] - y[0]], (0, 30), [2, 0], **how)
     (orbit,), _ = motions("x y", ("y", "(1 - x^2)*y - x"))
     assert orbit.period == pytest.approx(motion.t_events[0][-1] - motion.t_events[0][-2], rel=1e-7)
 

@@ -158,6 +158,7 @@ def test_points_where_the_mass_matrix_is_not_positive_are_named():
         p.decay_rate({"x": (-1, 2)})
 
 
+@pytest.mark.long
 def test_the_rate_is_no_larger_than_at_any_point():
     """SciPy's generalized eigenvalues on a grid of all coordinates and of time."""
     p = random_programme(2, 5).with_gain(1)

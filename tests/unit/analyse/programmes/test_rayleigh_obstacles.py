@@ -55,6 +55,7 @@ def test_two_orbits_that_turn_in_opposite_directions():
     assert periods == pytest.approx({1: TURN / 1.1, -1: TURN / 0.9})
 
 
+@pytest.mark.long
 def test_a_spiral_excludes_every_d():
     """d dv/dq is symmetric where v = 0: with d > 0, complex eigenvalues contradict it."""
     found = mt.programme("x y", velocity=("-x - 2*y", "2*x - y")).rayleigh()
