@@ -5,9 +5,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long coverage campaign lint format bench bench-against pictures lock clean
+.PHONY: help demo test test-long coverage campaign lint format bench bench-gpu bench-against pictures lock clean
+unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile all sources again
 JOBS   ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+# compiles the tests while mypy, which uses one core, is at work: otherwise each of the processes would
+COLLECT := $(BIN)/python -m pytest --collect-only -m "not long" > /dev/null 2>&1
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -15,7 +18,8 @@ help:  ## list the commands
 demo: $(VENV)/.installed  ## let the walking mechanism walk and write its report, a page that plays in a browser
 	$(BIN)/momentree demo walking-mechanism
 
-test: lint  ## lint, types and every test that is not long (under 6 minutes on 2 cores)
+test: $(VENV)/.tools  ## lint, types and every test that is not long (under 6 minutes on 2 cores)
+	@$(COLLECT) & $(MAKE) --no-print-directory lint; status=$$?; wait; exit $$status
 	@echo "tests: each law, each error message and each room once; $(JOBS) processes, a dot is a test"
 	@echo "machine code is generated quickly, at level 0; long tests of laws, motions and units use that of users, which gives the same bits"
 	MOMENTREE_OPTIMIZE=0 $(PYTEST) -m "not long" --durations=5 --durations-min=5
@@ -51,9 +55,13 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/closure_drift.py --write docs/closure-drift.md
 	$(BIN)/python benchmarks/loop_solve.py --write docs/loop-solve.md
 	$(BIN)/python benchmarks/couplings.py --write docs/couplings.md
+	$(BIN)/python benchmarks/elementary_functions.py -n 1e8 --time --write docs/elementary-functions.md
 	$(BIN)/python benchmarks/constants_as_parameters.py --write docs/constants.md
 	$(BIN)/python benchmarks/pages.py --write docs/look.md
 	$(BIN)/python benchmarks/damaged_files.py -n 1000
+
+bench-gpu: $(VENV)/.tools  ## measure motions on a GPU; writes docs/gpu.md
+	$(BIN)/python benchmarks/gpu.py --write docs/gpu.md
 
 bench-against: $(VENV)/.tools  ## this checkout against another, in turns: make bench-against OTHER=../before
 	$(BIN)/python benchmarks/against_commit.py --other $(OTHER)

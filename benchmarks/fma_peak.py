@@ -7,7 +7,7 @@ counts, 2 flops for each number. The batch is the articulated-body algorithm of 
 |-------------------------------|------------------------------------------------------------------------------|
 | multiplication, addition      | 1, also where the two are fused                                              |
 | division                      | 1                                                                            |
-| pair of sin and cos           | the fadd, fsub and fmul of the function `sincos`, for angles below 1e5       |
+| pair of sin and cos           | the fadd, fsub, fmul and fma of the function `sincos`, for angles below 1e6  |
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from example_models import States
 from llvmlite import binding
 
 from momentree.compile.emit.llvm import compile_tape
-from momentree.compile.emit.llvm_functions import sincos
+from momentree.compile.emit.llvm_trigonometry import sincos
 from momentree.compile.trace.tape import Tape
 from momentree.equations import articulated
 from momentree.equations.evaluation import Evaluation
@@ -114,8 +114,9 @@ def counted(tape: Tape) -> tuple[int, str]:
     """Flops of a row, and how they come about."""
     operations, nodes = tape.operations(), tape.nodes
     pairs = len({nodes[index][1] for index in tape.live() if nodes[index][0] in ("sin", "cos")})
-    usual = sincos(1).split("beyond:")[0]
-    each = len(re.findall(r"= f(?:add|sub|mul) ", usual))
+    before, _, rare = sincos(1).partition("beyond:")
+    usual = before + rare.partition("reduced:")[2]
+    each = len(re.findall(r"= f(?:add|sub|mul) |@llvm\.fma\.", usual))
     simple = operations.multiplications + operations.additions + operations.divisions
     label = (
         f"{operations.multiplications} multiplications, {operations.additions} additions, "

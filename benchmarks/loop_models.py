@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from linkages import row_of_four_bars, row_start
 from loop_references import COUPLER, CRANK, GRAVITY, GROUND, ROCKER, Array, Motion
 from walker_numpy import E1, Gait, gait
 from walker_numpy import start as walker_start
 
 import momentree as mt
-from momentree.assembly.state import State
 
 WALKER = Path(__file__).parents[1] / "examples" / "13_walking_mechanism" / "model.toml"
 
@@ -41,28 +41,6 @@ def four_bar_motion(run: mt.Run) -> Motion:
 
 
 # --- four-bars in a row ---
-
-
-def row_of_four_bars(n: int) -> mt.Model:
-    """n parallelograms of 2 n + 1 rods of 1 m and 1 kg: posts on the ground, and bars between their tops."""
-    m = mt.Model(f"{n} four-bars", gravity=(0, -GRAVITY, 0))
-    posts = [m.body(f"post {i}", mt.rod(mass=1.0, length=1.0, along="y")) for i in range(n + 1)]
-    for i, post in enumerate(posts):
-        m.joint(f"G{i}", mt.Revolute("z"), m.ground.at((i, 0, 0)), post)
-    for i in range(n):
-        bar = m.body(f"bar {i}", mt.rod(mass=1.0, length=1.0))
-        m.joint(f"L{i}", mt.Revolute("z"), posts[i].at((0, 1, 0)), bar)
-        m.joint(f"R{i}", mt.Revolute("z"), bar.at((1, 0, 0)), posts[i + 1].at((0, 1, 0)))
-    return m
-
-
-def row_start(system: mt.System, velocity: float) -> State:
-    """Posts upright, falling clockwise at this velocity; the bars do not turn. Nothing is left to assemble."""
-    turning = {"G": -velocity, "L": velocity, "R": -velocity}
-    v = np.zeros(system.nv)
-    for body in system.mechanism.bodies:
-        v[body.v] = turning[body.joint.name[0]]
-    return State(system.mechanism.at_defaults(), np.zeros(system.nq), v, 0.0)
 
 
 ROW_RTOL = 1e-8  # the rivals' errors are larger by far

@@ -12,10 +12,9 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from loop_models import row_of_four_bars
+from linkages import bennett, bricard, row_of_four_bars
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
@@ -149,37 +148,6 @@ def slender_rods() -> str:
 
 
 # --- overconstrained and singular ---
-
-
-def bennett(a: float = 1.0, b: float = 1.5, alpha: float = 0.6) -> mt.Model:
-    """Bennett's linkage: four hinges, sin(alpha)/a = sin(beta)/b (Bennett 1903)."""
-    m, body = mt.Model("Bennett", gravity=(0.3, -0.2, -9.81)), None
-    beta = math.asin(b * math.sin(alpha) / a)
-    for i, (length, twist) in enumerate([(a, alpha), (b, beta), (a, alpha), (b, beta)], 1):
-        link = m.ground if i == 4 else m.body(f"link{i}", mass=1.0, inertia=(0.1, 0.1, 0.1))
-        m.joint(f"R{i}", mt.Revolute("z"), (body or m.ground).at((length, 0, 0), mt.turn("x", twist)), link)
-        body = link
-    return m
-
-
-def bricard() -> mt.Model:
-    """Six bars of 1 m along edges of a cube, each hinge across both its bars (IFToMM benchmark A05)."""
-    m = mt.Model("Bricard", gravity=(0, -9.81, 0))
-    points = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
-    along = np.roll(points, -1, axis=0) - points
-    axes = np.cross(np.roll(along, 1, axis=0), along)
-    frames = [np.column_stack([x, np.cross(z, x), z]) for x, z in zip(along, axes, strict=True)]
-    bars = [m.body(f"bar{i}", mt.rod(mass=1.0, length=1.0, radius=0.05)) for i in range(5)]
-
-    def frame(k: int, i: int) -> Any:
-        """Hinge i in bar k, which runs from point k to point k + 1; the sixth is the ground."""
-        if k % 6 == 5:
-            return m.ground.at(tuple(points[i]), frames[i].tolist())
-        return bars[k].at(tuple(frames[k].T @ (points[i] - points[k])), (frames[k].T @ frames[i]).tolist())
-
-    for i in range(6):
-        m.joint(f"R{i}", mt.Revolute("z"), frame(i - 1, i), frame(i, i))
-    return m
 
 
 def bennett_errors(step_sizes: Sequence[float]) -> list[float]:

@@ -99,6 +99,9 @@ SHOTS = {
     "bicycle": Shot(at=0.35, t_end=0.5, view=(-65, 15)),
     "synchronized-array": Shot(at=1.6, t_end=6.0, view=(35, 25)),
     "hinge-that-releases": Shot(at=1.1, view=(-70, 15)),
+    "ten-thousand-four-bars": Shot(state={"A": 1.0}, view=(-70, 20)),
+    "map-of-the-walker": Shot(at=0.5, t_end=1.3, view="-yz"),
+    "tolerances-of-a-slider-crank": Shot(at=0.012, t_end=0.02, view=(-65, 40)),
     "cart-on-a-figure-eight": Shot(
         state={"cart": (0.95 - 0.4 * np.cos(0.53), 0.84 - 0.4 * np.sin(0.53), 0.53)}, view=(-75, 40), curve=EIGHT
     ),

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.spatial.transform import Rotation
 
 import momentree as mt
 from mechanisms import random_configuration
+from momentree.files.counterparts import FileNotes
 from momentree.model.expressions.expression import Reference
 
 SCALES = ((1.0, 1.0), (1e-3, 1e-3), (1e3, 1e5))  # m and kg: robots, watches, cranes
@@ -120,3 +122,15 @@ def relative(one: np.ndarray, other: np.ndarray) -> float:
         scale = np.sqrt(np.outer(one.diagonal(), one.diagonal()))
         return float(np.abs((one - other) / scale).max())
     return float(np.abs(one - other).max() / np.abs(one).max())
+
+
+def body(m: mt.Model, name: str) -> Any:
+    """A body whose inertia has a product."""
+    return m.body(name, mass=1.0, com=(0.1, 0, 0), inertia=(1, 1.1, 1.2, 0.1, 0, 0))
+
+
+def warned(model: mt.Model, path: Path, **how: Any) -> str:
+    """What is said when a model is written."""
+    with pytest.warns(FileNotes) as notes:
+        model.save(path, **how)
+    return str(notes[0].message)

@@ -38,7 +38,8 @@ def diagonal(system, inertias):
     return N
 
 
-TREES = [("either", 3), ("along", 7), ("against", 2), ("either", 12)]
+TREES = [("either", 3), ("against", 2)]
+TREES += [pytest.param(tree, marks=pytest.mark.long) for tree in (("along", 7), ("either", 12))]
 
 
 @pytest.fixture(scope="module", params=TREES, ids=str)

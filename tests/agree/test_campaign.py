@@ -18,8 +18,8 @@ from campaign.geometry import FREEDOM
 from campaign.report import summary, too_many_refused
 from campaign.shrink import smallest
 
-QUICK, LONG = range(300), range(1000, 3000)  # more of them: `make campaign`
-CHUNK, LONG_CHUNK = 25, 250
+QUICK, LONG = range(300), range(1000, 2000)  # more of them: `make campaign`
+CHUNK, LONG_CHUNK = 12, 250
 
 
 def judged(results: list[Result]) -> None:

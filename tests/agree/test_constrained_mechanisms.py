@@ -73,7 +73,7 @@ def test_motions_of_every_form_end_alike(seed):
 
 
 @pytest.mark.filterwarnings("ignore:.*rolling contact")  # some are drawn where they would lift off
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 def test_runs_of_every_formulation_and_code_end_there_with_constraints_kept(seed):
     case, (formulation, code) = constrained(seed, bodies=(1, 2)), METHODS[seed % len(METHODS)]

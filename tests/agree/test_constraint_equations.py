@@ -155,7 +155,7 @@ def test_velocities_of_loops_are_derivatives_of_positions(name):
         assert float(s.total_derivative(row.position).subs(numbers)) == pytest.approx(float(velocity.subs(numbers)))
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["four-bar in letters", "guided", "slider-crank", "four-bar cut at B", "on a carriage"]
 )

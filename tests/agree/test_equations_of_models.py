@@ -78,7 +78,7 @@ def random_model(seed):
     return model
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(100))
 def test_random_models(seed, soon):
     system = random_model(seed).build()

@@ -79,8 +79,8 @@ SPATIAL = {  # by what closes the loop, with a seed that lets it move
 OTHERS = ("ball", "Cardan joint", "screw")
 
 
-@pytest.mark.repeats(1)
-@pytest.mark.parametrize("name", ["hinge", "two loops", *(pytest.param(x, marks=pytest.mark.long) for x in OTHERS)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["hinge", "two loops", *OTHERS])
 def test_spatial_loops(name):
     seed, kinds, closing = SPATIAL[name]
     random = np.random.default_rng(seed)

@@ -44,11 +44,13 @@ def compare_loops(path: Any, system: mt.System, q: np.ndarray, random: np.random
 
 
 @here
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", HANDS)
 def test_published_hands_are_trees_as_mujocos(name):
     compare_trees(ROBOTS / name, mt.load(ROBOTS / name), np.random.default_rng(5))
 
 
+@pytest.mark.repeats(1)
 @here
 @pytest.mark.parametrize("name", HANDS)
 def test_loops_of_published_hands_accelerate_as_a_dense_solve_says(name):
@@ -62,6 +64,7 @@ def test_loops_of_published_hands_accelerate_as_a_dense_solve_says(name):
 
 
 @here
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", HANDS)
 def test_published_hands_run_for_a_second(name):
     system = mt.load(ROBOTS / name).build()

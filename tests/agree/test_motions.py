@@ -57,7 +57,7 @@ def started(system, random):
 # --- formulations and code ---
 
 
-@pytest.mark.repeats(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_both_formulations_give_the_same_motion(seed):
     system, start = start_of(seed)

@@ -86,7 +86,7 @@ def test_bias(direction, seed):
 
 
 @every_tree
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 def test_inertial_and_gravity_terms_and_the_inverse_mass_matrix(direction, seed):
     at, peer = both(direction, seed)
     coriolis = peer.coriolis_forces(at.q, at.v)
@@ -157,7 +157,7 @@ def analytic_forces(mechanism, peer, q, v):
 
 
 @every_tree
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 def test_springs_dampers_pushes_and_threads_add_to_tau(direction, seed):
     plain, peer = both(direction, seed)
     at = loaded(np.random.default_rng(seed), plain)

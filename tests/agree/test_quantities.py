@@ -412,7 +412,7 @@ def parts(found):
     return [part for part in found if isinstance(part, np.ndarray)] if isinstance(found, tuple) else [found]
 
 
-@pytest.mark.repeats(4, of="make")
+@pytest.mark.repeats(2, of="make")
 @pytest.mark.parametrize("what", CALLS)
 @pytest.mark.parametrize("make", [tree, linkage], ids=["tree", "linkage"])
 def test_batches_and_free_parameters_give_what_single_calls_of_numbers_give(make, what):

@@ -33,6 +33,7 @@ def cassie(tmp_path, name, exact=True, triangles=True):
     return text, mt.load(tmp_path / "cassie.sdf", inertia_check="warn").build()
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize(("name", "nv"), [("cassie_v2", 28), ("cassie", 40)])
 def test_mass_matrices_of_cassie_are_those_of_a_dense_build(tmp_path, name, nv, exact):
@@ -80,6 +81,7 @@ def test_mobility_of_cassie_as_published(tmp_path, name, mobility, redundant):
     assert sum(couple.ratio != 0 for couple in system._model.couples) == (10 if name == "cassie" else 0)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("kept", [False, True], ids=["fix", "keep"])
 @pytest.mark.parametrize(
     ("name", "redundant", "idle"),

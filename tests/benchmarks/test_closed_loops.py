@@ -181,6 +181,7 @@ def walker_energy(walker, q, v) -> float:
     return found
 
 
+@pytest.mark.long
 def test_the_hand_written_walker_walks(load):
     walker = load("walker_numpy")
     walk = walker.walk(2 * walker.PERIOD)

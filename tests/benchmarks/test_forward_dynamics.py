@@ -26,8 +26,8 @@ def tables(text: str) -> list[list[list[str]]]:
     return [[[cell.strip() for cell in line.strip("|").split("|")] for line in block] for block in blocks]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("peers", [[], ["pinocchio", "mujoco"]], ids=["alone", "with peers"])
-@pytest.mark.repeats(1)
 def test_a_quick_run_writes_a_whole_page(peers, tmp_path):
     page = tmp_path / "page.md"
     options = ["--quick", "--only", "chain-1", "--write", str(page), "--peers", *peers]

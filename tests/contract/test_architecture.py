@@ -13,6 +13,7 @@ import sys
 import zipfile
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -32,8 +33,11 @@ BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("result
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
 BRIDGES |= {("model/model.py", "look"), ("assembly/state.py", "look"), ("structure/graph.py", "look")}
 BRIDGES |= {("results/run_export.py", "look"), ("look/report.py", "__init__"), ("export/fmu_export.py", "__init__")}
+BRIDGES |= {("analyse/studies/description.py", "__init__")}
 # a run by a programme names the types of what it is a run by, and of what its certificate is
 BRIDGES |= {("results/programme_run.py", "programmes"), ("results/programme_run.py", "analyse")}
+# one of many motions as a run
+BRIDGES |= {("simulate/motion_quantities.py", "results")}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 60
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -44,37 +48,59 @@ def room(path: Path) -> str:
     return parts[0] if len(parts) > 1 else path.stem
 
 
+class Facts(NamedTuple):
+    """What tests ask about a file, which is parsed once.
+
+    | field     | meaning                                                                                     |
+    |-----------|---------------------------------------------------------------------------------------------|
+    | imports   | the rooms that it imports, and whether only inside a function or for type checking           |
+    | functions | how many lines each has, by name                                                            |
+    | calls     | the names of what it calls                                                                  |
+    | docstring | what it says about itself                                                                   |
+    | lines     | how many there are                                                                          |
+    """
+
+    imports: set[tuple[str, bool]]
+    functions: dict[str, int]
+    calls: set[str]
+    docstring: str
+    lines: int
+
+
 @cache
-def imports(path: Path) -> set[tuple[str, bool]]:
-    """The rooms that a file imports, and whether only inside a function or for type checking."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    lazy = set()
+def facts(path: Path) -> Facts:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    lazy, functions, calls, rooms = set(), {}, set(), set()
     for node in ast.walk(tree):
         typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or typing_only:
-            lazy.update(id(inner) for inner in ast.walk(node))
-    rooms = set()
-    for node in ast.walk(tree):
+        function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if function:
+            functions[node.name] = max(node.end_lineno - node.lineno + 1, functions.get(node.name, 0))
+        if function or typing_only:
+            lazy.update(id(inner) for inner in ast.walk(node) if isinstance(inner, (ast.Import, ast.ImportFrom)))
+        if isinstance(node, ast.Call):
+            calls.add(node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", ""))
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             names = [node.module or ""]
-        for name in names:
+        for name in names:  # a node comes after those that it is part of
             parts = name.split(".")
             if parts[0] == "momentree":
                 rooms.add((parts[1] if len(parts) > 1 else "__init__", id(node) in lazy))
-    return rooms
+    return Facts(rooms, functions, calls, ast.get_docstring(tree) or "", len(text.splitlines()))
 
 
 @every_module
 def test_imports_point_only_backwards(path):
     here = room(path)
     if here in FIRST:
-        assert not imports(path)
+        assert not facts(path).imports
         return
-    for other, lazy in imports(path):
+    for other, lazy in facts(path).imports:
         if other in FIRST or other == here:
             continue
         allowed = ORDER.index(other) < ORDER.index(here)
@@ -88,18 +114,14 @@ def test_every_room_is_named_by_the_architecture():
 
 
 def test_every_bridge_is_used():
-    used = {(str(path.relative_to(PACKAGE)), other) for path in MODULES for other, lazy in imports(path) if lazy}
+    used = {(str(path.relative_to(PACKAGE)), other) for path in MODULES for other, lazy in facts(path).imports if lazy}
     assert used >= BRIDGES
 
 
 @every_module
 def test_files_and_functions_fit_on_a_screen(path):
-    text = path.read_text(encoding="utf-8")
-    lines = len(text.splitlines())
-    assert lines <= MOST_LINES
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            assert node.end_lineno - node.lineno + 1 <= MOST_LINES_OF_A_FUNCTION, node.name
+    assert facts(path).lines <= MOST_LINES
+    assert [name for name, lines in facts(path).functions.items() if lines > MOST_LINES_OF_A_FUNCTION] == []
 
 
 def test_dir_lists_what_is_public_and_nothing_else():
@@ -171,17 +193,14 @@ def test_docstring_examples_run(module):
 
 @every_module
 def test_the_first_line_of_a_file_says_what_it_holds(path):
-    first, *_ = (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines() or [""]
+    first, *_ = facts(path).docstring.splitlines() or [""]
     assert first.endswith((".", ":")), "a sentence, on one line"
     assert len(first.split()) >= 3
 
 
 def test_user_text_is_never_run():
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call):
-                called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-                assert called not in ("eval", "exec", "sympify", "parse_expr", "literal_eval", "__import__"), path
+    forbidden = {"eval", "exec", "sympify", "parse_expr", "literal_eval", "__import__"}
+    assert {str(path): facts(path).calls & forbidden for path in MODULES if facts(path).calls & forbidden} == {}
 
 
 def test_the_readme_example_runs_and_prints_what_it_says(capsys):

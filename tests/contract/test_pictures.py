@@ -32,6 +32,7 @@ QUICK = [
     path
     for path, picture in REGISTRY.items()
     if picture.kind in ("figures", "measured", "page") or path.endswith(("graph.svg", "docs/drawing-squeezer.svg"))
+    if not path.endswith("study.svg")  # of thousands of motions
 ]
 # those by scripts are compared where the scripts run: tests/gallery
 LONG = [path for path, picture in REGISTRY.items() if path not in QUICK and picture.kind != "script"]
@@ -80,6 +81,7 @@ def test_the_lines_below_the_moving_picture_make_one(tmp_path, monkeypatch):
         assert movie.n_frames == 4
 
 
+@pytest.mark.repeats(4)
 @pytest.mark.parametrize("path", QUICK)
 def test_the_picture_is_up_to_date(path):
     assert not REGISTRY[path].outdated(), "renew it: make pictures"
@@ -91,6 +93,7 @@ def test_the_longer_picture_is_up_to_date(path):
     assert not REGISTRY[path].outdated(), "renew it: make pictures"
 
 
+@pytest.mark.long
 def test_frames_of_the_movie_are_what_the_mechanism_does_now():
     """One of its frames; the long test compares all."""
     run = system_of("13_walking_mechanism").simulate(t_end=5.2 - 1 / FPS, every=1 / FPS)
@@ -105,6 +108,7 @@ def test_frames_of_the_movie_are_what_the_mechanism_does_now():
     assert picture_checks.unlike(frames(53), shown)  # another moment
 
 
+@pytest.mark.long
 def test_the_movie_begins_again_where_it_ends():
     """The step from its last frame to its first is not larger than those between others."""
     with Image.open(ROOT / "docs/pictures/walk.gif") as movie:
@@ -163,6 +167,7 @@ def test_a_movement_of_the_scene_outdates_the_picture_of_a_page():
     assert not picture_checks.alike({**said, "words": []}, said)
 
 
+@pytest.mark.long
 def test_the_command_names_what_is_not_up_to_date():
     command = [sys.executable, str(ROOT / "benchmarks" / "make_pictures.py"), "--check", "01_pendulum/graph.svg"]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -154,7 +154,7 @@ def exponents(programme: Programme, v: float, pieces: int = 500) -> np.ndarray:
 
 
 @every_case
-@pytest.mark.repeats(2)
+@pytest.mark.repeats(1)
 def test_the_floquet_exponents_of_the_cart(kind, v):
     found = exponents(paper_cart(kind, v), v)
     assert found[0] == pytest.approx(CASES[kind, v][-1], rel=1e-6)

@@ -9,6 +9,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar
+from momentree.compile.execute.gpu_driver import GpuError, OutOfGpuMemory
 from momentree.errors import (
     AssemblyError,
     ExpressionError,
@@ -34,6 +35,8 @@ ERRORS = [
     Mistake("mass is wrong", "mass", ("name", "m")),
     Impossible("inertia is less than zero.", True),
     TooManyTerms("more than 10 products"),
+    GpuError("the driver is too old", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+    OutOfGpuMemory("not enough memory", "CUDA_ERROR_OUT_OF_MEMORY"),
 ]
 WAYS = {"pickle": lambda error: pickle.loads(pickle.dumps(error)), "copy": copy.copy, "deepcopy": copy.deepcopy}
 
@@ -76,6 +79,7 @@ def impossible():
     m.build()
 
 
+@pytest.mark.long
 def test_an_error_comes_back_from_a_pool_of_processes():
     with (
         ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,

@@ -35,6 +35,7 @@ def test_parameters_change_without_new_machine_code():
         CART.with_parameters(vv=1)
 
 
+@pytest.mark.long
 def test_a_gain_is_dissipation_in_proportion_to_the_mass():
     stiffer = CART.with_gain(7)
     assert stiffer.dissipation([0, 0, 1.0]) == pytest.approx(7 * np.diag([2, 2, 0.5]))

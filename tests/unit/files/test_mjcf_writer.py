@@ -10,25 +10,14 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.files.counterparts import FileNotes
 from momentree.files.mjcf_writer import mjcf_text, principal
 from momentree.files.robot_tree import Solid
 from momentree.spatial import Vector
 from momentree.spatial.inertia import turned_symmetric
-from robot_trips import differences, trip
+from robot_trips import body, differences, trip, warned
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: pip install 'momentree[mjcf]'")
 ROBOTS = Path(__file__).parents[4] / "shared" / "reference" / "robots"
-
-
-def warned(model: mt.Model, path: Path, **how) -> str:
-    with pytest.warns(FileNotes) as notes:
-        model.save(path, **how)
-    return str(notes[0].message)
-
-
-def body(m: mt.Model, name: str):
-    return m.body(name, mass=1.0, com=(0.1, 0, 0), inertia=(1, 1.1, 1.2, 0.1, 0, 0))
 
 
 def test_options_of_joints_stay(tmp_path):
@@ -211,6 +200,7 @@ def test_long_chains_are_written(tmp_path):
     assert mjcf_text(m, tmp_path / "x.xml").count("<body") == 1500
 
 
+@pytest.mark.repeats(1)
 @pytest.mark.parametrize("name", ["robotiq_2f85/2f85.xml", "xarm7_hand/hand.xml"])
 @pytest.mark.skipif(not ROBOTS.exists(), reason="the published robot files are not here")
 def test_published_robots(tmp_path, name):

@@ -11,20 +11,9 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from momentree.files.counterparts import FileNotes
-from robot_trips import differences, trip
+from robot_trips import body, differences, trip, warned
 
 ROBOTS = Path(__file__).parents[4] / "shared" / "reference" / "robots"
-
-
-def warned(model: mt.Model, path: Path, **how) -> str:
-    with pytest.warns(FileNotes) as notes:
-        model.save(path, **how)
-    return str(notes[0].message)
-
-
-def body(m: mt.Model, name: str):
-    return m.body(name, mass=1.0, com=(0.1, 0, 0), inertia=(1, 1.1, 1.2, 0.1, 0, 0))
 
 
 def test_joints_and_their_options_stay(tmp_path):

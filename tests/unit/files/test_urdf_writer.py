@@ -12,7 +12,7 @@ import pytest
 
 import momentree as mt
 from momentree.files.counterparts import FileNotes
-from robot_trips import differences, trip
+from robot_trips import differences, trip, warned
 
 ROBOTS = Path(__file__).parents[4] / "shared" / "reference" / "robots"
 
@@ -24,12 +24,6 @@ def arm() -> mt.Model:
     m.joint("shoulder", mt.Revolute("y", damping=0.2, limits=(-1, 2)), m.ground.at((0, 0, 1)), upper)
     m.joint("elbow", mt.Revolute((1, 1, 0)), upper.at((0, 0, 0.5), mt.turn("x", 0.3)), lower)
     return m
-
-
-def warned(model: mt.Model, path: Path, **how) -> str:
-    with pytest.warns(FileNotes) as notes:
-        model.save(path, **how)
-    return str(notes[0].message)
 
 
 def test_what_is_read_is_written_equal(tmp_path):

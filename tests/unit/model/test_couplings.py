@@ -145,7 +145,7 @@ def test_numbers_that_depend_on_free_parameters_are_checked_when_these_have_valu
         ((_, expression),) = element.equations(scope(m, ["k"]))
     assert Reference("k") in expression.references()
     wrong = 0
-    for check, numbers in checks:
+    for check, numbers, _ in checks:
         try:
             check(*(n.substitute({Reference("k"): value}).value if hasattr(n, "op") else n for n in numbers))
         except Mistake:

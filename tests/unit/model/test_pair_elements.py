@@ -58,7 +58,7 @@ def test_free_parameters_are_checked_when_they_have_values():
     m, body = wheel()
     with pending_checks() as checks:
         m.roll(body, radius="r", ball=-0.4).pair(Values({"r": 0.1}, ["r"]))
-    assert any(_is_wrong(check, [n if isinstance(n, float) else 0.4 for n in numbers]) for check, numbers in checks)
+    assert any(_is_wrong(check, [n if isinstance(n, float) else 0.4 for n in numbers]) for check, numbers, _ in checks)
 
 
 def _is_wrong(check, numbers):

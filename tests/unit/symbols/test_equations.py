@@ -15,6 +15,7 @@ import pytest
 import sympy as sp
 
 import momentree as mt
+from command_line import command
 from constrained import blade, four_bar_in_letters
 from mechanisms import MOVING, four_bar, random_configuration, random_tree
 from momentree.symbols.equations import derive, freed
@@ -397,8 +398,8 @@ def assert_well_formed(fragment):
         rows = re.sub(r"\\begin{cases}.*?\\end{cases}", "", block, flags=re.S).split(r"\\")
         assert all(row.count("&") == 1 for row in rows)
     assert not re.search(r"[1-9][\d.]{9,}|\de[-+]?\d|[^\x00-\x7f]", fragment)
-    for command in re.findall(r"\\([A-Za-z]+)", fragment):
-        assert command in {*KNOWN_COMMANDS.split(), *LETTERS}, command
+    for word in re.findall(r"\\([A-Za-z]+)", fragment):
+        assert word in {*KNOWN_COMMANDS.split(), *LETTERS}, word
 
 
 def test_latex_of_the_pendulum_and_its_document(tmp_path):
@@ -520,7 +521,7 @@ def test_show_prints_text_or_displays_in_a_notebook(capsys, monkeypatch):
     assert repr(equations) == "Equations('pendulum' by energy: 1 velocities)"
 
 
-# --- the command line, in real processes ---
+# --- the command line, here and in real processes ---
 
 
 def run(*words, **environment):
@@ -532,12 +533,13 @@ PENDULUM = EXAMPLES / "01_pendulum" / "model.toml"
 
 
 def test_the_command_prints_equations():
-    told = run(PENDULUM, "--by", "aggregative", PYTHONIOENCODING="utf-8")
+    told = command("equations", PENDULUM, "--by", "aggregative")
     assert told.returncode == 0, told.stderr
     assert told.stdout.splitlines()[0] == "pendulum: equations of motion by the aggregative forms"
     assert "⅓ m l² φ″ = -½ m g l sin(φ)" in told.stdout
 
 
+@pytest.mark.long
 def test_the_command_prints_plain_text_where_greek_cannot_be_printed():
     told = run(PENDULUM, PYTHONIOENCODING="ascii")
     assert told.returncode == 0, told.stderr
@@ -545,7 +547,7 @@ def test_the_command_prints_plain_text_where_greek_cannot_be_printed():
 
 
 def test_the_command_writes_latex_and_json(tmp_path):
-    told = run(PENDULUM, "--latex", tmp_path / "out.tex", "--json")
+    told = command("equations", PENDULUM, "--latex", tmp_path / "out.tex", "--json")
     assert told.returncode == 0, told.stderr
     data = json.loads(told.stdout)
     assert data["A"] == [["l**2*m/3"]]

@@ -97,8 +97,8 @@ def test_the_equations_follow_from_the_lagrangian_and_the_rayleigh_function(make
     assert made.helmholtz()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [cart, rheonomic_plane, circle, long_space])
-@pytest.mark.repeats(1)
 def test_what_is_shown_is_what_is_compiled(make):
     """Blocks are simplified: at random states they have the values of machine code."""
     made = make()

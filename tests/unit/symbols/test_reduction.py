@@ -76,6 +76,7 @@ def test_a_cart_with_two_axles():
     assert sp.simplify(heading - u * sp.tan(steer) / L) == 0
 
 
+@pytest.mark.long
 def test_rotating_ratios_of_a_four_bar():
     """D'/A' = a sin(B) / (c sin(A + B - D)), by the law of sines of velocities."""
     equations = four_bar_in_letters().build().equations(reduced=True).expanded

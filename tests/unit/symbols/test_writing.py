@@ -150,6 +150,7 @@ sums = st.lists(products, min_size=1, max_size=4).map(lambda parts: sp.Add(*part
 READ = (*standard_transformations, convert_xor, implicit_multiplication_application)
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(sums, sums, products)
 def test_what_is_written_reads_as_it_was(one, other, third):

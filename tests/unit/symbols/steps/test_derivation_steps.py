@@ -36,6 +36,7 @@ def test_every_formalism_has_a_derivation():
     assert set(STEPS) == set(FORMALISMS)
 
 
+@pytest.mark.repeats(2)
 @pytest.mark.parametrize("by", FORMALISMS)
 @pytest.mark.parametrize("model", [pytest.param(model, id=name) for name, model in {**FAMILY, "ball": ball}.items()])
 def test_lines_are_numbered_with_a_letter_and_latex_is_well_formed(by, model):
