@@ -85,7 +85,7 @@ class Gait(NamedTuple):
 
 
 def gait(walk: Walk) -> Gait:
-    """Samples must be dense enough to see every step: those of each step of an integrator are."""
+    """Samples must be dense enough to see when a foot lands: 1 ms apart, or those of each step of an integrator."""
     t, stands = walk.t, walk.stands
     share = np.diff(t) / (t[-1] - t[0])
     landed = (stands[:, 1:] & ~stands[:, :-1]).sum(axis=1)

@@ -28,7 +28,7 @@ stands = (0, "e3 - depth - (e3 - e2)*cos(phi0)", "phi0")
 m.start_at({"hull": stands, "alpha": 0}, velocities={"hull": rolls, "alpha": "w0"}, t_end=52, stiff=True)
 
 system, angle = m.build(), asin(0.05 / 0.3 * sin(0.3))
-state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate()
+state, run = system.assemble({"hull": (0, 0, 0), "alpha": 0.3}), system.simulate(every=0.001)
 measured = gait(walk := Walk.of(run))
 print(system, run, measured, sep="\n\n")
 save(draw_walk(walk), Path("walk.svg")), save(draw_steps(walk), Path("steps.svg"))
