@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import momentree as mt
+from children import in_child
 from mechanisms import four_bar
 from momentree.files import atomic_write
 from momentree.files.atomic_write import write_file, write_files
@@ -185,15 +186,13 @@ def test_a_write_protected_file_is_not_replaced(tmp_path):
     for folder in tmp_path.parents:
         if "pytest" in folder.name:
             folder.chmod(0o755)
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setuid(65534)
+
+    def as_another_user():
+        os.setuid(65534)
+        with pytest.raises(mt.MomentreeError, match=r"Permission denied\. Change the permissions"):
             write_file(path, "new")
-            os._exit(1)
-        except mt.MomentreeError as error:
-            os._exit(0 if "Permission denied. Change the permissions" in str(error) else 2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    assert in_child(as_another_user) == 0
     assert path.read_bytes() == OLD
 
 

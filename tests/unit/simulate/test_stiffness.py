@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from children import in_child
 from mechanisms import four_bar
 from momentree.errors import MomentreeError
 from momentree.look.report import _settings
@@ -258,11 +259,7 @@ def test_a_killed_run_ends_with_the_same_bits(blocks, tmp_path, monkeypatch):
         settings = {"t_end": 20.0, "every": 0.1, "if_stiff": "radau9", "rtol_if_stiff": 3e-10}
         return record(new_simulation(system, start, **settings), path, progress)
 
-    child = os.fork()
-    if child == 0:
-        simulated(path, kill)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert in_child(lambda: simulated(path, kill) and None) == -signal.SIGKILL
     again, whole = mt.resume_run(path, progress=False), simulated()
     assert again.statistics == whole.statistics
     assert again.statistics.switched_to == "radau9"
