@@ -64,7 +64,7 @@ results are the same, to the last bit, as with numbers in the instructions.
 ## What was chosen, and why
 
 - **Tables, for all code**: quantities, integrators, rolled code, programmes. The operations are the same, and the time
-  of an evaluation grows by 3 % at most here: a processor reads constants of instructions from memory too.
+  of an evaluation grows by 4 % at most here: a processor reads constants of instructions from memory too.
 - **Not inputs of the tape.** What was folded while tracing would be computed at every evaluation, see the first table.
   `free=` remains for parameters that vary within a batch, or between calls of one system
   ([parameters.md](parameters.md)).
@@ -314,5 +314,5 @@ if __name__ == "__main__":
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["MOMENTREE_CACHE"] = folder
+        os.environ["MOMENTREE_CACHE"], os.environ["MOMENTREE_TEXTS"] = folder, "off"  # object files alone are counted
         main(Path(folder))

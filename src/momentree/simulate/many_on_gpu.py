@@ -3,7 +3,7 @@
 A slice has its own memory on the GPU, at least two of them at a time, and a stream each: starts go there, become
 columns, the kernel computes whole motions, one in each thread, and samples come back into the columns of one array on
 the host, which is held in place meanwhile.
-Where memory of the GPU does not suffice, slices are halved, with a warning. Between slices Ctrl-C is heard.
+Where there is not enough memory on the GPU, slices are halved, with a warning. Between slices Ctrl-C is heard.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLACES |= {Slot.ENDS: "ends", Slot.FLOOR: "floor"}
 
 
 class GpuMemoryWarning(UserWarning):
-    """Memory of the GPU did not suffice for a slice; it was halved."""
+    """There was not enough memory on the GPU for a slice; it was halved."""
 
 
 @dataclass(frozen=True)
