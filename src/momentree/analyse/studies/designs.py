@@ -92,11 +92,12 @@ class Design:
         return total.hexdigest()
 
     def __str__(self) -> str:
+        motions = "1 motion" if self.count == 1 else f"{self.count:,} motions"
         if self.is_grid:
             lengths = " x ".join(str(len(column)) for column in self.columns)
-            return f"a grid of {lengths} = {self.count:,} motions" if len(self.names) > 1 else f"{self.count:,} motions"
+            return f"a grid of {lengths} = {motions}" if len(self.names) > 1 else motions
         how = {"points": "listed", "random": "random", "latin_hypercube": "Latin hypercube"}[self.kind]
-        return f"{self.count:,} motions ({how})"
+        return f"{motions} ({how})"
 
 
 # --- distributions ---------------------------------------------------------------------------------------------------

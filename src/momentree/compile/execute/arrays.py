@@ -40,8 +40,18 @@ def coordinate_array(values: Any, count: int, what: str) -> Array:
 
 
 def check_finite(array: Array, what: str) -> None:
-    if not np.isfinite(array).all():
-        raise MomentreeError(f"{what} holds NaN or infinity.")
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = _first_row(~finite.all(axis=-1)) if array.ndim else ""
+        raise MomentreeError(f"{what} holds NaN or infinity{where}.")
+
+
+def _first_row(wrong: NDArray[np.bool_]) -> str:
+    """Where in a batch the first wrong row is; "" of a single one."""
+    if not wrong.ndim:
+        return ""
+    index = [int(i) for i in np.argwhere(wrong)[0]]
+    return f", first in row {', '.join(map(str, index))}"
 
 
 class Quaternion(NamedTuple):
@@ -64,8 +74,8 @@ def check_units(q: Array, among: Sequence[Quaternion]) -> None:
         length = np.sqrt((q[..., start : start + 4] ** 2).sum(-1))
         far = np.abs(length - 1) > UNIT
         if far.any():
-            message = f"q: the quaternion of joint '{joint}' is not of unit length"
-            raise MomentreeError(f"{message} ({length[far].flat[0]:.6g}). Its order is (x, y, z, w).")
+            message = f"q: the quaternion of joint '{joint}' is not of unit length ({length[far].flat[0]:.6g})"
+            raise MomentreeError(f"{message}{_first_row(far)}. Its order is (x, y, z, w).")
 
 
 def scalars(values: Any, count: int, what: str) -> list[Scalar]:
