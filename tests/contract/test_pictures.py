@@ -5,6 +5,7 @@ The quick ones are made again here, a few at a time; the others, and all example
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -151,12 +152,14 @@ def test_only_the_words_of_round_off_are_compared(tmp_path):
     assert not picture_checks.differences(*noisy)
 
 
-def test_a_picture_that_carries_other_figures_is_not_up_to_date(monkeypatch):
+def test_a_picture_that_carries_other_figures_is_not_up_to_date():
     import closure_drift_page
 
     picture = REGISTRY["docs/closure-drift.svg"]
-    text = closure_drift_page.PAGE.read_text(encoding="utf-8").replace("2.6e-13", "2.7e-13", 1)
-    assert closure_drift_page.fingerprint_of(text) != picture_checks.fingerprint(picture.file)
+    text = closure_drift_page.PAGE.read_text(encoding="utf-8")
+    other = re.sub(r"(?<=\| hamiltonian, none \| )\S+", "1.1e-11", text, count=1)
+    assert closure_drift_page.fingerprint_of(text) == picture_checks.fingerprint(picture.file)
+    assert closure_drift_page.fingerprint_of(other) != picture_checks.fingerprint(picture.file)
 
 
 def test_a_movement_of_the_scene_outdates_the_picture_of_a_page():
