@@ -64,7 +64,7 @@ def straight_line(code: StraightLine) -> list[str]:
 
 
 def rolled(code: Rolled) -> list[str]:
-    """Per body: operations, numbers kept, and numbers read, written, and moved through frames in one evaluation."""
+    """Per body: operations, numbers kept, and numbers read, written, and moved through frames or registers."""
     bodies = max(map(len, code.orders))
     operations = read = written = framed = 0
     for p, frames in zip(code.passes, code.storage.frames, strict=True):
@@ -104,7 +104,7 @@ def table(ptxas: str | None) -> Iterator[str]:
     for name, code in codes.items():
         if isinstance(code, StraightLine):
             yield f"| {name} | {' | '.join(straight_line(code))} | {spilled(code, ptxas) if ptxas else '–'} |"
-    yield "\n| rolled, per body | operations | kept | read | written | in frames |\n|---|---|---|---|---|---|"
+    yield "\n| rolled, per body | operations | kept | read | written | handed on |\n|---|---|---|---|---|---|"
     for name, code in codes.items():
         if isinstance(code, Rolled):
             yield f"| {name} | {' | '.join(rolled(code))} |"

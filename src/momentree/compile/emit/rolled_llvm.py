@@ -12,15 +12,16 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-
-import numpy
+from typing import NamedTuple
 
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
 from momentree.compile.emit.llvm_functions import Lines
-from momentree.compile.emit.number_tables import INVARIANT, table_text
+from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, forwards
+from momentree.compile.emit.rolled_registers import Handover, Variant
 from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
+from momentree.compile.emit.rolled_tables import BodyTables
 from momentree.compile.trace.field_layout import FormTable
 from momentree.compile.trace.rolled import Program, RolledRecords
 from momentree.compile.trace.rolled_groups import Group, Pass
@@ -29,7 +30,6 @@ from momentree.equations.sweeps import Record, Records, Runner
 from momentree.spatial import Scalar
 
 OWN, PARENT = "own", "parent"
-FIXED = 5  # integers of each body: its slots, those of its parent, its group, its frame, that of its parent
 
 
 class Rolled:
@@ -66,6 +66,10 @@ class Rolled:
         late = self._read_late()
         self.needs = needs_of(self.passes, late)
         self.storage = Storage(self.passes, self.needs, late, self.orders, self.parents)
+        self.handovers = [
+            Handover(p, self.needs, frames.places, self.orders[p.sweep], self.parents[p.sweep])
+            for p, frames in zip(self.passes, self.storage.frames, strict=True)
+        ]
 
     @classmethod
     def of(
@@ -188,8 +192,8 @@ class _Text:
         name = self.code.nodes[index][1]
         if name in self.code.reads:
             sweep, body, key = self.code.reads[name]
-            at = self._slot(self.lines, str(self.code.storage.at(sweep, body)), self.code.storage.slots[sweep, key])
-            return self._load(self.lines, at)
+            at = self.slot(self.lines, str(self.code.storage.at(sweep, body)), self.code.storage.slots[sweep, key])
+            return self.load(self.lines, at)
         return self.rows.load(self.lines, *self.code.columns[name])
 
     def _value(self, edge: int) -> str:
@@ -222,18 +226,18 @@ class _Text:
             base, place = storage.frame_at(number, body), frames.places[sweep, key]
         else:
             base, place = storage.at(sweep, body), storage.slots[sweep, key]
-        self._store(self.lines, value, self._slot(self.lines, str(base), place))
+        self.store(self.lines, value, self.slot(self.lines, str(base), place))
 
     # --- slots ---
 
-    def _slot(self, lines: Lines, base: str, place: int) -> str:
+    def slot(self, lines: Lines, base: str, place: int) -> str:
         start = lines.let(f"getelementptr {lines.type}, ptr %scratch, i64 {base}")
         return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {place}")
 
-    def _load(self, lines: Lines, at: str) -> str:
+    def load(self, lines: Lines, at: str) -> str:
         return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
 
-    def _store(self, lines: Lines, value: str, at: str) -> None:
+    def store(self, lines: Lines, value: str, at: str) -> None:
         lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
 
     # --- loops ---
@@ -241,158 +245,134 @@ class _Text:
     def _loop(self, number: int, p: Pass) -> None:
         count, name = len(self.code.orders[p.sweep]), f"{self.rows.name}.pass{number}"
         begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
-        tables = _Tables(name, number, p, self.code)
+        tables, handover = BodyTables(name, number, p, self.code), self.code.handovers[number]
         self.constants += tables.texts()
         do = self.lines.do
         do(f"br label %{name}")
         self.lines.label(name)
         do(f"%{name}.i = phi i64 [ {begin}, %{self.rows.block} ], [ %{name}.next, %{name}.end ]")
+        kind, nothing = self.lines.type, self.lines.number(0.0)
+        registers = {key: f"%{name}.handed{i}" for i, key in enumerate(handover.keys)}
+        for register in registers.values():
+            do(f"{register} = phi {kind} [ {nothing}, %{self.rows.block} ], [ {register}.on, %{name}.end ]")
         do(f"%{name}.from = mul i64 %{name}.i, {tables.integers}")
         do(f"%{name}.ints = getelementptr i32, ptr @{name}.integers, i64 %{name}.from")
         do(f"%{name}.begin = mul i64 %{name}.i, {tables.numbers}")
         do(f"%{name}.data = getelementptr double, ptr @{name}.numbers, i64 %{name}.begin")
-        bases = {who: self._integer(name, i) for i, who in enumerate((OWN, PARENT))}
-        frames = {who: self._integer(name, 3 + i) for i, who in enumerate((OWN, PARENT))}
-        if len(p.groups) == 1:
-            do(f"br label %{name}.group0")
+        slots, frames = ({who: self.integer(name, at + i) for i, who in enumerate((OWN, PARENT))} for at in (0, 3))
+        if len(handover.variants) == 1:
+            do(f"br label %{name}.variant0")
         else:
-            kind = self._integer(name, 2)
-            cases = " ".join(f"i64 {group.number}, label %{name}.group{group.number}" for group in p.groups[1:])
-            do(f"switch i64 {kind}, label %{name}.group0 [ {cases} ]")
-        for group in p.groups:
-            self.lines.label(f"{name}.group{group.number}")
-            do(str(self._group(name, number, p.sweep, group, tables, (bases, frames))).strip())
+            cases = " ".join(f"i64 {i}, label %{name}.variant{i}" for i in range(1, len(handover.variants)))
+            do(f"switch i64 {self.integer(name, 2)}, label %{name}.variant0 [ {cases} ]")
+        loop, bodies = _Loop(number, tables, slots, frames, registers), list[_Body]()
+        for i, variant in enumerate(handover.variants):
+            self.lines.label(f"{name}.variant{i}")
+            bodies.append(_Body(self, loop, variant, f"{name}.v{i}."))
+            self.functions |= bodies[-1].writer.functions
+            do(str(bodies[-1].lines).strip())
             do(f"br label %{name}.end")
         self.lines.label(f"{name}.end")
+        for key, register in registers.items():
+            handed = (f"[ {body.handed.get(key, nothing)}, %{name}.variant{i} ]" for i, body in enumerate(bodies))
+            do(f"{register}.on = phi {kind} {', '.join(handed)}")
         do(f"%{name}.next = add i64 %{name}.i, {step}")
         do(f"%{name}.more = icmp ne i64 %{name}.next, {stop}")
         do(f"br i1 %{name}.more, label %{name}, label %{name}.done")
         self.lines.label(f"{name}.done")
         self.rows.block = f"{name}.done"
 
-    def _integer(self, name: str, index: int, lines: Lines | None = None) -> str:
+    def integer(self, name: str, index: int, lines: Lines | None = None) -> str:
+        """An integer of the body in the tables of a pass."""
         lines = lines or self.lines
         at = lines.let(f"getelementptr i32, ptr %{name}.ints, i64 {index}")
         return lines.let(f"sext i32 {lines.let(f'load i32, ptr {at}, align 4')} to i64")
 
-    def _group(
-        self, name: str, number: int, sweep: int, group: Group, tables: _Tables, bases: tuple[dict[str, str], ...]
-    ) -> Lines:
-        """The code of one body; each result is stored as soon as it is computed."""
-        lines, need, storage = Lines(self.width, f"{name}.g{group.number}."), self.code.needs[group], self.code.storage
-        places = storage.frames[number].places
-        of_links = {link: self._integer(name, tables.link(group, link), lines) for link in tables.links(group)}
 
-        def address(who: str, key: Key) -> str:
-            """Of a key of the body itself, of its parent or of a linked record."""
-            if who in (OWN, PARENT) and key in places:
-                return self._slot(lines, bases[1][who], places[key])
-            return self._slot(lines, (bases[0] | of_links)[who], storage.slots[key])
+class _Loop(NamedTuple):
+    """What the bodies of a pass share: its number and tables, where slots and frames are, registers handed on."""
 
-        def leaf(index: int) -> str:
-            key = nodes[index][1]
-            if key in group.arguments:
-                k = self.code.columns[group.arguments[key][0]][0]
-                return self.rows.load(lines, k, self._integer(name, tables.integer(group, key), lines))
-            if key in group.data:
-                at = lines.let(f"getelementptr double, ptr %{name}.data, i64 {tables.number(group, key)}")
-                return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
-            who = (key.rpartition("^")[0] or PARENT) if "^" in key else OWN
-            return self._load(lines, address(who, need.key(key)))
+    number: int
+    tables: BodyTables
+    slots: dict[str, str]
+    frames: dict[str, str]
+    registers: dict[Key, str]
 
-        nodes, edge = group.tape.nodes, group.tape.edge
-        operations = [index for index in group.tape.live() if edges_of(nodes[index])]
-        fused = fused_products(nodes, operations, group.tape.output_edges())
-        writer = Writer(lines, nodes, leaf, self.rows.numbers, fused)
-        standing: dict[Place, list[int]] = {}  # what is read from each place
-        for input_key, edges in need.inputs_by_key().items():
-            standing.setdefault(storage.place(number, input_key), []).extend(edges)
 
-        def store(who: str, key: str, edge: int, at_last: bool) -> bool:
-            """Store a number once what stands there has been read; whether it is done."""
-            old = standing.get(storage.place(number, (sweep, key)), ())
-            if not at_last and any(abs(read) not in writer.names for read in old):
-                return False
-            for read in old:
-                writer.value(read)
-            self._store(lines, writer.value(edge), address(who, (sweep, key)))
-            return True
+class _Body:
+    """The code of one body in a loop; each number is stored as soon as it is computed, or is `handed` on."""
 
+    def __init__(self, text: _Text, loop: _Loop, variant: Variant, prefix: str):
+        code, group = text.code, variant.group
+        self._text, self._loop, self._variant, self._group = text, loop, variant, group
+        self.lines, self.handed, self._need = Lines(text.width, prefix), dict[Key, str](), code.needs[group]
+        self._places, p = code.storage.frames[loop.number].places, code.passes[loop.number]
+        self._sweep, (self._before, self._after) = p.sweep, (OWN, PARENT) if p.inward else (PARENT, OWN)
+        links = {link: self._integer(loop.tables.link(group, link)) for link in loop.tables.links(group)}
+        self._bases = loop.slots | links
+        nodes = group.tape.nodes
+        self._operations = [index for index in group.tape.live() if edges_of(nodes[index])]
+        self._fused = fused_products(nodes, self._operations, group.tape.output_edges())
+        self.writer = Writer(self.lines, nodes, self._leaf, text.rows.numbers, self._fused)
+        self._standing: dict[Place, list[int]] = {}  # what is read from each place
+        for key, edges in self._need.inputs_by_key().items():
+            self._standing.setdefault(code.storage.place(loop.number, key), []).extend(edges)
+        self._write()
+
+    def _integer(self, index: int) -> str:
+        return self._text.integer(self._loop.tables.name, index, self.lines)
+
+    def _address(self, who: str, key: Key) -> str:
+        """Of a key of the body itself, of its parent or of a linked record."""
+        if who in (OWN, PARENT) and key in self._places:
+            return self._text.slot(self.lines, self._loop.frames[who], self._places[key])
+        return self._text.slot(self.lines, self._bases[who], self._text.code.storage.slots[key])
+
+    def _leaf(self, index: int) -> str:
+        lines, group, tables, text = self.lines, self._group, self._loop.tables, self._text
+        name = group.tape.nodes[index][1]
+        if name in group.arguments:
+            k = text.code.columns[group.arguments[name][0]][0]
+            return text.rows.load(lines, k, self._integer(tables.integer(group, name)))
+        if name in group.data:
+            at = lines.let(f"getelementptr double, ptr %{tables.name}.data, i64 {tables.number(group, name)}")
+            return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
+        who, key = (name.rpartition("^")[0] or PARENT) if "^" in name else OWN, self._need.key(name)
+        if self._variant.takes and who == self._before and key in self._places:
+            return self._loop.registers[key]
+        return text.load(lines, self._address(who, key))
+
+    def _write(self) -> None:
+        """All operations; behind each of them what can be stored now."""
+        group, need, edge = self._group, self._need, self._group.tape.edge
         stores: dict[int, list[Callable[[bool], bool]]] = {}
         for who, of in ((OWN, need.own), (PARENT, need.parents)):
             for key, x in of.items():
-                stores.setdefault(abs(edge(x)), []).append(partial(store, who, key, edge(x)))
+                stores.setdefault(abs(edge(x)), []).append(partial(self._store, who, key, edge(x)))
         for key in group.results:
-            at, x = self._integer(name, tables.integer(group, key, True), lines), edge(need.made[key])
-            stores.setdefault(abs(x), []).append(partial(self._result, lines, writer, x, at))
+            at, x = self._integer(self._loop.tables.integer(group, key, True)), edge(need.made[key])
+            stores.setdefault(abs(x), []).append(partial(self._result, x, at))
         waiting: list[Callable[[bool], bool]] = []
-        for index in forwards(arguments_of(nodes, operations, fused)):
-            writer.operate(index)
+        for index in forwards(arguments_of(group.tape.nodes, self._operations, self._fused)):
+            self.writer.operate(index)
             waiting = [put for put in [*waiting, *stores.pop(index, ())] if not put(False)]
         for put in [*waiting, *(put for rest in stores.values() for put in rest)]:  # the rest is merely read
             put(True)
-        self.functions |= writer.functions
-        return lines
 
-    def _result(self, lines: Lines, writer: Writer, edge: int, at: str, at_last: bool) -> bool:
-        self.rows.store(lines, writer.value(edge), at)
+    def _store(self, who: str, name: str, edge: int, at_last: bool) -> bool:
+        """Store a number once what stands there has been read, or hand it on; whether it is done."""
+        key, writer = (self._sweep, name), self.writer
+        if self._variant.hands and who == self._after and key in self._places:
+            self.handed[key] = writer.value(edge)
+            return True
+        old = self._standing.get(self._text.code.storage.place(self._loop.number, key), ())
+        if not at_last and any(abs(read) not in writer.names for read in old):
+            return False
+        for read in old:
+            writer.value(read)
+        self._text.store(self.lines, writer.value(edge), self._address(who, key))
         return True
 
-
-class _Tables:
-    """What the loop of a pass reads of each body: integers and numbers, as many for each."""
-
-    def __init__(self, name: str, number: int, p: Pass, code: Rolled):
-        self._name, storage = name, code.storage
-        self._columns = {g: [k for k in g.arguments if k in code.needs[g].reads] for g in p.groups}
-        self._data = {g: [k for k in g.data if k in code.needs[g].reads] for g in p.groups}
-        self._results = {g: list(g.results) for g in p.groups}
-        read = {g: {name.rpartition("^")[0] for name in code.needs[g].reads if "^" in name} for g in p.groups}
-        self._links = {g: [link for link in g.links if link in read[g]] for g in p.groups}
-        parts = (self._links, self._columns, self._results)
-        self.integers = FIXED + max(sum(len(part[g]) for part in parts) for g in p.groups)
-        self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
-        order, parents = numpy.array(code.orders[p.sweep]), numpy.array(code.parents[p.sweep])
-        where = numpy.zeros(len(parents), dtype=int)
-        where[order] = numpy.arange(len(order))
-        base, stride = storage.bases, storage.strides
-        self._integers = numpy.zeros((len(order), self.integers), dtype="<i4")
-        self._numbers = numpy.zeros((len(order), self.numbers), dtype="<f8")
-        for g in p.groups:
-            bodies = numpy.array(g.bodies)
-            own = [base[p.sweep] + of * stride[p.sweep] for of in (bodies, parents[bodies])]
-            frames = [[storage.frame_at(number, body) for body in of] for of in (g.bodies, parents[bodies])]
-            columns = [*own, numpy.full(len(bodies), g.number), *frames]
-            columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.links[x] for x in self._links[g])]
-            columns += [[code.columns[name][1] for name in g.arguments[key]] for key in self._columns[g]]
-            columns += [g.results[key] for key in self._results[g]]
-            for column, entries in enumerate(columns):
-                self._integers[where[bodies], column] = entries
-            for column, key in enumerate(self._data[g]):
-                self._numbers[where[bodies], column] = g.data[key]
-
-    def links(self, group: Group) -> list[str]:
-        return self._links[group]
-
-    def link(self, group: Group, link: str) -> int:
-        return FIXED + self._links[group].index(link)
-
-    def integer(self, group: Group, key: str, result: bool = False) -> int:
-        columns, results = self._columns[group], self._results[group]
-        return FIXED + len(self._links[group]) + (len(columns) + results.index(key) if result else columns.index(key))
-
-    def number(self, group: Group, key: str) -> int:
-        return self._data[group].index(key)
-
-    def texts(self) -> list[str]:
-        bits = self._numbers.view("<u8").ravel().tolist()
-        return [
-            _table(f"{self._name}.integers", map(str, self._integers.ravel().tolist())),
-            table_text(f"{self._name}.numbers", list(map("0x%016X".__mod__, bits))),
-        ]
-
-
-def _table(name: str, values: Iterable[str]) -> str:
-    """A constant array of integers."""
-    entries = [f"i32 {value}" for value in values]
-    return f"@{name} = internal constant [{len(entries)} x i32] [{', '.join(entries)}], align 4"
+    def _result(self, edge: int, at: str, at_last: bool) -> bool:
+        self._text.rows.store(self.lines, self.writer.value(edge), at)
+        return True

@@ -42,7 +42,7 @@ def coordinate_array(values: Any, count: int, what: str) -> Array:
 def check_finite(array: Array, what: str) -> None:
     finite = np.isfinite(array)
     if not finite.all():
-        where = _first_row(~finite.all(axis=-1)) if array.ndim else ""
+        where = _first_row(np.asarray(~finite.all(axis=-1))) if array.ndim else ""
         raise MomentreeError(f"{what} holds NaN or infinity{where}.")
 
 

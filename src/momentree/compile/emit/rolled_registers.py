@@ -1,0 +1,70 @@
+"""What a loop of rolled code hands from one body to the next in registers instead of in a frame.
+
+A body that comes right after its only child, on the way inward, takes over what that child has added; one that comes
+right after its parent, whose only child it is, on the way outward, what the parent has found. Memory would make each
+body wait for what the one before has just stored. Along a chain, all bodies but the ends do both.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from momentree.compile.emit.rolled_storage import Key, Need
+from momentree.compile.trace.rolled_groups import Group, Pass
+
+SHARE = 0.5  # of the bodies, at least, that must take over from the one before
+
+
+class Variant(NamedTuple):
+    """Bodies of one group with the same code: whether they take over from the one before, and hand on to the next."""
+
+    group: Group
+    takes: bool
+    hands: bool
+
+
+class Handover:
+    """What a pass hands on in registers.
+
+    | field    | meaning                                               |
+    |----------|-------------------------------------------------------|
+    | variants | in the order of their groups                          |
+    | of_body  | the variant of each body                              |
+    | keys     | of the numbers that are handed on, with their places  |
+    """
+
+    def __init__(
+        self, p: Pass, needs: Mapping[Group, Need], places: Mapping[Key, int], order: Sequence[int],
+        parents: Sequence[int],
+    ):  # fmt: skip
+        self._places, self._inward = places, p.inward
+        group_of = {body: group for group in p.groups for body in group.bodies}
+        children = Counter(parents[body] for body in order)
+        sequence = list(reversed(order)) if p.inward else list(order)
+        pairs = []
+        for before, after in itertools.pairwise(sequence):
+            child, parent = (before, after) if p.inward else (after, before)
+            if parents[child] == parent and children[parent] == 1:
+                wanted = self._taken(needs[group_of[after]])
+                if wanted <= self._handed(needs[group_of[before]]).keys():
+                    pairs.append((before, after))
+        if len(pairs) < SHARE * len(sequence):
+            pairs = []
+        hands, takes = {before for before, _ in pairs}, {after for _, after in pairs}
+        self.of_body = {body: Variant(group_of[body], body in takes, body in hands) for body in order}
+        self.variants = sorted({*self.of_body.values()}, key=lambda variant: (variant.group.number, *variant[1:]))
+        self.keys = sorted({key for _, after in pairs for key in self._taken(needs[group_of[after]])})
+
+    def _taken(self, need: Need) -> set[Key]:
+        """What a body reads of the one before: sums over children, or fields of the parent."""
+        tables = {*need.group.data, *need.group.arguments}
+        names = [name for name in need.reads - tables if ("^" not in name if self._inward else name.startswith("^"))]
+        return {need.key(name) for name in names if need.key(name) in self._places}
+
+    def _handed(self, need: Need) -> dict[Key, object]:
+        """What a body stores for the next one."""
+        stored = need.parents if self._inward else need.own
+        return {(need.sweep, key): x for key, x in stored.items() if (need.sweep, key) in self._places}
