@@ -37,7 +37,7 @@ def test_a_quick_run_writes_a_whole_page(peers, tmp_path):
     goals, times, ratios, ways = tables(page.read_text(encoding="utf-8"))
     for table in (goals, times, ratios, ways):
         assert {len(row) for row in table} == {len(table[0])}
-    assert len(goals) == 2 + 10
+    assert len(goals) == 2 + 11
     row = dict(zip(times[0], times[2], strict=True))
     assert row["model"] == "chain of 1"
     assert float(row["Momentree, one call"].split()[0]) > 0

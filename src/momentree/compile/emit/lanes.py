@@ -66,6 +66,10 @@ class Writer:
             self._pairs[edge] = lanes.lane(sines, lane), lanes.lane(cosines, lane)
         self.lines.do(str(lanes).strip())
 
+    def know_angle(self, edge: int, sine: str, cosine: str) -> None:
+        """Take sin and cos of an angle from elsewhere."""
+        self._pairs[edge] = sine, cosine
+
     def operate(self, index: int) -> None:
         """Write the operation of a node."""
         lines, op, edges = self.lines, self.nodes[index][0], edges_of(self.nodes[index])
@@ -77,6 +81,9 @@ class Writer:
         if isinstance(op, TableOperation):
             self.names[index] = self._looked_up(op, self.value(edges[0]))
             return
+        if op in ("sin", "cos") and edges[0] in self._pairs:
+            self.names[index] = self._pairs[edges[0]][op == "cos"]
+            return
         spelling, arguments = SPELLINGS[op], [self.value(edge) for edge in edges]
         if not isinstance(spelling, str):
             self.names[index] = spelling(lines, *arguments)
@@ -85,8 +92,7 @@ class Writer:
         if spelling != "sincos":
             self.names[index] = lines.call(spelling, *arguments)
             return
-        if edges[0] not in self._pairs:
-            self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
+        self._pairs[edges[0]] = lines.sine_and_cosine(*arguments)
         self.names[index] = self._pairs[edges[0]][op == "cos"]
 
     def _looked_up(self, op: TableOperation, x: str) -> str:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy
 
+from momentree.compile.emit.angles import Angles, angles_at_hand
 from momentree.compile.emit.arguments import Arrays, check_arguments
 from momentree.compile.emit.backends import Backend, Call
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
@@ -188,31 +189,15 @@ def _write(recorded: _Recorded, arrays: Arrays, rows: Rows | Lanes, lanes: int) 
                 rows.new_block(f"body{count}")
 
     # one row has angles enough to fill the lanes: all that need no other angle are done first and together
-    angles, before = _angles(recorded) if width == 1 < lanes else ([], set())
+    together = width == 1 < lanes
+    angles, before = (
+        angles_at_hand(nodes, recorded.live, recorded.online, lambda _: True) if together else Angles([], set())
+    )
     write(index for index in recorded.live if index in before)
     for i in range(0, len(angles) - 1, lanes):
         body.sines_and_cosines(angles[i : i + lanes], lanes)
     write(index for index in recorded.live if index not in before)
     return once.functions | body.functions
-
-
-def _angles(recorded: _Recorded) -> tuple[list[int], set[int]]:
-    """Edges to the angles that are had from the inputs by sums and products alone, and what leads to them."""
-    nodes, plain = recorded.nodes, set()
-    for index in recorded.live:
-        edges = edges_of(nodes[index])
-        if (not edges or nodes[index][0] in ("+", "*")) and all(abs(edge) in plain for edge in edges):
-            plain.add(index)
-    turned = (nodes[index] for index in recorded.online if nodes[index][0] in ("sin", "cos"))
-    angles = list(dict.fromkeys(node[1] for node in turned if abs(node[1]) in plain))
-    before: set[int] = set()
-    waiting = [abs(edge) for edge in angles]
-    while waiting:
-        index = waiting.pop()
-        if index not in before and edges_of(nodes[index]):
-            before.add(index)
-            waiting += [abs(edge) for edge in edges_of(nodes[index])]
-    return angles, before
 
 
 # --- the backend (backends.py) ---

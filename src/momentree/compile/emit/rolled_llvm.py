@@ -9,16 +9,19 @@ results are its own (integers), and its constants (numbers).
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from momentree.compile.emit.angles import operations_before
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, forwards
+from momentree.compile.emit.rolled_angles import AnglesLoop, GroupAngles, angles_of_groups
 from momentree.compile.emit.rolled_registers import Handover, Variant
 from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
 from momentree.compile.emit.rolled_tables import BodyTables
@@ -36,9 +39,12 @@ class Rolled:
     """The code (compile/execute/kernel.py) of what was swept by rolled records: `results` on their main tape.
 
     `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
+    `lanes` of a vector do the angles of a single row; one means a processor without vectors, such as a GPU.
     """
 
-    def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False):
+    def __init__(
+        self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False, lanes: int = 1
+    ):
         program.run_deferred()
         parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
         passed = arrays[:-1] if by_columns else arrays
@@ -70,11 +76,13 @@ class Rolled:
             Handover(p, self.needs, frames.places, self.orders[p.sweep], self.parents[p.sweep])
             for p, frames in zip(self.passes, self.storage.frames, strict=True)
         ]
+        self.vector = lanes
+        self.angles = angles_of_groups(_groups(self.passes), self.needs, self.storage.size, lanes) if lanes > 1 else {}
 
     @classmethod
     def of(
         cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False,
-        forms: FormTable | None = None,
+        forms: FormTable | None = None, lanes: int = 1,
     ) -> Rolled:  # fmt: skip
         """The code of what `trace` gives when its records are swept by the runner that it is handed."""
         program = Program(tape, forms)
@@ -83,7 +91,13 @@ class Rolled:
             return RolledRecords(bodies, program, order)
 
         with _uncollected():
-            return cls(program, trace(run), arrays, by_columns)
+            return cls(program, trace(run), arrays, by_columns, lanes)
+
+    def without_vectors(self) -> Rolled:
+        """The same for processors that have no vectors: angles are done when they are needed."""
+        other = copy.copy(self)
+        other.vector, other.angles = 1, {}
+        return other
 
     def _assign_to_groups(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
         """Let groups store the results that they compute for all their bodies; gives the remaining ones, by index."""
@@ -122,8 +136,8 @@ class Rolled:
         return {(sweep, key) for sweep, _, key in reads}
 
     def scratch(self, width: int) -> int:
-        """The slots of all bodies, and of the ground, and the frames."""
-        return self.storage.size * width
+        """The slots of all bodies, and of the ground, the frames, and sines and cosines of single rows."""
+        return max(self.storage.size * width, self.storage.size + sum(own.size for own in self.angles.values()))
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
@@ -248,6 +262,8 @@ class _Text:
         tables, handover = BodyTables(name, number, p, self.code), self.code.handovers[number]
         self.constants += tables.texts()
         do = self.lines.do
+        for group in p.groups if self.width == 1 else ():
+            self._find_angles(group, tables)
         do(f"br label %{name}")
         self.lines.label(name)
         do(f"%{name}.i = phi i64 [ {begin}, %{self.rows.block} ], [ %{name}.next, %{name}.end ]")
@@ -282,6 +298,16 @@ class _Text:
         self.lines.label(f"{name}.done")
         self.rows.block = f"{name}.done"
 
+    def _find_angles(self, group: Group, tables: BodyTables) -> None:
+        """Before the loop of a pass, sines and cosines of the bodies of a group that are had from tables alone."""
+        own = self.code.angles.get(group)
+        if own is not None:
+            loop = AnglesLoop(self.rows, self.code.columns, group, own, tables, self.code.vector)
+            self.constants += loop.constants
+            self.functions |= loop.functions
+            self.lines.do(loop.text(own.room, self.rows.block).strip())
+            self.rows.block = f"{loop.name}.done"
+
     def integer(self, name: str, index: int, lines: Lines | None = None) -> str:
         """An integer of the body in the tables of a pass."""
         lines = lines or self.lines
@@ -314,10 +340,24 @@ class _Body:
         self._operations = [index for index in group.tape.live() if edges_of(nodes[index])]
         self._fused = fused_products(nodes, self._operations, group.tape.output_edges())
         self.writer = Writer(self.lines, nodes, self._leaf, text.rows.numbers, self._fused)
+        if text.width == 1 and group in code.angles:
+            self._read_angles(code.angles[group])
         self._standing: dict[Place, list[int]] = {}  # what is read from each place
         for key, edges in self._need.inputs_by_key().items():
             self._standing.setdefault(code.storage.place(loop.number, key), []).extend(edges)
         self._write()
+
+    def _read_angles(self, own: GroupAngles) -> None:
+        """Take sines and cosines from where they were stored before the loop; what led to them need not be done."""
+        tape, place = self._group.tape, self._integer(self._loop.tables.place(self._group))
+        for edge in own.angles.edges:
+            starts = (
+                self.lines.let(f"getelementptr double, ptr %scratch, i64 {own.at(edge, x)}") for x in (False, True)
+            )
+            at = [self.lines.let(f"getelementptr double, ptr {start}, i64 {place}") for start in starts]
+            self.writer.know_angle(edge, *[self._text.load(self.lines, one) for one in at])
+        needed = operations_before(tape.nodes, tape.output_edges(), own.angles.edges)
+        self._operations = [index for index in self._operations if index in needed]
 
     def _integer(self, index: int) -> str:
         return self._text.integer(self._loop.tables.name, index, self.lines)

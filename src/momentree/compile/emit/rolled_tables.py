@@ -27,11 +27,12 @@ class BodyTables:
         read = {g: {name.rpartition("^")[0] for name in code.needs[g].reads if "^" in name} for g in p.groups}
         self._links = {g: [link for link in g.links if link in read[g]] for g in p.groups}
         parts = (self._links, self._columns, self._results)
-        self.integers = FIXED + max(sum(len(part[g]) for part in parts) for g in p.groups)
+        self.integers = FIXED + max(sum(len(part[g]) for part in parts) + (g in code.angles) for g in p.groups)
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
         order, parents = numpy.array(code.orders[p.sweep]), numpy.array(code.parents[p.sweep])
         where = numpy.zeros(len(parents), dtype=int)
         where[order] = numpy.arange(len(order))
+        self._where = where
         base, stride = storage.bases, storage.strides
         self._integers = numpy.zeros((len(order), self.integers), dtype="<i4")
         self._numbers = numpy.zeros((len(order), self.numbers), dtype="<f8")
@@ -44,6 +45,7 @@ class BodyTables:
             columns += [base[at] + numpy.array(of) * stride[at] for at, of in (g.links[x] for x in self._links[g])]
             columns += [[code.columns[name][1] for name in g.arguments[key]] for key in self._columns[g]]
             columns += [g.results[key] for key in self._results[g]]
+            columns += [range(len(bodies))] if g in code.angles else []
             for column, entries in enumerate(columns):
                 self._integers[where[bodies], column] = entries
             for column, key in enumerate(self._data[g]):
@@ -59,18 +61,26 @@ class BodyTables:
         columns, results = self._columns[group], self._results[group]
         return FIXED + len(self._links[group]) + (len(columns) + results.index(key) if result else columns.index(key))
 
+    def place(self, group: Group) -> int:
+        """The place of a body in its group, where the group has angles of its own."""
+        return FIXED + len(self._links[group]) + len(self._columns[group]) + len(self._results[group])
+
+    def rows_of(self, group: Group) -> list[int]:
+        """Where the bodies of a group stand in the tables."""
+        return [int(row) for row in self._where[list(group.bodies)]]
+
     def number(self, group: Group, key: str) -> int:
         return self._data[group].index(key)
 
     def texts(self) -> list[str]:
         bits = self._numbers.view("<u8").ravel().tolist()
         return [
-            _table(f"{self.name}.integers", map(str, self._integers.ravel().tolist())),
+            integer_table(f"{self.name}.integers", self._integers.ravel().tolist()),
             table_text(f"{self.name}.numbers", list(map("0x%016X".__mod__, bits))),
         ]
 
 
-def _table(name: str, values: Iterable[str]) -> str:
+def integer_table(name: str, values: Iterable[int]) -> str:
     """A constant array of integers."""
     entries = [f"i32 {value}" for value in values]
     return f"@{name} = internal constant [{len(entries)} x i32] [{', '.join(entries)}], align 4"

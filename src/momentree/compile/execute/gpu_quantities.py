@@ -180,8 +180,8 @@ def _compiled(request: GpuRequest, gpu: Gpu, one: bool) -> _Compiled:
 
 def kernel_text(kernel: Kernel, quaternions: Sequence[int]) -> tuple[str, int]:
     """The text of the kernel around rows_1 of a quantity, and how many numbers of memory a thread needs."""
-    scratch = len(kernel.scratch(1))
-    return rows_kernel(kernel.ir(1), len(kernel.arrays), kernel.outputs, scratch, quaternions), scratch
+    text, scratch = kernel.without_vectors()
+    return rows_kernel(text, len(kernel.arrays), kernel.outputs, scratch, quaternions), scratch
 
 
 def _launch(request: GpuRequest, code: _Compiled, rows: Sequence[_Rows], count: int, out: int, stream: Stream) -> None:

@@ -67,6 +67,7 @@ class Kernel:
     def __init__(self, code: Code, width: int, target: Target):
         self.arrays, self.outputs, self._constant = code.arrays, code.outputs, code.constant
         self.width, self.target = _checked_width(width), target
+        self._code = code
         self._text: Callable[[int], str] = functools.cache(code.text)
         self._scratch = code.scratch
         self._calls: Mapping[str, int] = getattr(code, "calls", {})  # linked functions that its text calls
@@ -77,6 +78,11 @@ class Kernel:
     def ir(self, width: int | None = None) -> str:
         """The text of the module of a width, in the language of LLVM."""
         return self._text(_checked_width(width or self.width))
+
+    def without_vectors(self) -> tuple[str, int]:
+        """The text of the module of single rows for processors that have no vectors, and the memory that it needs."""
+        code: Code = getattr(self._code, "without_vectors", lambda: self._code)()
+        return code.text(1), code.scratch(1)
 
     def address(self, width: int | None = None) -> int:
         """Where the machine code of rows_W starts; it lives as long as the kernel."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from momentree.activity import activity
 from momentree.compile.emit.rolled_llvm import Rolled
+from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.field_layout import FormTable
 from momentree.compile.trace.rolled import RolledRecords
 from momentree.compile.trace.tape import Tape
@@ -104,7 +105,7 @@ class Recording(NamedTuple):
 
         forms: FormTable = vars(self.mechanism).setdefault("_forms", FormTable())  # for all that is traced of it
         with activity("tracing"):
-            code = Rolled.of(tape, self.signature.inputs, results, by_columns, forms)
+            code = Rolled.of(tape, self.signature.inputs, results, by_columns, forms, Target.host().lanes(0))
         for sweep in swept:
             sweep.forget()
         return code
