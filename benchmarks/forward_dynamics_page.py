@@ -314,8 +314,8 @@ _HOW = """## How
   `pin.abaInParallel` on one thread. Whichever is fastest counts. Pinocchio's code generation needs CppADCodeGen, which
   is not in the wheel, and was not measured.
 - Joints are the peers' own for hinges about x, y, z and for free flight; no massless bodies are put between.
-- Straight-line code of 20 to 40 bodies, Momentree's, takes up to 1.4 times as long in some processes as in others: where
-  it lies in memory decides. Rolled code, for more bodies, does not.
+- Straight-line code of 20 to 40 bodies, Momentree's, takes up to 1.4 times as long in some processes as in others:
+  where it lies in memory decides. Rolled code, for more bodies, does not.
 - Offsets and centres of mass of random links are within 0.1 m. With offsets within 0.3 m, Momentree and MuJoCo differed
   by 2e-9 at 1000 links, more than is allowed here; at 500, Pinocchio agreed with Momentree to 1e-12, MuJoCo to 1e-10.
 - The first result of a chain is seconds from the built model to the accelerations of one state, in a new process.

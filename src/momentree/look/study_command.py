@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_REASONS = 5  # that are listed
 LONGEST = 100  # letters of a reason that are shown
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w])")
 StudyFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A model file with a [study], or a study file.", show_default=False)
 ]
@@ -107,13 +109,26 @@ def study_summary(study: Study) -> str:
         numbers = "  ".join(f"{one[key]:12.6g}" if key in one else f"{'-':>12}" for key in ("min", "mean", "max"))
         undefined = f"  ({one['undefined']:,} undefined)" if one["undefined"] else ""
         lines.append(f"  {name:{width}}  {numbers}  {one['units']}{undefined}".rstrip())
-    reasons = list(data["reasons"].items())
+    reasons = _alike(data["reasons"])
     if reasons:
         lines += ["", "  failed because"]
         lines += [f"  {count:6,} x {_one_line(reason)}" for reason, count in reasons[:MOST_REASONS]]
         more = sum(count for _, count in reasons[MOST_REASONS:])
         lines += [f"  {more:6,} x other reasons: `reason` in the results"] if more else []
     return "\n".join(lines)
+
+
+def _alike(reasons: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Reasons that differ only in their numbers as one, with the numbers of the first; the most frequent come first."""
+    first, counts = dict[str, str](), Counter[str]()
+    for reason, count in reasons.items():
+        pattern = NUMBER.sub("#", reason)
+        counts[first.setdefault(pattern, reason)] += count
+    several = Counter(NUMBER.sub("#", reason) for reason in reasons)
+    return [
+        (f"{reason} (for one of them)" if several[NUMBER.sub("#", reason)] > 1 else reason, count)
+        for reason, count in counts.most_common()
+    ]
 
 
 def _one_line(text: str) -> str:

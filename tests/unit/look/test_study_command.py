@@ -14,6 +14,7 @@ import pytest
 import xarray
 
 from command_line import command
+from momentree.look import study_command
 from study_models import rotor
 
 STUDY = """
@@ -87,3 +88,17 @@ def test_ctrl_c_says_how_to_go_on(folder):
     assert process.returncode == 130
     assert "of 6,000 motions are in" in errors
     assert "The same command goes on from there." in errors
+
+
+def test_reasons_that_differ_in_their_numbers_are_counted_together():
+    reasons = {
+        "joint 'C2': closure error 0.3 m at best.": 2,
+        "joint 'C1': closure error 1 m at best.": 1,
+        "joint 'C2': closure error 1.5e-3 m at best.": 4,
+        "length is -1 m": 1,
+    }
+    assert study_command._alike(reasons) == [
+        ("joint 'C2': closure error 0.3 m at best. (for one of them)", 6),
+        ("joint 'C1': closure error 1 m at best.", 1),
+        ("length is -1 m", 1),
+    ]
