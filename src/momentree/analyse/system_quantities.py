@@ -31,6 +31,7 @@ from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from momentree.compile.emit.jax import JaxFunction
+    from momentree.compile.execute.quantity_derivatives import QuantityDerivatives
     from momentree.symbols.quantities import SymbolicQuantities
     from momentree.system import System
 
@@ -256,7 +257,25 @@ class SystemQuantities:
         parts |= {name: at.matrix(getattr(found, name), columns=6) for name in ("mu", "mu_star", "twists")}
         return HamiltonianVariables(**parts)
 
-    # --- with derivatives, for other programs: docs/gradients.md ---
+    # --- with derivatives: docs/gradients.md ---
+
+    def derivatives(self, what: str, by: str | Sequence[str] | None = None) -> QuantityDerivatives:
+        """A function for the exact derivatives (Jacobian) of a quantity by some of its arguments, all but t if unsaid.
+
+        It takes the arguments of that quantity, batches and arrays on GPUs too; its result has one axis more, for the
+        numbers of these arguments side by side.
+
+        >>> d = system.derivatives("forward_dynamics", by=("q", "v"))   # doctest: +SKIP
+        >>> d(q, v, tau).shape   # nv x (nq + nv)   # doctest: +SKIP
+        """
+        from momentree.compile.execute.quantity_derivatives import QuantityDerivatives, checked_arguments
+
+        system = cast("System", self)
+        chosen = checked_arguments(what, by)
+        made: dict[Any, QuantityDerivatives] = vars(self).setdefault("_derivatives", {})
+        if (what, chosen) not in made:
+            made[what, chosen] = QuantityDerivatives(system.mechanism, what, chosen, system._free)
+        return made[what, chosen]
 
     def jax_function(self, what: str, frame: Any = None) -> JaxFunction:
         """A function for JAX in our machine code: jit, vmap, grad, jacfwd, jacrev; derivatives are exact.

@@ -32,6 +32,7 @@ from momentree.compile.execute.arrays import Array, check_finite, check_units, c
 from momentree.compile.execute.gpu_quantities import THREAD, GpuRequest, any_on_gpu, computed_on_gpu
 from momentree.compile.execute.input_checks import valid_rows
 from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.quantities import ARGUMENTS, MATRICES
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
@@ -136,14 +137,18 @@ class Quantity:
             return self._kernel_of(f"{self.__name__}, varied", varied=True)
 
     def _kernel_of(self, key: str, varied: bool) -> Kernel:
-        from momentree.compile.execute.choice import kernel_of
-
         if key not in self._kernels:
             with activity(f"compiling {self.__name__} of", self._mechanism.name):
-                kernel = kernel_of(self._mechanism, self.__name__, self._code, varied)
+                kernel = self._new_kernel(varied)
                 kernel.address(1)
             self._kernels[key] = kernel
         return self._kernels[key]
+
+    def _new_kernel(self, varied: bool, target: Target | None = None) -> Kernel:
+        """The code for a processor, this one if none is given."""
+        from momentree.compile.execute.choice import kernel_of
+
+        return kernel_of(self._mechanism, self.__name__, self._code, varied, target)
 
     # --- arguments ---
 
@@ -199,10 +204,9 @@ class Quantity:
 
     def _request(self, values: Sequence[Any], out: Any, parameters: Any) -> GpuRequest:
         """The call for arrays that live on a GPU."""
-        from momentree.compile.execute.choice import kernel_of
 
         def kernel(varied: bool) -> Kernel:
-            return kernel_of(self._mechanism, self.__name__, self._code, varied, THREAD)
+            return self._new_kernel(varied, THREAD)
 
         arguments, constants = zip(self._names, self._columns, values, strict=True), self._constants(parameters)
         return GpuRequest(

@@ -31,8 +31,11 @@ def tree(seed: int = 0) -> mt.System:
 
 def rows_on_processor(system: mt.System, what: str, arguments, threads: int = 4, code=None) -> tuple[np.ndarray, list]:
     """A quantity by the text of its kernel, and what it says of bad rows."""
+    return rows_of_kernel(system, kernel_of(system.mechanism, what, code, False, THREAD), arguments, threads)
+
+
+def rows_of_kernel(system: mt.System, kernel, arguments, threads: int = 4) -> tuple[np.ndarray, list]:
     m, count = system.mechanism, len(arguments[0])
-    kernel = kernel_of(m, what, code, False, THREAD)
     text, scratch = kernel_text(kernel, [each.start for each in quaternions(m)])
     out, bad, t = np.full((count, kernel.outputs), np.nan), np.full(2, NONE, dtype=np.uint64), np.zeros(1)
     memory = np.zeros(ptx.memory_of_threads(scratch, threads) + 1)
@@ -54,6 +57,17 @@ def test_rows_of_a_kernel_are_those_of_the_processor(what, code):
     arguments = [q] if what == "mass_matrix" else [q, v, u]
     out, bad = rows_on_processor(system, what, arguments, code=code)
     assert np.array_equal(out, getattr(system, what)(*arguments).reshape(9, -1))
+    assert bad == [NONE, NONE]
+
+
+def test_derivatives_in_a_kernel_are_those_of_the_processor():
+    random = np.random.default_rng(1)
+    system = random_tree(random, ["Revolute", "Spherical", "Cylindrical"]).build()
+    q = np.array([random_configuration(random, system) for _ in range(9)])
+    arguments = [q, *random.normal(size=(2, 9, system.nv))]
+    d = system.derivatives("forward_dynamics", by=("q", "v"))
+    out, bad = rows_of_kernel(system, d._new_kernel(False, THREAD), arguments)
+    assert np.array_equal(out, d(*arguments).reshape(9, -1))
     assert bad == [NONE, NONE]
 
 
