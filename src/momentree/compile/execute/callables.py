@@ -74,14 +74,17 @@ class Quantity:
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
     ) -> Array:
-        plain = self._plain_rows(arguments) if out is None and parameters is None and not named else None
+        plain = self._plain_rows(arguments) if parameters is None and not named else None
         values = self._bound(arguments, named) if plain is None else []
         if any_on_gpu(values):
             return cast(Array, computed_on_gpu(self._request(values, out, parameters)))
         try:
             if plain is not None:
-                count = len(arguments[0])
-                return self._filled(plain, _empty((count, *self._shape), self.__name__), count, threads)
+                shape = (len(arguments[0]), *self._shape)
+                to = _empty(shape, self.__name__) if out is None else _writable(out, shape)
+                if out is not None:
+                    self._check_apart(plain, to)
+                return self._filled(plain, to, shape[0], threads)
             return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
             raise MomentreeError(f"{self.__name__}: not enough memory. Give fewer rows at a time.") from None
