@@ -21,6 +21,7 @@ from momentree.compile.emit.backends import Backend, Call
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import SPELLINGS
 from momentree.compile.emit.order import Arguments, arguments_of, fewest_alive, forwards
+from momentree.compile.emit.sums import ChainedTape
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.tape import Node, Tape, edges_of
@@ -39,6 +40,7 @@ class _Recorded(NamedTuple):
 
     @classmethod
     def on(cls, tape: Tape) -> _Recorded:
+        tape = ChainedTape(tape).tape
         live = tape.live()
         return cls(tape.nodes, live, tape.online(live), list(tape.output_edges()))
 

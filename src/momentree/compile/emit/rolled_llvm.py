@@ -71,6 +71,9 @@ class Rolled:
         self.nodes = self.tape.nodes
         late = self._read_late()
         self.needs = needs_of(self.passes, late)
+        for p in self.passes:
+            for group in p.groups:
+                self.needs[group].chain_sums(p.inward)
         self.storage = Storage(self.passes, self.needs, late, self.orders, self.parents)
         self.handovers = [
             Handover(p, self.needs, frames.places, self.orders[p.sweep], self.parents[p.sweep])
@@ -281,7 +284,7 @@ class _Text:
         else:
             cases = " ".join(f"i64 {i}, label %{name}.variant{i}" for i in range(1, len(handover.variants)))
             do(f"switch i64 {self.integer(name, 2)}, label %{name}.variant0 [ {cases} ]")
-        loop, bodies = _Loop(number, tables, slots, frames, registers), list[_Body]()
+        loop, bodies = _Loop(number, tables, slots, frames, registers, handover.opposite), list[_Body]()
         for i, variant in enumerate(handover.variants):
             self.lines.label(f"{name}.variant{i}")
             bodies.append(_Body(self, loop, variant, f"{name}.v{i}."))
@@ -323,6 +326,7 @@ class _Loop(NamedTuple):
     slots: dict[str, str]
     frames: dict[str, str]
     registers: dict[Key, str]
+    opposite: set[Key]
 
 
 class _Body:
@@ -379,7 +383,8 @@ class _Body:
             return lines.splat(lines.let(f"load double, ptr {at}, align 8, {INVARIANT}"))
         who, key = (name.rpartition("^")[0] or PARENT) if "^" in name else OWN, self._need.key(name)
         if self._variant.takes and who == self._before and key in self._places:
-            return self._loop.registers[key]
+            register = self._loop.registers[key]
+            return lines.negative(register) if key in self._loop.opposite else register
         return text.load(lines, self._address(who, key))
 
     def _write(self) -> None:
@@ -403,7 +408,7 @@ class _Body:
         """Store a number once what stands there has been read, or hand it on; whether it is done."""
         key, writer = (self._sweep, name), self.writer
         if self._variant.hands and who == self._after and key in self._places:
-            self.handed[key] = writer.value(edge)
+            self.handed[key] = writer.value(-edge if key in self._loop.opposite else edge)
             return True
         old = self._standing.get(self._text.code.storage.place(self._loop.number, key), ())
         if not at_last and any(abs(read) not in writer.names for read in old):

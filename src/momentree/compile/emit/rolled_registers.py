@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from momentree.compile.emit.rolled_storage import Key, Need
 from momentree.compile.trace.rolled_groups import Group, Pass
+from momentree.spatial import Scalar
 
 SHARE = 0.5  # of the bodies, at least, that must take over from the one before
 
@@ -34,6 +35,7 @@ class Handover:
     | variants | in the order of their groups                          |
     | of_body  | the variant of each body                              |
     | keys     | of the numbers that are handed on, with their places  |
+    | opposite | those of which registers hold the negative            |
     """
 
     def __init__(
@@ -57,6 +59,13 @@ class Handover:
         self.of_body = {body: Variant(group_of[body], body in takes, body in hands) for body in order}
         self.variants = sorted({*self.of_body.values()}, key=lambda variant: (variant.group.number, *variant[1:]))
         self.keys = sorted({key for _, after in pairs for key in self._taken(needs[group_of[after]])})
+        bodies = Counter(self.of_body.values())
+        negative = Counter[Key]()
+        for variant, count in bodies.items():
+            edge = variant.group.tape.edge
+            for key, x in self._handed(needs[variant.group]).items() if variant.hands else ():
+                negative[key] += count if edge(x) < 0 else -count
+        self.opposite = {key for key in self.keys if negative[key] > 0}
 
     def _taken(self, need: Need) -> set[Key]:
         """What a body reads of the one before: sums over children, or fields of the parent."""
@@ -64,7 +73,7 @@ class Handover:
         names = [name for name in need.reads - tables if ("^" not in name if self._inward else name.startswith("^"))]
         return {need.key(name) for name in names if need.key(name) in self._places}
 
-    def _handed(self, need: Need) -> dict[Key, object]:
+    def _handed(self, need: Need) -> dict[Key, Scalar]:
         """What a body stores for the next one."""
         stored = need.parents if self._inward else need.own
         return {(need.sweep, key): x for key, x in stored.items() if (need.sweep, key) in self._places}

@@ -14,6 +14,7 @@ import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from momentree.compile.emit.sums import ChainedTape
 from momentree.compile.trace.rolled_groups import Group, Pass
 from momentree.spatial import Scalar
 
@@ -53,6 +54,16 @@ class Need:
         self.group.tape.outputs([*self.own.values(), *self.parents.values(), *results])
         nodes = self.group.tape.nodes
         self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
+
+    def chain_sums(self, inward: bool) -> None:
+        """Record the group's tape again, its sums as chains that take last what children or the parent hand over."""
+        late = "+" if inward else "^"
+        chained = ChainedTape(self.group.tape, lambda name: name.startswith(late))
+        self.made, self.own, self.parents = (
+            {key: chained.scalar(x) for key, x in of.items() if key in kept}
+            for of, kept in ((self.made, self.group.results), (self.own, self.own), (self.parents, self.parents))
+        )
+        self.group.tape = chained.tape
 
     def stores(self) -> bool:
         """Whether the pass does anything for these bodies."""
