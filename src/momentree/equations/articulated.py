@@ -17,10 +17,12 @@ from momentree.equations.loops.expression_constraints import share_velocities
 from momentree.equations.loops.programme_bias import find_programme_bias
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
+from momentree.equations.newton_euler import Spin, accelerated
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import REST, Force, Scalar
-from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
+from momentree.spatial import REST, ZERO, Force, Motion, Scalar
+from momentree.spatial.articulated import ArticulatedInertia, across_joint, weighted_columns
+from momentree.spatial.inertia import symmetric_product
 from momentree.spatial.symmetric import inverse, product
 
 REACTION_GAINS = ("alpha", "velocity_gain", "programme_gain")  # by which reactions stabilize loops
@@ -44,19 +46,32 @@ def carry_bias(body: Record, parent: Record) -> Fields:
     return {"c": c if body.free else c + body.A @ body.du}
 
 
+def carry_classical_bias(body: Record, parent: Record) -> Fields:
+    """c and the bias force where dv is (a; dw), a the acceleration of the origin (newton_euler.py): without v, fewer.
+
+    U = [w x][w x]; M* = M, and the bias force is (U h; w x J w) - F.
+    """
+    w, dw, a = accelerated(body, parent, ZERO, ZERO, REST if body.free else body.A @ body.du)
+    M, U = body.inertia, Spin.of(w, ZERO)
+    bias_force = Force(U @ M.h, w.cross(symmetric_product(M.J, w))) - body.applied
+    return {"w": w, "U": U, "c": Motion(a, dw), "M_star": ArticulatedInertia.of(M), "bias_force": bias_force}
+
+
 def articulate_with_bias_force(body: Record) -> tuple[Fields, Fields]:
     """W = M* A, D = (A' W)^-1, K = W D, M* - K W' to the parent; the bias force p likewise."""
-    M, p, c, armature = body.M_star, body.bias_force, body.c, body.joint_type.armature
+    M, A, p, c, armature = body.M_star, body.A, body.bias_force, body.c, body.joint_type.armature
     if not body.free:
         return {}, {"M_star": M.to_parent(body.X), "bias_force": body.X.force_to_parent(p + M @ c)}
-    W = [M @ axis for axis in body.A.columns]
+    W = [M @ axis for axis in A.columns]
     D = inverse(inertia_along_joint(body, W))
-    net = [tau + f - b for tau, f, b in zip(body.tau, body.Q, body.A.along(p), strict=True)]
-    K = weighted_columns(body.A, W, D, armature)
-    M_a = M.less(body.A, W, K, armature)
+    K = weighted_columns(A, W, D, armature)
+    along = [tau + f for tau, f in zip(body.tau, body.Q, strict=True)]
+    net = [force - b for force, b in zip(along, A.along(p), strict=True)]
+    M_a = M.less(A, W, K, armature)
     p = p + M_a @ c
     for column, share in zip(K, net, strict=True):
         p = p + column * share
+    p = p if armature else A.given_along(p, along)
     up = {"M_star": M_a.to_parent(body.X), "bias_force": body.X.force_to_parent(p)}
     return {"W": W, "D": D, "K": K, "net": net, "u_net": product(D, net)}, up
 
@@ -78,13 +93,14 @@ def find_accelerations(body: Record, parent: Record) -> Fields:
     a = body.X.motion(parent.dv) + body.c
     if not body.free:
         return {"dv": a}
-    du = [at_rest - a @ column for at_rest, column in zip(body.u_net, body.K, strict=True)]
-    return {"du": du, "dv": a + body.A @ du}
+    du, dv = across_joint(body.A, body.K, body.u_net, a, body.joint_type.armature)
+    return {"du": du, "dv": dv}
 
 
 def forward_dynamics(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """The derivatives of the velocities under the forces of the model and generalized forces tau, loops closed."""
-    return generalized(at.mechanism, accelerating_bodies(at, u, tau), "du")
+    bodies = accelerating_bodies if at.mechanism.constrained else accelerating_tree
+    return generalized(at.mechanism, bodies(at, u, tau), "du")
 
 
 def inverse_inertia_product(at: Evaluation, x: Coordinates) -> tuple[Scalar, ...]:
@@ -101,6 +117,27 @@ def inverse_inertia_product(at: Evaluation, x: Coordinates) -> tuple[Scalar, ...
     return generalized(at.mechanism, placed, "du")
 
 
+def accelerating_tree(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> Records:
+    """The bodies of a tree with the derivatives du of their velocities; dv is (a; dw) of `carry_classical_bias`."""
+    moving = driven(at, u, tau)
+    ground: Record = moving[0]
+    ground.w, ground.U = ground.v.angular, Spin.of(ground.v.angular, ZERO)
+    ground.dv = Motion(ground.dv.linear + ground.w.cross(ground.v.linear), ground.dv.angular)
+    moving.outward(carry_classical_bias)
+    moving.inward(articulate_with_bias_force)
+    moving.outward(find_accelerations)
+    return moving
+
+
+def driven(at: Evaluation, u: Coordinates, tau: Sequence[Scalar]) -> Records:
+    """The bodies under the forces of the model and tau; `free` are those whose joints are not prescribed."""
+    moving = loaded_bodies(at, u, None, closed=at.mechanism.constrained)
+    for body in at.mechanism.bodies:
+        record = moving[body.number]
+        record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
+    return moving
+
+
 def accelerating_bodies(
     at: Evaluation, u: Coordinates, tau: Sequence[Scalar], alpha: Scalar = 0, velocity_gain: Scalar = 0,
     programme_gain: Scalar = 0,
@@ -115,11 +152,7 @@ def accelerating_bodies(
     | velocity_gain  | g'' + gain g' = 0                                                                            |
     | programme_gain | the energy of the deviation from g' + gain g = 0 decays: loops/programme_bias.py             |
     """
-    mechanism = at.mechanism
-    moving = loaded_bodies(at, u, None, closed=mechanism.constrained)
-    for body in mechanism.bodies:
-        record = moving[body.number]
-        record.tau, record.free = tuple(tau[body.v]), body.v.stop > body.v.start
+    mechanism, moving = at.mechanism, driven(at, u, tau)
     moving.locally(begin_with_bias_force)
     moving.outward(carry_bias)
     if not mechanism.constrained:

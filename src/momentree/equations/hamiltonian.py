@@ -48,7 +48,7 @@ from momentree.equations.loops.wrenches import (
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import REST, ZERO, Force, Scalar, Vector
-from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
+from momentree.spatial.articulated import ArticulatedInertia, across_joint, weighted_columns
 from momentree.spatial.symmetric import inverse, product
 
 # --- the first pass, inward: M* and phi ---
@@ -98,8 +98,8 @@ def find_velocities(body: Record, parent: Record) -> Fields:
     w = body.X.motion(parent.v) + body.v_r
     if not body.free:
         return {"v": w}
-    u = tuple(at_rest - w @ column for at_rest, column in zip(body.u_net, body.K, strict=True))
-    return {"u": u, "v": w + body.A @ u}
+    u, v = across_joint(body.A, body.K, body.u_net, w, body.joint_type.armature)
+    return {"u": u, "v": v}
 
 
 def find_impulses(body: Record, parent: Record) -> Fields:

@@ -18,7 +18,7 @@ from momentree.equations.forces import generalized, loaded_bodies
 from momentree.equations.kinematics import records
 from momentree.equations.sweeps import Fields, Record, Records
 from momentree.model.joint_type import Coordinates
-from momentree.spatial import ZERO, Force, RigidInertia, Scalar, Vector
+from momentree.spatial import ZERO, Force, Motion, RigidInertia, Scalar, Vector
 from momentree.structure.mechanism import Mechanism
 
 
@@ -57,25 +57,27 @@ class Spin:
         )
 
 
-def carry_accelerations(body: Record, parent: Record) -> Fields:
-    """w, dw, a and U of a body from those of its parent: through the mount, then through the joint."""
+def accelerated(body: Record, parent: Record, dw: Vector, a: Vector, drive: Motion) -> tuple[Vector, Vector, Vector]:
+    """w, dw and a of a body: through the mount, then through the joint, for dw and a of its parent; `drive` is A u'."""
     mount, joint = body.X.mount, body.X.joint
-    w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ parent.dw
-    a_F = mount.rotation.T @ (parent.a if mount.offset is ZERO else parent.a + parent.U @ mount.offset)
+    w_F, dw_F = mount.rotation.T @ parent.w, mount.rotation.T @ dw
+    a_F = mount.rotation.T @ (a if mount.offset is ZERO else a + parent.U @ mount.offset)
     if joint.offset is not ZERO:
         a_F = a_F + Spin.of(w_F, dw_F) @ joint.offset
     R = joint.rotation.T
-    carried = R @ w_F
-    relative, turning, drive = (
-        body.A @ body.u,
-        body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u,
-        body.A @ body.du,
-    )
+    carried, relative = R @ w_F, body.A @ body.u
+    turning = body.joint_type.motion_subspace_derivative(body.q, body.u) @ body.u
     w = carried + relative.angular
     dw = R @ dw_F + carried.cross(relative.angular) + turning.angular + drive.angular
     # the origin as seen from F: velocity `relative`, whose components change also because the axes turn
     seen = turning.linear + drive.linear + (carried + w).cross(relative.linear)
-    return {"w": w, "dw": dw, "a": R @ a_F + seen, "U": Spin.of(w, dw)}
+    return w, dw, R @ a_F + seen
+
+
+def carry_accelerations(body: Record, parent: Record) -> Fields:
+    """w, dw, a and U of a body from those of its parent."""
+    w, dw, a = accelerated(body, parent, parent.dw, parent.a, body.A @ body.du)
+    return {"w": w, "dw": dw, "a": a, "U": Spin.of(w, dw)}
 
 
 def begin_with_inertial_wrench(body: Record) -> Fields:

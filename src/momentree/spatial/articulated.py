@@ -122,6 +122,34 @@ def weighted_columns(
     return columns
 
 
+def across_joint(
+    A: MotionSubspace,
+    K: Sequence[Force],
+    at_rest: Sequence[Scalar],
+    w: Motion,
+    armature: Sequence[Scalar] | None = None,
+) -> tuple[tuple[Scalar, ...], Motion]:
+    """u = at_rest - K' w and w + A u, of velocities or accelerations; K as `weighted_columns` gives it.
+
+    Without an armature K is 1 in the row of an axis that is a coordinate axis: w + A u does not depend on w along it.
+    """
+    axes = {j: (axis, sign) for axis, (j, sign) in A.coordinate_axes().items()} if armature is None else {}
+    u, moved = list[Scalar](), [*w]
+    for j, (rest, column) in enumerate(zip(at_rest, K, strict=True)):
+        if j in axes:
+            axis, sign = axes[j]
+            others = [0 if i == axis else x for i, x in enumerate(column)]
+            along = rest - w @ Force(Vector(*others[:3]), Vector(*others[3:]))
+            moved[axis] = along * sign
+            u.append(along - [*w][axis] * sign)
+        else:
+            u.append(rest - w @ column)
+    v = Motion(Vector(*moved[:3]), Vector(*moved[3:]))
+    for j, direction in enumerate(A.columns):
+        v = v if j in axes else v + direction * u[j]
+    return tuple(u), v
+
+
 def _transposed(A: Rows) -> Rows:
     a, b, c = A
     return (Vector(a.x, b.x, c.x), Vector(a.y, b.y, c.y), Vector(a.z, b.z, c.z))

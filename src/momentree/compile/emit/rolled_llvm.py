@@ -20,7 +20,7 @@ from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT
-from momentree.compile.emit.order import arguments_of, forwards
+from momentree.compile.emit.order import arguments_of, cycles_of, forwards, in_time
 from momentree.compile.emit.rolled_angles import AnglesLoop, GroupAngles, angles_of_groups
 from momentree.compile.emit.rolled_registers import Handover, Variant
 from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
@@ -398,11 +398,22 @@ class _Body:
             at, x = self._integer(self._loop.tables.integer(group, key, True)), edge(need.made[key])
             stores.setdefault(abs(x), []).append(partial(self._result, x, at))
         waiting: list[Callable[[bool], bool]] = []
-        for index in forwards(arguments_of(group.tape.nodes, self._operations, self._fused)):
+        for index in self._order():
             self.writer.operate(index)
             waiting = [put for put in [*waiting, *stores.pop(index, ())] if not put(False)]
         for put in [*waiting, *(put for rest in stores.values() for put in rest)]:  # the rest is merely read
             put(True)
+
+    def _order(self) -> list[int]:
+        """Where the next body waits, what it waits for longest comes first."""
+        tape, need, written = self._group.tape, self._need, self._operations
+        if not (self._variant.takes and self._variant.hands):
+            return forwards(arguments_of(tape.nodes, written, self._fused))
+        given = {tape.edge(self._group.input(name)): cycles for name, cycles in need.arrivals.items()}
+        stored = need.parents if self._after == PARENT else need.own
+        handed = {abs(tape.edge(x)) for key, x in stored.items() if (self._sweep, key) in self._places}
+        cycles = {index: cycles_of(tape.nodes, index, self._fused) for index in written}
+        return in_time(arguments_of(tape.nodes, written, self._fused, given), cycles, given, handed)
 
     def _store(self, who: str, name: str, edge: int, at_last: bool) -> bool:
         """Store a number once what stands there has been read, or hand it on; whether it is done."""

@@ -18,18 +18,24 @@ from momentree.compile.emit.sums import ChainedTape
 from momentree.compile.trace.rolled_groups import Group, Pass
 from momentree.spatial import Scalar
 
+BODIES = 4  # after which numbers that are handed on arrive in a rhythm
+
 Key = tuple[int, str]  # of a sweep
 Place = tuple[str, int, int]  # in frames or in slots, of a sweep
 
 
 class Need:
-    """What the loop of one group computes: outputs of its tape, by where they go."""
+    """What the loop of one group computes: outputs of its tape, by where they go.
+
+    `arrivals` has the inputs that children or the parent hand over, and the cycles by which each comes after the first.
+    """
 
     def __init__(self, sweep: int, group: Group):
         self.sweep, self.group, self.made = sweep, group, group.computed_numbers()
         self.own: dict[str, Scalar] = {}
         self.parents: dict[str, Scalar] = {}
         self.reads: set[str] = set()
+        self.arrivals: dict[str, int] = {}
 
     def update(self, needed: set[Key], own: dict[Key, set[int]], at_once: set[Key]) -> None:
         """Find what is stored, and what that reads.
@@ -56,14 +62,24 @@ class Need:
         self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
 
     def chain_sums(self, inward: bool) -> None:
-        """Record the group's tape again, its sums as chains that take last what children or the parent hand over."""
-        late = "+" if inward else "^"
-        chained = ChainedTape(self.group.tape, lambda name: name.startswith(late))
+        """Record the group's tape again, its sums as chains that take last what children or the parent hand over last.
+
+        When that is, along a chain of such bodies, shows after a few of them.
+        """
+        tape, handed = self.group.tape, self.parents if inward else self.own
+        names = {key if inward else f"^{key}": x for key, x in handed.items()}
+        arrivals = dict.fromkeys(sorted(names.keys() & self.reads), 0)
+        chained = ChainedTape(tape, arrivals)
+        for _ in range(BODIES):
+            known = {name: chained.known_at(names[name]) for name in arrivals}
+            first = min(known.values(), default=0)
+            arrivals = {name: time - first for name, time in known.items()}
+            chained = ChainedTape(tape, arrivals)
         self.made, self.own, self.parents = (
             {key: chained.scalar(x) for key, x in of.items() if key in kept}
             for of, kept in ((self.made, self.group.results), (self.own, self.own), (self.parents, self.parents))
         )
-        self.group.tape = chained.tape
+        self.group.tape, self.arrivals = chained.tape, arrivals
 
     def stores(self) -> bool:
         """Whether the pass does anything for these bodies."""

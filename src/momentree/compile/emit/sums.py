@@ -9,25 +9,22 @@ anything is added to it is formed so here too, and no product is rounded where i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
+from momentree.compile.emit.order import FUSED, LATENCIES, OTHER
 from momentree.compile.trace.operations import operation_of
 from momentree.compile.trace.tape import LEAVES, Tape, Variable, edges_of
 from momentree.spatial import Scalar
-
-LATENCIES = {"+": 4, "*": 4, "reciprocal": 13}  # cycles; of all others OTHER
-OTHER = 20
-LATE = 1000  # cycles: when the inputs arrive that come last
 
 
 class ChainedTape:
     """A tape recorded again with its sums as chains: `tape`, and `scalar(x)` for what was x on the other one.
 
-    `is_late` tells by their names which inputs arrive after all others, such as what a loop hands from body to body.
+    `arrivals` has the cycles after which inputs are known that are not there at once, by name.
     """
 
-    def __init__(self, recorded: Tape, is_late: Callable[[str], bool] = lambda _: False):
-        self.tape, self._nodes, self._is_late = Tape(), recorded.nodes, is_late
+    def __init__(self, recorded: Tape, arrivals: Mapping[str, int] | None = None):
+        self.tape, self._nodes, self._arrivals = Tape(), recorded.nodes, arrivals or {}
         live = recorded.live()
         self._terms = self._joined(live, {*recorded.online(live)}, recorded.output_edges())
         self._new: dict[int, Scalar] = {}
@@ -43,6 +40,10 @@ class ChainedTape:
     def scalar(self, x: Scalar) -> Scalar:
         """On the new tape, what was this on the other one."""
         return self._at(x.edge) if isinstance(x, Variable) else x
+
+    def known_at(self, x: Scalar) -> int:
+        """When what was this on the other tape is known, in cycles."""
+        return self._known_at([x.edge]) if isinstance(x, Variable) else 0
 
     def _joined(self, live: Sequence[int], online: set[int], outputs: Sequence[int]) -> dict[int, list[int]]:
         """The terms of each sum that remains one, as edges."""
@@ -79,7 +80,7 @@ class ChainedTape:
             self._new[index] = value
             return
         self._new[index] = self.tape.input(value) if kind == "input" else self.tape.parameter(value)
-        self._time[index] = LATE * self._is_late(value)
+        self._time[index] = self._arrivals.get(value, 0)
 
     def _record(self, index: int) -> None:
         """An operation; of a sum, its terms one after the other."""
@@ -95,7 +96,10 @@ class ChainedTape:
         total, time = self._at(first), self._known_at([first])
         for edge in terms:
             total = total + self._at(edge)
-            time = max(time, factors_at[edge] if edge in factors_at else self._known_at([edge])) + LATENCIES["+"]
+            if edge in factors_at:
+                time = max(time, factors_at[edge]) + FUSED
+            else:
+                time = max(time, self._known_at([edge])) + LATENCIES["+"]
         self._new[index], self._time[index] = total, time
 
     def _known_at(self, edges: Sequence[int]) -> int:
