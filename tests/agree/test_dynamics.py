@@ -151,6 +151,20 @@ def test_a_batch_is_the_loop_over_its_entries(seed):
     near(system.energy(qs, vs, t).total, [[system.energy(x[0], y, t).total for y in vs] for x in qs], 1e-11)
 
 
+@pytest.mark.repeats(2)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_classical_and_spatial_bias_forces_give_the_same_accelerations(seed):
+    system, q, v, tau, t = loaded(seed)
+    at, u = Evaluation(system.mechanism, q.tolist(), t), v.tolist()
+    classical, spatial = (
+        find(at, u, tau.tolist()) for find in (articulated.accelerating_tree, articulated.accelerating_bodies)
+    )
+    for one, other in zip(classical[1:], spatial[1:], strict=True):
+        near([*getattr(one, "du", ())], [*getattr(other, "du", ())])
+        a = other.dv.linear + other.v.angular.cross(other.v.linear)  # of the origin
+        near([*one.dv], [*a, *other.dv.angular])
+
+
 def test_articulated_recursion_needs_no_mass_matrix_for_a_long_chain():
     m = mt.Model("chain")
     end = m.ground

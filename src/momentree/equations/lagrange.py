@@ -9,7 +9,7 @@ stabilized.
 from __future__ import annotations
 
 from momentree.equations import hamiltonian
-from momentree.equations.articulated import accelerating_bodies
+from momentree.equations.articulated import accelerating_bodies, accelerating_tree
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import generalized
 from momentree.equations.kinematics import Derivatives, coordinate_derivatives, move
@@ -23,7 +23,8 @@ def changing_bodies(at: Evaluation, u: Coordinates, **gains: Scalar) -> Records:
 
     Gains (1/s) of REACTION_GAINS (articulated.py) make closure errors of loops vanish.
     """
-    moving = accelerating_bodies(at, u, [0] * at.mechanism.nv, **gains)
+    tau = [0] * at.mechanism.nv
+    moving = accelerating_bodies(at, u, tau, **gains) if at.mechanism.constrained else accelerating_tree(at, u, tau)
     moving.locally(move)
     return moving
 

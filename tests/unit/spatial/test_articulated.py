@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from momentree.spatial import Force, Motion, MotionSubspace, RigidInertia, Vector
-from momentree.spatial.articulated import ArticulatedInertia, weighted_columns
+from momentree.spatial.articulated import ArticulatedInertia, across_joint, weighted_columns
 from momentree.spatial.symmetric import inverse
 
 AXES = {
@@ -56,3 +56,27 @@ def test_known_components_take_the_place_of_those_along_axes(name):
     for j, column in enumerate(A.columns):
         if sum(map(abs, column)) == 1:
             assert column @ changed == values[j] + 10
+
+
+@pytest.mark.parametrize("armature", [False, True])
+@pytest.mark.parametrize("name", AXES)
+def test_across_a_joint_velocities_are_those_of_matrices(name, armature):
+    A, M = subspace(name), inertia()
+    N = [0.25 + 0.1 * i for i in range(len(A.columns))] if armature else None
+    W = [M @ column for column in A.columns]
+    along = [[axis @ w + (N[i] if N and i == j else 0) for j, w in enumerate(W)] for i, axis in enumerate(A.columns)]
+    K, w = weighted_columns(A, W, inverse(along), N), np.array([0.3, -0.7, 1.1, 0.5, -0.2, 0.9])
+    at_rest = [1.3, -0.4, 0.8, 0.2, 2.0, -1.5][: len(K)]
+    u, v = across_joint(A, K, at_rest, Motion(Vector(*w[:3]), Vector(*w[3:])), N)
+    expected = at_rest - np.array([[*k] for k in K]) @ w
+    np.testing.assert_allclose(u, expected, atol=1e-12)
+    np.testing.assert_allclose([*v], w + np.array([[*column] for column in A.columns]).T @ expected, atol=1e-12)
+
+
+def test_along_a_hinge_the_velocity_carried_along_cancels_exactly():
+    A, M = subspace("hinge"), inertia()
+    W = [M @ column for column in A.columns]
+    K = weighted_columns(A, W, inverse([[A.columns[0] @ W[0]]]))
+    for carried in (0.0, 1.0, 1e9):
+        _, v = across_joint(A, K, [0.1], Motion(Vector(0.0, 0.0, 0.0), Vector(0.0, 0.0, carried)))
+        assert v.angular.z == 0.1  # u + carried would lose its digits

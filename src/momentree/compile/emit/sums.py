@@ -56,18 +56,20 @@ class ChainedTape:
         self._products = {index for index in online if nodes[index][0] == "*" and uses[index] == 1}
         terms: dict[int, list[int]] = {}
         for index in live:
-            if nodes[index][0] == "+":
-                terms[index] = []
-                others = self._others(edges_of(nodes[index]))
-                for edge in edges_of(nodes[index]):
-                    inner = terms.get(abs(edge), [])
-                    more = self._others(inner)
-                    if inner and uses[abs(edge)] == 1 and abs(edge) in online and others - 1 + more <= 1:
-                        terms[index] += inner if edge > 0 else [-term for term in inner]
-                        others += more - 1
-                        del terms[abs(edge)]
-                    else:
-                        terms[index].append(edge)
+            if nodes[index][0] != "+":
+                continue
+            own = terms[index] = []
+            others = self._others(edges_of(nodes[index]))
+            # inner sums of products first: there may be one other term
+            for edge in sorted(edges_of(nodes[index]), key=lambda edge: self._others(terms.get(abs(edge), []))):
+                inner = terms.get(abs(edge), [])
+                more = self._others(inner)
+                if inner and uses[abs(edge)] == 1 and abs(edge) in online and others - 1 + more <= 1:
+                    own += inner if edge > 0 else [-term for term in inner]
+                    others += more - 1
+                    del terms[abs(edge)]
+                else:
+                    own.append(edge)
         return terms
 
     def _others(self, edges: Sequence[int]) -> int:

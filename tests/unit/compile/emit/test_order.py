@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 from mechanisms import EVERY_JOINT, random_tree
+from momentree.compile.emit import order
 from momentree.compile.emit.lanes import fused_products
 from momentree.compile.emit.llvm import StraightLine
-from momentree.compile.emit.order import arguments_of, fewest_alive, forwards, most_alive
+from momentree.compile.emit.order import arguments_of, fewest_alive, forwards, in_time, most_alive
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import edges_of
 
-ORDERS = [forwards, fewest_alive]
+
+def timed(arguments):
+    return in_time(arguments, dict.fromkeys(arguments, 4), {}, {max(arguments)} if arguments else set())
+
+
+ORDERS = [forwards, fewest_alive, timed]
 
 
 def binary_tree(depth: int) -> dict[int, tuple[int, ...]]:
@@ -42,15 +48,15 @@ def forward_dynamics(seed: int):
     return tape, arguments
 
 
-@pytest.mark.repeats(1, of="order")
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.repeats(1, of="ordering")
+@pytest.mark.parametrize("ordering", ORDERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_arguments_come_first_and_nothing_is_lost(order, seed):
+def test_arguments_come_first_and_nothing_is_lost(ordering, seed):
     tape, _ = forward_dynamics(seed)
     nodes, written, outputs = tape.nodes, tape.online(), list(tape.output_edges())
     fused = fused_products(nodes, written, outputs)
     arguments = arguments_of(nodes, written, fused)
-    ordered = order(arguments)
+    ordered = ordering(arguments)
     place = {index: i for i, index in enumerate(ordered)}
     assert sorted(ordered) == sorted(set(written) - fused)
     for index in ordered:
@@ -71,6 +77,26 @@ def test_orders_give_the_same_bits():
     assert all(np.array_equal(result, results[0], equal_nan=True) for result in results)
 
 
+def test_in_a_loop_what_the_next_body_waits_for_comes_first():
+    # 9 is handed over late; 3 to 5 lead to what is handed on, 1 and 2 do not
+    arguments = {1: (), 2: (1,), 3: (), 4: (3, 9), 5: (4,)}
+    cycles = dict.fromkeys(arguments, 4)
+    assert in_time(arguments, cycles, {9: 0}, {5}) == [3, 1, 4, 2, 5]
+    assert in_time(arguments, cycles, {9: 0}, {2}) == [1, 3, 2, 4, 5]
+    assert in_time(arguments, cycles, {9: 20}, {5}) == [3, 1, 2, 4, 5]
+
+
+def test_in_a_loop_registers_are_not_filled_with_what_can_wait(monkeypatch):
+    # 20 pairs, whose results are added up: first all on the longest path, or one pair after the other
+    pairs = {100 + 3 * i + k: () for i in range(20) for k in range(2)}
+    sums = {102 + 3 * i: (100 + 3 * i, 101 + 3 * i) for i in range(20)}
+    arguments = pairs | sums
+    cycles = dict.fromkeys(arguments, 4)
+    few = most_alive(arguments, in_time(arguments, cycles, {}, set(sums)))
+    monkeypatch.setattr(order, "REGISTERS", 1000)
+    assert few < most_alive(arguments, in_time(arguments, cycles, {}, set(sums)))
+
+
 def test_a_tape_without_operations_has_an_order():
-    assert forwards({}) == fewest_alive({}) == []
+    assert forwards({}) == fewest_alive({}) == timed({}) == []
     assert most_alive({}, []) == 0

@@ -24,6 +24,21 @@ def test_along_a_chain_every_body_takes_over_from_the_one_before():
         assert sum(variant.hands for variant in handover.of_body.values()) == 19
 
 
+def test_registers_hold_what_most_bodies_compute_be_it_the_negative():
+    handed = [(handover, code) for code in [trace_rolled(chain(20).mechanism, "forward_dynamics")]
+              for handover in code.handovers]  # fmt: skip
+    opposite = 0
+    for handover, code in handed:
+        for variant in handover.variants:
+            need = code.needs[variant.group]
+            stored = {(need.sweep, key): x for key, x in (need.own | need.parents).items()}
+            for key in handover.keys:
+                if variant.takes and variant.hands:  # nearly all bodies
+                    assert (key in handover.opposite) == (variant.group.tape.edge(stored[key]) < 0)
+        opposite += len(handover.opposite)
+    assert opposite > 0
+
+
 def test_where_most_bodies_have_two_children_memory_is_used():
     for handover in handovers(chain(20, twigs=True)):
         assert not handover.keys
