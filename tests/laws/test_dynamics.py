@@ -141,3 +141,22 @@ def test_a_moving_ground_is_felt_as_gravity_and_inertia(seed):
     m.gravity = (0, 0, 0)
     floating = m.build()
     np.testing.assert_allclose(falling.bias(q, v, t=1.3), floating.bias(q, v), atol=1e-11)
+
+
+@pytest.mark.parametrize("code", ["straight-line", "rolled"])
+def test_a_uniform_velocity_of_everything_is_not_felt(code):
+    # Galilei: exactly, for no force depends on it, and even if it is so large that its square has no room
+    random = np.random.default_rng(7)
+    m = mt.Model("train")
+    cart = random_body(random, m, "cart")
+    m.joint("rail", mt.Prismatic(tuple(random.standard_normal(3))), m.ground, cart)
+    m = random_tree(random, [*EVERY_JOINT], m)
+    for joint in m.joints[1:]:
+        if joint.first.body is m.ground:
+            joint.first = random_frame(random, cart)
+    system = m.build(code=code)
+    q, v = random_configuration(random, system), random.standard_normal(system.nv)
+    expected = system.forward_dynamics(q, v)
+    for velocity in (0.0, 1.0, -300.0, 1e200):
+        v[0] = velocity
+        np.testing.assert_array_equal(system.forward_dynamics(q, v), expected)

@@ -98,10 +98,10 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_stands(function, state
                 array[i] = kept
     handed.clear()
     for fine in (1e100, -1e100, 5e-324):
-        v[3] = fine
+        v[3] = fine  # a slider on the ground: accelerations do not depend on its velocity
         f(q, v, tau)
     assert not handed
-    v[3] = 1.7e308  # finite, but its square is not
+    v[4] = 1.7e308  # the square of an angular velocity is not finite
     with pytest.raises(mt.MomentreeError, match="is not a finite number: numbers may be too large"):
         f(q, v, tau)
 
