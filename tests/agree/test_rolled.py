@@ -201,7 +201,7 @@ def test_what_nobody_reads_is_not_stored():
 
     # placements matter to forces between bodies only, M* begins with constants
     assert fields(code.storage.slots) == {"X", "c", "bias_force", "K", "u_net"}
-    # angular velocities and U = [w x][w x] are read by children, sums by the body itself: along a chain they are gone after the next body
+    # w and U = [w x][w x] are read by children, sums by the body itself: along a chain they are gone after the next one
     assert [fields(frames.places) for frames in code.storage.frames] == [{"w", "U"}, {"+M_star", "+bias_force"}, {"dv"}]
     assert [frames.at_a_time for frames in code.storage.frames] == [2, 2, 2]
 

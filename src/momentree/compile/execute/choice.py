@@ -1,7 +1,8 @@
 """Which code is made: straight-line for systems of few bodies, rolled for those of many.
 
-Straight-line code runs faster, but the time that LLVM takes to make it grows faster than its length. Rolled code takes
-about as long to make for any number of bodies.
+Straight-line code of few bodies runs faster, but the time that LLVM takes to make it grows faster than its length, and
+soon it does not fit into the processor's caches of instructions. Rolled code takes about as long to make for any number
+of bodies.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from momentree.structure.mechanism import Mechanism
 
 MANY = 40  # bodies: above, nobody waits for straight-line code, and it is not even traced
 LONG = 16_000  # operations: above, LLVM takes more than a second or two
+LONG_FOR_CHAINS = 5000  # operations: above, rolled code of a chain is not only made but runs faster
 
 
 def kernel_of(
@@ -39,9 +41,21 @@ def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) 
     """Whether code is rolled: as asked for, or by the number of bodies and, once it is traced, of operations."""
     if code is not None:
         return code == "rolled"
+    if is_too_long(mechanism, tape):
+        return True
+    return tape is not None and len(tape.online()) > LONG_FOR_CHAINS and _is_chain(mechanism)
+
+
+def is_too_long(mechanism: Mechanism, tape: Tape | None = None) -> bool:
+    """Whether straight-line code would take too long to make; a tape that is not given does not count."""
     if len(mechanism.bodies) > MANY:
         return True
     return tape is not None and len(tape) > LONG and len(tape.online()) > LONG and len(mechanism.bodies) > 1
+
+
+def _is_chain(mechanism: Mechanism) -> bool:
+    """Whether each body hangs on the one before, so that loops hand on numbers in registers."""
+    return not mechanism.constrained and all(body.parent == body.number - 1 for body in mechanism.bodies)
 
 
 def _rolled(mechanism: Mechanism, what: str, varied: bool, target: Target) -> Kernel:

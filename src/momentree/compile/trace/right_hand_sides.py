@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from momentree.compile.emit.jacobian_code import Differentiated, DifferentiatedInTime
 from momentree.compile.emit.llvm import StraightLine
 from momentree.compile.emit.rolled_llvm import Rolled
-from momentree.compile.execute.choice import is_rolled
+from momentree.compile.execute.choice import is_rolled, is_too_long
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.execute.traced_texts import remembered
@@ -62,10 +62,10 @@ def state_tape(mechanism: Mechanism, formula: Formula) -> tuple[Tape, Arguments]
 def kernel_of_configuration(mechanism: Mechanism, formula: Formula) -> Kernel | None:
     """The kernel of a formula of a configuration, formula(at); None where its code would be too long."""
     signature = _configuration(mechanism)
-    if is_rolled(mechanism, None):
+    if is_too_long(mechanism):
         return None
     tape = Recording(mechanism, signature).straight_line(formula)
-    if is_rolled(mechanism, None, tape):
+    if is_too_long(mechanism, tape):
         return None
     return _kernel(StraightLine.of(tape, signature.inputs, Target.host()))
 
