@@ -7,7 +7,7 @@ import pytest
 
 from mechanisms import EVERY_JOINT, random_tree
 from momentree.compile.emit.lanes import fused_products
-from momentree.compile.emit.order import FUSED
+from momentree.compile.emit.order import FUSED, LATENCIES
 from momentree.compile.emit.sums import ChainedTape
 from momentree.compile.trace.quantities import trace
 from momentree.compile.trace.tape import LEAVES, Tape
@@ -44,9 +44,18 @@ def test_a_sum_of_products_takes_one_operation_for_each():
 def test_the_factor_that_arrives_last_is_waited_for_once():
     tape = Tape()
     a, b, c, d, late = tape.inputs("a", "b", "c", "d", "late")
-    total = (late * a + b) + (c * d - a * b)
+    total = ((late * a + b * c) + c * d) + a * d
     tape.outputs([total])
     assert ChainedTape(tape, {"late": 1000}).known_at(total) == 1000 + FUSED
+    assert ChainedTape(tape).known_at(total) == LATENCIES["*"] + 3 * FUSED
+
+
+def test_sums_of_what_is_no_product_stay_side_by_side():
+    tape = Tape()
+    a, b, c, d = tape.inputs(*"abcd")
+    total = (a + b) + (c + d)
+    tape.outputs([total])
+    assert ChainedTape(tape).known_at(total) == 2 * LATENCIES["+"]
 
 
 def test_what_is_needed_twice_is_computed_once():
