@@ -46,24 +46,25 @@ class Handover:
         group_of = {body: group for group in p.groups for body in group.bodies}
         children = Counter(parents[body] for body in order)
         sequence = list(reversed(order)) if p.inward else list(order)
+        taken = {group: self._taken(needs[group]) for group in p.groups}
+        handed = {group: self._handed(needs[group]) for group in p.groups}
         pairs = []
         for before, after in itertools.pairwise(sequence):
             child, parent = (before, after) if p.inward else (after, before)
-            if parents[child] == parent and children[parent] == 1:
-                wanted = self._taken(needs[group_of[after]])
-                if wanted <= self._handed(needs[group_of[before]]).keys():
-                    pairs.append((before, after))
+            alone = parents[child] == parent and children[parent] == 1
+            if alone and taken[group_of[after]] <= handed[group_of[before]].keys():
+                pairs.append((before, after))
         if len(pairs) < SHARE * len(sequence):
             pairs = []
         hands, takes = {before for before, _ in pairs}, {after for _, after in pairs}
         self.of_body = {body: Variant(group_of[body], body in takes, body in hands) for body in order}
         self.variants = sorted({*self.of_body.values()}, key=lambda variant: (variant.group.number, *variant[1:]))
-        self.keys = sorted({key for _, after in pairs for key in self._taken(needs[group_of[after]])})
+        self.keys = sorted({key for _, after in pairs for key in taken[group_of[after]]})
         bodies = Counter(self.of_body.values())
         negative = Counter[Key]()
         for variant, count in bodies.items():
             edge = variant.group.tape.edge
-            for key, x in self._handed(needs[variant.group]).items() if variant.hands else ():
+            for key, x in handed[variant.group].items() if variant.hands else ():
                 negative[key] += count if edge(x) < 0 else -count
         self.opposite = {key for key in self.keys if negative[key] > 0}
 

@@ -18,7 +18,7 @@ from momentree.compile.emit.sums import ChainedTape
 from momentree.compile.trace.rolled_groups import Group, Pass
 from momentree.spatial import Scalar
 
-BODIES = 4  # after which numbers that are handed on arrive in a rhythm
+BODIES = 2  # after which numbers that are handed on arrive in a rhythm
 
 Key = tuple[int, str]  # of a sweep
 Place = tuple[str, int, int]  # in frames or in slots, of a sweep
