@@ -122,7 +122,7 @@ class Frames(NamedTuple):
 
 
 class Storage:
-    """The slots of all sweeps, and the frames of all passes behind them.
+    """The slots of all sweeps, and the frames of all passes behind them, unless all numbers are to stand in slots.
 
     | field   | meaning                                                                       |
     |---------|-------------------------------------------------------------------------------|
@@ -135,10 +135,10 @@ class Storage:
 
     def __init__(
         self, passes: Sequence[Pass], needs: dict[Group, Need], late: set[Key], orders: Sequence[Sequence[int]],
-        parents: Sequence[Sequence[int]],
+        parents: Sequence[Sequence[int]], frames: bool = True,
     ):  # fmt: skip
         first, last = _times(passes, needs, late)
-        fleeting = _fleeting(passes, needs, late, first, last)
+        fleeting = _fleeting(passes, needs, late, first, last) if frames else set[Key]()
         kept = [key for key in first if key not in fleeting]
         handed_over = [_handed_over(p, needs) for p in passes]
         self.slots, self.strides = _slots(kept, first, last, handed_over, len(orders))

@@ -1,0 +1,161 @@
+"""What the loop over the chunks of a pass reads of each chunk: where its numbers are, lane by lane, and constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from momentree.compile.emit.number_tables import table_text
+from momentree.compile.emit.rolled_chunks import GATHER, ONE, SINGLE, Chunk, Layout
+from momentree.compile.emit.rolled_tables import integer_table
+from momentree.compile.trace.rolled_groups import Group, Pass
+
+if TYPE_CHECKING:
+    from momentree.compile.emit.rolled_llvm import Rolled
+
+FIXED = 3  # integers of each chunk: its slots, its variant, and which lanes have a body
+PARENT = ""  # as a link
+
+
+class ChunkVariant(NamedTuple):
+    """Chunks of one group with the same code.
+
+    | field    | meaning                                                                      |
+    |----------|------------------------------------------------------------------------------|
+    | full     | every lane has a body                                                        |
+    | modes    | how parents (link "") and linked records are read                            |
+    | addition | how the chunk adds to its parents                                            |
+    """
+
+    group: Group
+    full: bool
+    modes: tuple[tuple[str, str], ...]
+    addition: str
+    single: bool
+
+    def mode(self, link: str) -> str:
+        return dict(self.modes)[link]
+
+
+class ChunkTables:
+    """Integers and numbers of the chunks of a pass, in the order of its loop.
+
+    | field    | meaning                                            |
+    |----------|----------------------------------------------------|
+    | name     | what the names of its tables begin with            |
+    | integers | how many each chunk has                            |
+    | numbers  | how many vectors of constants each chunk has       |
+    | count    | of chunks                                          |
+    | variants | of chunks, in the order in which the switch has them |
+    """
+
+    def __init__(self, name: str, p: Pass, code: Rolled, layout: Layout):
+        self.name, self._p, self._code, self._layout = name, p, code, layout
+        self._chunks = layout.chunks[p.sweep][1:]
+        self.count = len(self._chunks)
+        group_of = {body: group for group in p.groups for body in group.bodies}
+        members: dict[ChunkVariant, list[int]] = {}
+        for i, chunk in enumerate(self._chunks):
+            members.setdefault(variant_of(code, layout, p, group_of[chunk.bodies[0]], chunk), []).append(i)
+        self.variants = list(members)
+        self._data = {g: [key for key in g.data if key in code.needs[g].reads] for g in p.groups}
+        self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
+        self._where: dict[ChunkVariant, dict[tuple[str, str], list[int]]] = {}
+        columns = {variant: self._columns(variant, at) for variant, at in members.items()}
+        self.integers = FIXED + max(len(each) for each in columns.values())
+        self._integers = numpy.zeros((self.count, self.integers), dtype="<i4")
+        self._numbers = numpy.zeros((self.count, self.numbers, layout.width), dtype="<f8")
+        for k, (variant, at) in enumerate(members.items()):
+            self._integers[at, 1] = k
+            for column, entries in enumerate(columns[variant], FIXED):
+                self._integers[at, column] = entries
+            self._enter(variant, at)
+
+    def _enter(self, variant: ChunkVariant, at: Sequence[int]) -> None:
+        """Where slots are, which lanes have bodies, and constants."""
+        group, sweep = variant.group, self._p.sweep
+        for i in at:
+            chunk = self._chunks[i]
+            first = self._layout.at(sweep, chunk.bodies[0]) if variant.single else self._layout.base(sweep, i + 1)
+            self._integers[i, 0], self._integers[i, 2] = first, chunk.mask
+            places = [group.place[body] for body in chunk.filled]
+            for column, key in enumerate(self._data[group]):
+                self._numbers[i, column] = [group.data[key][place] for place in places]
+
+    def _columns(self, variant: ChunkVariant, at: Sequence[int]) -> list[list[int]]:
+        """The integers of the chunks of a variant; what is alike in all of them is there once."""
+        found: dict[tuple[int, ...], int] = {}
+        self._where[variant] = {}
+        for what, rows in self._lists(variant, [self._chunks[i] for i in at]).items():
+            columns = list(zip(*rows, strict=True))
+            self._where[variant][what] = [FIXED + found.setdefault(column, len(found)) for column in columns]
+        return [list(column) for column in found]
+
+    def _lists(self, variant: ChunkVariant, chunks: Sequence[Chunk]) -> dict[tuple[str, str], list[list[int]]]:
+        """By kind and name: of each chunk the integers, one or one for each lane."""
+        group, code, sweep = variant.group, self._code, self._p.sweep
+        lists: dict[tuple[str, str], list[list[int]]] = {}
+        for link, mode in variant.modes:
+            other, numbers = group.links.get(link, (sweep, [code.parents[sweep][body] for body in group.bodies]))
+            of = dict(zip(group.bodies, numbers, strict=True))
+            lists["link", link] = [self._starts(mode, chunk, other, of) for chunk in chunks]
+        if variant.addition == GATHER:
+            parents = code.parents[sweep]
+            lists["add", ""] = [
+                [self._layout.nowhere if body < 0 else self._layout.at(sweep, parents[body]) for body in chunk.lanes]
+                for chunk in chunks
+            ]
+        for key, names in group.arguments.items():
+            if key in code.needs[group].reads:
+                columns = [code.columns[name][1] for name in names]
+                lists["argument", key] = self._entries(variant, chunks, columns)
+        for key, columns in group.results.items():
+            lists["result", key] = self._entries(variant, chunks, columns)
+        return lists
+
+    def _starts(self, mode: str, chunk: Chunk, other: int, of: dict[int, int]) -> list[int]:
+        """Where the slots of the records are that a chunk reads."""
+        layout, first = self._layout, of[chunk.bodies[0]]
+        if mode == GATHER:
+            return [layout.at(other, of[body]) for body in chunk.filled]
+        if mode in (SINGLE, ONE):
+            return [layout.at(other, first)]
+        return [layout.base(other, layout.places[other][first][0])]
+
+    def _entries(self, variant: ChunkVariant, chunks: Sequence[Chunk], columns: Sequence[int]) -> list[list[int]]:
+        """The entries of arguments or results: the first, where the others of each chunk follow, or all."""
+        place = variant.group.place
+        entries = [[columns[place[body]] for body in chunk.filled] for chunk in chunks]
+        following = variant.full and all(row == list(range(row[0], row[0] + len(row))) for row in entries)
+        return [row[:1] for row in entries] if following or variant.single else entries
+
+    def where(self, variant: ChunkVariant, kind: str, name: str) -> list[int]:
+        """The places of integers in the table."""
+        return self._where[variant][kind, name]
+
+    def number(self, group: Group, key: str) -> int:
+        """The place of a constant, counted in vectors."""
+        return self._data[group].index(key)
+
+    def texts(self) -> list[str]:
+        bits = self._numbers.view("<u8").ravel().tolist()
+        return [
+            integer_table(f"{self.name}.integers", self._integers.ravel().tolist()),
+            table_text(f"{self.name}.numbers", list(map("0x%016X".__mod__, bits)), 64),
+        ]
+
+
+def variant_of(code: Rolled, layout: Layout, p: Pass, group: Group, chunk: Chunk) -> ChunkVariant:
+    """The variant of a chunk in a pass."""
+    need = code.needs[group]
+    read = {name.rpartition("^")[0] for name in need.reads if "^" in name}
+    single, parents = len(chunk.bodies) == 1, [code.parents[p.sweep][body] for body in chunk.bodies]
+    mode = layout.mode(chunk, p.sweep, parents)
+    addition = layout.addition(chunk, mode) if need.parents else ""
+    modes = [(PARENT, mode)] if need.parents or PARENT in read else []
+    for link, (sweep, numbers) in group.links.items():
+        if link in read:
+            modes.append((link, layout.mode(chunk, sweep, [numbers[group.place[body]] for body in chunk.bodies])))
+    return ChunkVariant(group, chunk.full, (*modes,), addition, single)
