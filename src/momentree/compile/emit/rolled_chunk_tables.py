@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
 from momentree.compile.emit.number_tables import table_text
-from momentree.compile.emit.rolled_chunks import GATHER, ONE, SINGLE, Chunk, Layout
+from momentree.compile.emit.rolled_chunks import GATHER, ONE, SHUFFLE, SINGLE, Chunk, Layout
 from momentree.compile.emit.rolled_tables import integer_table
 from momentree.compile.trace.rolled_groups import Group, Pass
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FIXED = 3  # integers of each chunk: its slots, its variant, and which lanes have a body
 PARENT = ""  # as a link
+MOST_SHUFFLES = 3  # of a group: each is code of its own
 
 
 class ChunkVariant(NamedTuple):
@@ -25,18 +27,23 @@ class ChunkVariant(NamedTuple):
     | field    | meaning                                                                      |
     |----------|------------------------------------------------------------------------------|
     | full     | every lane has a body                                                        |
-    | modes    | how parents (link "") and linked records are read                            |
+    | modes    | how parents (link "") and linked records are read, with the lanes of shuffles |
     | addition | how the chunk adds to its parents                                            |
     """
 
     group: Group
     full: bool
-    modes: tuple[tuple[str, str], ...]
+    modes: tuple[tuple[str, str, tuple[int, ...]], ...]
     addition: str
     single: bool
 
-    def mode(self, link: str) -> str:
-        return dict(self.modes)[link]
+    def mode(self, link: str) -> tuple[str, tuple[int, ...]]:
+        """How records are read, and the lanes of a shuffle."""
+        return next((mode, lanes) for name, mode, lanes in self.modes if name == link)
+
+    @property
+    def shuffles(self) -> bool:
+        return any(lanes for _, _, lanes in self.modes)
 
 
 class ChunkTables:
@@ -53,12 +60,10 @@ class ChunkTables:
 
     def __init__(self, name: str, p: Pass, code: Rolled, layout: Layout):
         self.name, self._p, self._code, self._layout = name, p, code, layout
-        self._chunks = layout.chunks[p.sweep][1:]
-        self.count = len(self._chunks)
-        group_of = {body: group for group in p.groups for body in group.bodies}
-        members: dict[ChunkVariant, list[int]] = {}
-        for i, chunk in enumerate(self._chunks):
-            members.setdefault(variant_of(code, layout, p, group_of[chunk.bodies[0]], chunk), []).append(i)
+        pairs, members = variants_of(code, layout, p), dict[ChunkVariant, list[int]]()
+        self._chunks, self.count = [chunk for chunk, _ in pairs], len(pairs)
+        for i, (_, variant) in enumerate(pairs):
+            members.setdefault(variant, []).append(i)
         self.variants = list(members)
         self._data = {g: [key for key in g.data if key in code.needs[g].reads] for g in p.groups}
         self.numbers = max(1, *(len(self._data[g]) for g in p.groups))
@@ -78,8 +83,9 @@ class ChunkTables:
         group, sweep = variant.group, self._p.sweep
         for i in at:
             chunk = self._chunks[i]
-            first = self._layout.at(sweep, chunk.bodies[0]) if variant.single else self._layout.base(sweep, i + 1)
-            self._integers[i, 0], self._integers[i, 2] = first, chunk.mask
+            first, own = chunk.bodies[0], self._layout.places[sweep]
+            begin = self._layout.at(sweep, first) if variant.single else self._layout.base(sweep, own[first][0])
+            self._integers[i, 0], self._integers[i, 2] = begin, chunk.mask
             places = [group.place[body] for body in chunk.filled]
             for column, key in enumerate(self._data[group]):
                 self._numbers[i, column] = [group.data[key][place] for place in places]
@@ -97,7 +103,7 @@ class ChunkTables:
         """By kind and name: of each chunk the integers, one or one for each lane."""
         group, code, sweep = variant.group, self._code, self._p.sweep
         lists: dict[tuple[str, str], list[list[int]]] = {}
-        for link, mode in variant.modes:
+        for link, mode, _ in variant.modes:
             other, numbers = group.links.get(link, (sweep, [code.parents[sweep][body] for body in group.bodies]))
             of = dict(zip(group.bodies, numbers, strict=True))
             lists["link", link] = [self._starts(mode, chunk, other, of) for chunk in chunks]
@@ -118,6 +124,9 @@ class ChunkTables:
     def _starts(self, mode: str, chunk: Chunk, other: int, of: dict[int, int]) -> list[int]:
         """Where the slots of the records are that a chunk reads."""
         layout, first = self._layout, of[chunk.bodies[0]]
+        if mode == SHUFFLE:
+            both, _ = layout.shuffle(chunk, other, [of[body] for body in chunk.bodies])
+            return [layout.base(other, at) for at in both]
         if mode == GATHER:
             return [layout.at(other, of[body]) for body in chunk.filled]
         if mode in (SINGLE, ONE):
@@ -147,15 +156,34 @@ class ChunkTables:
         ]
 
 
-def variant_of(code: Rolled, layout: Layout, p: Pass, group: Group, chunk: Chunk) -> ChunkVariant:
-    """The variant of a chunk in a pass."""
-    need = code.needs[group]
+def variants_of(code: Rolled, layout: Layout, p: Pass) -> list[tuple[Chunk, ChunkVariant]]:
+    """The chunks for which a pass does anything; where a group has many shuffles, it gathers instead."""
+    group_of = {body: group for group in p.groups for body in group.bodies if code.needs[group].stores()}
+    pairs = [(chunk, group_of[chunk.bodies[0]]) for chunk in layout.chunks[p.sweep][1:] if chunk.bodies[0] in group_of]
+    variants = [_variant(code, layout, p, group, chunk) for chunk, group in pairs]
+    shuffles = Counter(variant.group for variant in {*variants} if variant.shuffles)
+    return [
+        (chunk, variant)
+        if shuffles[group] <= MOST_SHUFFLES
+        else (chunk, _variant(code, layout, p, group, chunk, shuffled=False))
+        for (chunk, group), variant in zip(pairs, variants, strict=True)
+    ]
+
+
+def _variant(code: Rolled, layout: Layout, p: Pass, group: Group, chunk: Chunk, shuffled: bool = True) -> ChunkVariant:
+    """The variant of a chunk in a pass; where it must not be shuffled, lanes are read one by one."""
+    need, place = code.needs[group], group.place
     read = {name.rpartition("^")[0] for name in need.reads if "^" in name}
-    single, parents = len(chunk.bodies) == 1, [code.parents[p.sweep][body] for body in chunk.bodies]
-    mode = layout.mode(chunk, p.sweep, parents)
-    addition = layout.addition(chunk, mode) if need.parents else ""
-    modes = [(PARENT, mode)] if need.parents or PARENT in read else []
-    for link, (sweep, numbers) in group.links.items():
-        if link in read:
-            modes.append((link, layout.mode(chunk, sweep, [numbers[group.place[body]] for body in chunk.bodies])))
-    return ChunkVariant(group, chunk.full, (*modes,), addition, single)
+    links = {PARENT: (p.sweep, [code.parents[p.sweep][body] for body in group.bodies])} if need.parents else {}
+    links |= {link: of for link, of in group.links.items() if link in read}
+    if PARENT in read:
+        links[PARENT] = p.sweep, [code.parents[p.sweep][body] for body in group.bodies]
+    modes = []
+    for link, (sweep, numbers) in links.items():
+        mode, lanes = layout.mode(chunk, sweep, [numbers[place[body]] for body in chunk.bodies]), tuple[int, ...]()
+        if mode == SHUFFLE and shuffled:
+            _, lanes = layout.shuffle(chunk, sweep, [numbers[place[body]] for body in chunk.bodies])
+        modes.append((link, GATHER if mode == SHUFFLE and not shuffled else mode, lanes))
+    of_parents = [mode for link, mode, _ in modes if link == PARENT]
+    addition = layout.addition(chunk, of_parents[0]) if need.parents else ""
+    return ChunkVariant(group, chunk.full, (*modes,), addition, len(chunk.bodies) == 1)

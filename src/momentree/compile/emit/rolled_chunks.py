@@ -11,6 +11,7 @@ that it knows, is one of these:
 |---------|------------------------------------------------------|---------------------------------------------------|
 | aligned | stand in the same lanes of one chunk, or are grounds | one vector                                        |
 | one     | are one                                              | one number, for all lanes                         |
+| shuffle | stand in other lanes of one or two chunks            | one or two vectors                                |
 | gather  | stand anywhere                                       | one number for each lane                          |
 | single  | the chunk has one body only                          | one number: its code is that of numbers           |
 """
@@ -24,8 +25,8 @@ from typing import NamedTuple
 from momentree.compile.emit.rolled_storage import Key, Need, Storage
 from momentree.compile.trace.rolled_groups import Group, Pass
 
-ALIGNED, BLENDED, ONE, GATHER, SINGLE = "aligned", "blended", "one", "gather", "single"
-_ONE_PARENT, _ANYWHERE = 1.15, 1.4  # what chunks of one parent, or of any, cost against aligned ones
+ALIGNED, BLENDED, ONE, SHUFFLE, GATHER, SINGLE = "aligned", "blended", "one", "shuffle", "gather", "single"
+_ONE_PARENT, _ANYWHERE = 1.15, 1.3  # what chunks of one parent, or of any, cost against aligned ones
 _NOBODY = -1
 
 
@@ -58,14 +59,14 @@ class Chunk(NamedTuple):
 class Layout:
     """The chunks of all sweeps, and where their slots are.
 
-    | field   | meaning                                                          |
-    |---------|------------------------------------------------------------------|
-    | width   | lanes of a vector                                                |
-    | chunks  | of each sweep, the ground first                                  |
-    | places  | of each sweep: by body, the index of its chunk, and its lane     |
-    | storage | slots and strides, nothing in frames                             |
-    | nowhere | where lanes without a body write                                 |
-    | size    | of the memory, with room to begin it at the length of a vector   |
+    | field    | meaning                                                          |
+    |----------|------------------------------------------------------------------|
+    | width    | lanes of a vector                                                |
+    | chunks   | of each sweep, the ground first                                  |
+    | places   | of each sweep: by body, the index of its chunk, and its lane     |
+    | storage  | slots and strides, nothing in frames                             |
+    | nowhere  | where lanes without a body write                                 |
+    | size     | of the memory, with room to begin it at the length of a vector   |
     """
 
     def __init__(
@@ -77,7 +78,9 @@ class Layout:
         self.chunks: list[list[Chunk]] = []
         self.places: list[dict[int, tuple[int, int]]] = []
         for sweep, order in enumerate(orders):
-            self._divide(sweep, order, [p for p in passes if p.sweep == sweep])
+            of_sweep = [p for p in passes if p.sweep == sweep]
+            if not self._divide(sweep, order, of_sweep, strictly=False):
+                self._divide(sweep, order, of_sweep, strictly=True)
         sizes = [len(of) * stride * width for of, stride in zip(self.chunks, self.storage.strides, strict=True)]
         self._bases = [sum(sizes[:k]) for k in range(len(sizes))]
         self.nowhere = sum(sizes)
@@ -101,7 +104,19 @@ class Layout:
         in_one_chunk = all(others) and len({at for at, _ in places}) == 1
         if not any(others) or (in_one_chunk and [lane for _, lane in places] == lanes):
             return ALIGNED
-        return ONE if len({*others}) == 1 else GATHER
+        if len({*others}) == 1:
+            return ONE
+        return SHUFFLE if len({at for at, _ in places}) <= 2 else GATHER
+
+    def shuffle(self, chunk: Chunk, sweep: int, others: Sequence[int]) -> tuple[list[int], tuple[int, ...]]:
+        """The two chunks that records stand in, and in which lanes of both; -1 in lanes without a body."""
+        places = dict(zip(chunk.bodies, (self.places[sweep][other] for other in others), strict=True))
+        chunks = sorted({at for at, _ in places.values()})
+        lanes = (
+            _NOBODY if body == _NOBODY else places[body][1] + self.width * (places[body][0] != chunks[0])
+            for body in chunk.lanes
+        )
+        return [chunks[0], chunks[-1]], tuple(lanes)
 
     def addition(self, chunk: Chunk, mode: str) -> str:
         """How a chunk adds to its parents; "blended": to some of the lanes of a chunk."""
@@ -113,70 +128,95 @@ class Layout:
 
     # --- the division into chunks ---
 
-    def _divide(self, sweep: int, order: Sequence[int], passes: Sequence[Pass]) -> None:
-        parents = self._parents[sweep]
+    def _divide(self, sweep: int, order: Sequence[int], passes: Sequence[Pass], strictly: bool) -> bool:
+        """Divide the bodies of a sweep; whether children then add to their parents in the order of the sweep.
+
+        Always, if it is done `strictly`: only children of the same rank, or that follow one another, share a chunk.
+        """
+        parents, summed = self._parents[sweep], any(p.inward for p in passes)
+        among = _ranks(order, lambda body: parents[body])  # of each body: how many siblings come before
+        first = {parents[body]: body for body in order}  # of siblings: the one that inward passes come to first
         groups: dict[int, list[int]] = {body: [] for body in order}
-        for p in passes:
-            for group in p.groups:
-                for body in group.bodies:
-                    groups[body].append(group.number)
-        first = {parents[body]: body for body in order}  # of children: the one that inward passes come to first
-        summed = any(p.inward for p in passes)
+        for group in (group for p in passes for group in p.groups):
+            for body in group.bodies:
+                groups[body].append(group.number)
         depth, levels = {0: 0}, defaultdict[int, dict[tuple[bool, tuple[int, ...]], list[int]]](dict)
         for body in order:
             depth[body] = depth[parents[body]] + 1
             key = summed and parents[body] != 0 and first[parents[body]] == body, (*groups[body],)
             levels[depth[body]].setdefault(key, []).append(body)
         guides = self._guides(passes)
-        self.chunks.append([Chunk(sweep, (0,) * self.width)])
-        self.places.append({0: (0, 0)})
+        self.chunks[sweep:], self.places[sweep:] = [[Chunk(sweep, (0,) * self.width)]], [{0: (0, 0)}]
         for level in sorted(levels):
-            for (_, _), bodies in sorted(levels[level].items(), key=lambda item: item[0][0]):
-                self._place(sweep, bodies, guides)
+            rows: list[tuple[bool, int, tuple[int, ...]]] = []
+            for (is_first, _), bodies in levels[level].items():
+                divided = self._rows(sweep, bodies, guides, among if strictly else {})
+                rows += [(is_first, min(among[body] for body in row if body != _NOBODY), row) for row in divided]
+            for _, _, row in sorted(rows, key=lambda each: each[:2]):
+                self.places[sweep] |= {body: (len(self.chunks[sweep]), lane) for lane, body in enumerate(row)}
+                self.chunks[sweep].append(Chunk(sweep, row))
+        self.places[sweep].pop(_NOBODY, None)
+        return not summed or self._adds_in_order(sweep, order)
+
+    def _adds_in_order(self, sweep: int, order: Sequence[int]) -> bool:
+        latest: dict[int, tuple[int, int]] = {}
+        for body in order:
+            parent, place = self._parents[sweep][body], self.places[sweep][body]
+            if parent and place < latest.get(parent, place):
+                return False
+            latest[parent] = place
+        return True
 
     def _guides(self, passes: Sequence[Pass]) -> dict[int, tuple[int, int]]:
         """Of each body on the ground that knows a record of another sweep: where that stands."""
         guides: dict[int, tuple[int, int]] = {}
-        for group in (group for p in passes for group in p.groups):
-            for other, numbers in group.links.values():
-                if other < len(self.places):
-                    for body, number in zip(group.bodies, numbers, strict=True):
-                        if number:
-                            guides.setdefault(body, self.places[other][number])
+        linked = [(p.sweep, group, link) for p in passes for group in p.groups for link in group.links]
+        for sweep, group, link in linked:
+            other, numbers = group.links[link]
+            if other < sweep:
+                for body, number in zip(group.bodies, numbers, strict=True):
+                    if number:
+                        guides.setdefault(body, self.places[other][number])
         return guides
 
-    def _place(self, sweep: int, bodies: list[int], guides: Mapping[int, tuple[int, int]]) -> None:
-        """Chunks of bodies of one level and one code: the division that is expected to run fastest."""
+    def _rows(
+        self, sweep: int, bodies: Sequence[int], guides: Mapping[int, tuple[int, int]], among: Mapping[int, int]
+    ) -> list[tuple[int, ...]]:
+        """The lanes of bodies of one level and one code: the division that is expected to run fastest.
+
+        Where ranks `among` siblings are given, others must not come between those of one chunk.
+        """
         parents, places = self._parents[sweep], self.places[sweep]
         anchor = {body: places[parents[body]] if parents[body] else guides.get(body) for body in bodies}
-        anchored = [(body, at) for body in bodies if (at := anchor[body]) is not None]
-        ordered = [body for body, _ in sorted(anchored, key=lambda item: item[1])]
-        ordered += [body for body in bodies if anchor[body] is None]
+        anchored = {body: at for body in bodies if (at := anchor[body]) is not None}
+        ordered = sorted(anchored, key=anchored.__getitem__) + [body for body in bodies if body not in anchored]
         ranks = _ranks(ordered, lambda body: parents[body] or -body)
-        ways = [(_ANYWHERE, self._in_rows(ordered, lambda body: ranks[body]))]
+        ranks |= {body: among[body] for body in bodies if parents[body] and among}
+        ways = [(_ANYWHERE, self._in_rows(ordered, ranks.__getitem__))]
         if len(anchored) == len(bodies):
-            ways.append((1.0, self._in_their_lanes(ordered, dict(anchored))))
+            ways.append((1.0, self._in_their_lanes(ordered, anchored, ranks)))
         if all(parents[body] for body in bodies):
-            ways.append((_ONE_PARENT, self._in_rows(ordered, lambda body: parents[body])))
-        _, rows = min(ways, key=lambda way: (way[0] * len(way[1]), way[0]))
-        for lanes in rows:
-            places |= {body: (len(self.chunks[sweep]), lane) for lane, body in enumerate(lanes) if body != _NOBODY}
-            self.chunks[sweep].append(Chunk(sweep, lanes))
+            before = _ranks(ordered, lambda body: parents[body])
+            between = {body: among[body] - before[body] if among else 0 for body in bodies}
+            ways.append((_ONE_PARENT, self._in_rows(ordered, lambda body: (parents[body], between[body]))))
+        return min(ways, key=lambda way: (way[0] * len(way[1]), way[0]))[1]
 
-    def _in_rows(self, bodies: Sequence[int], kind: Callable[[int], int]) -> list[tuple[int, ...]]:
+    def _in_rows(self, bodies: Sequence[int], kind: Callable[[int], object]) -> list[tuple[int, ...]]:
         """Bodies of one kind side by side, from the first lane on."""
-        kinds = defaultdict[int, list[int]](list)
+        kinds = defaultdict[object, list[int]](list)
         for body in bodies:
             kinds[kind(body)].append(body)
         rows = [of[i : i + self.width] for of in kinds.values() for i in range(0, len(of), self.width)]
         return [(*row, *[_NOBODY] * (self.width - len(row))) for row in rows]
 
-    def _in_their_lanes(self, bodies: Sequence[int], at: Mapping[int, tuple[int, int]]) -> list[tuple[int, ...]]:
-        """Bodies in the lanes of their parents, those of one chunk side by side."""
-        ranks, rows = _ranks(bodies, lambda body: at[body]), dict[tuple[int, int], list[int]]()
+    def _in_their_lanes(
+        self, bodies: Sequence[int], at: Mapping[int, tuple[int, int]], ranks: Mapping[int, int]
+    ) -> list[tuple[int, ...]]:
+        """Bodies in the lanes of their parents, or of what they know: those of one chunk and rank side by side."""
+        again, rows = _ranks(bodies, lambda body: (*at[body], ranks[body])), dict[tuple[int, ...], list[int]]()
         for body in bodies:
             chunk, lane = at[body]
-            rows.setdefault((chunk, ranks[body]), [_NOBODY] * self.width)[lane] = body
+            rows.setdefault((chunk, ranks[body], again[body]), [_NOBODY] * self.width)[lane] = body
         return [tuple(row) for row in rows.values()]
 
 

@@ -7,13 +7,14 @@ nothing to parents, and give no results. A chunk of one body is computed as numb
 |----------------------------------|----------------------------------|----------------------------------------|
 | aligned                          | they are all bodies of one chunk | vectors are added                      |
 | blended                          | they are some of them            | the same, other lanes are kept         |
-| one                              | there is one parent              | across the lanes first, half onto half |
+| one                              | there is one parent              | lane after lane                        |
+| shuffle                          | they are some of one or two      | the same, in other lanes               |
 | gather                           | no two are the same              | lane by lane                           |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, forwards
 from momentree.compile.emit.rolled_chunk_tables import PARENT, ChunkTables, ChunkVariant
-from momentree.compile.emit.rolled_chunks import ALIGNED, BLENDED, GATHER, ONE, Layout
+from momentree.compile.emit.rolled_chunks import ALIGNED, BLENDED, GATHER, ONE, SHUFFLE, Layout
 from momentree.compile.emit.rolled_text import RolledText
 from momentree.compile.trace.rolled_groups import Pass
 from momentree.compile.trace.tape import edges_of
@@ -155,10 +156,20 @@ class _Chunk:
 
     def _linked(self, link: str, slot: int) -> str:
         """A number of the parents or of linked records."""
-        at, mode = self._addresses("link", link, slot), self._variant.mode(link)
+        at, (mode, lanes) = self._addresses("link", link, slot), self._variant.mode(link)
         if mode == GATHER:
             return self.lines.of_lanes([self._number(each) for each in at])
+        if mode == SHUFFLE:
+            first = next(lane for lane in lanes if lane >= 0)
+            filled = [lane if lane >= 0 else first for lane in lanes]
+            return self._shuffled(self._vector(at[0]), self._vector(at[1]), filled)
         return self._vector(at[0]) if mode == ALIGNED else self.lines.splat(self._number(at[0]))
+
+    def _shuffled(self, one: str, other: str, lanes: Sequence[int]) -> str:
+        """Lanes of two vectors, those of the second behind those of the first."""
+        pattern = ", ".join(f"i32 {lane}" for lane in lanes)
+        kind = self.lines.type
+        return self.lines.let(f"shufflevector {kind} {one}, {kind} {other}, <{len(lanes)} x i32> <{pattern}>")
 
     def _argument(self, name: str) -> str:
         """Entries of an argument, side by side in the call or not."""
@@ -171,7 +182,7 @@ class _Chunk:
             return lines.let(f"load {lines.type}, ptr {at}, align 8")
         found = []
         for lane, column in enumerate(self._all(columns)):
-            scalar = Lines(1, f"{self._tables.name}.{columns[0][1:]}.{lane}.")
+            scalar = Lines(1, f"{columns[0][1:]}.{lane}.")
             found.append(rows.load(scalar, k, column))
             lines.do(str(scalar).strip())
         return lines.of_lanes(found)
@@ -209,44 +220,69 @@ class _Chunk:
             return False
         for read in old:
             self.writer.value(read)
-        value = self.writer.value(edge)
         if who == PARENT:
-            self._add(name, slot, value)
+            self._add(name, slot, edge)
         else:
-            self._put(value, self._addresses(_OWN, "", slot)[0])
+            self._put(self.writer.value(edge), self._addresses(_OWN, "", slot)[0])
         return True
 
     def _put(self, value: str, at: str) -> None:
         self.lines.do(f"store {self.lines.type} {value}, ptr {at}, align {8 * self.lines.width}")
 
-    def _add(self, name: str, slot: int, value: str) -> None:
+    def _add(self, name: str, slot: int, edge: int) -> None:
         """Store what parents then have."""
-        lines, addition = self.lines, self._variant.addition
+        lines, addition, value = self.lines, self._variant.addition, self.writer.value(edge)
         if addition == GATHER:
             for lane, at in enumerate(self._addresses("add", "", slot)):
                 lines.do(f"store double {lines.lane(value, lane)}, ptr {at}, align 8")
+            return
+        if addition == SHUFFLE:
+            self._add_shuffled(slot, value)
             return
         at = self._addresses("link", PARENT, slot)[0]
         if addition == BLENDED:
             value = lines.choose(self._mask, value, self._vector(at)) if self._mask else value
         if addition == ONE:
-            total = self._sum_over_lanes(lines.choose(self._mask, value, lines.number(0.0)) if self._mask else value)
-            if f"^{name}" in self._need.reads:
-                total = lines.let(f"fadd double {self._number(at)}, {total}")
-            lines.do(f"store double {total}, ptr {at}, align 8")
+            lines.do(f"store double {self._added_up(name, at, edge)}, ptr {at}, align 8")
             return
         self._put(value, at)
 
-    def _sum_over_lanes(self, value: str) -> str:
-        """Half of the lanes onto the other half, until one is left."""
-        lines, kind = self.lines, self.lines.type
-        width = lines.width
-        while width > 1:
-            half = width // 2
-            shifted = ", ".join(f"i32 {(i + half) % width if i < half else i}" for i in range(lines.width))
-            other = lines.let(f"shufflevector {kind} {value}, {kind} poison, <{lines.width} x i32> <{shifted}>")
-            value, width = lines.plus(value, other), half
-        return lines.lane(value, 0)
+    def _added_up(self, name: str, at: str, edge: int) -> str:
+        """What one parent has and all lanes add to it, from the last to the first, as one body after the other does."""
+        lines, zero = self.lines, self.lines.number(-0.0)
+        added = [self.writer.value(each) for each in self._addends(name, edge)]
+        added = [lines.choose(self._mask, x, zero) for x in added] if self._mask else added
+        total = self._number(at)
+        for lane in reversed(range(lines.width)):
+            each = [lines.lane(x, lane) for x in added]
+            if len(each) == 1:
+                total = lines.let(f"fadd double {total}, {each[0]}")
+            else:
+                total = lines.let(f"call double @llvm.fmuladd.f64(double {each[0]}, double {each[1]}, double {total})")
+        return total
+
+    def _addends(self, name: str, edge: int) -> tuple[int, ...]:
+        """What is added to a sum over children: a number, or two factors whose product is rounded with the sum."""
+        nodes, old = self._group.tape.nodes, self._group.input(f"^{name}").edge
+        op, (a, b) = nodes[abs(edge)][0], edges_of(nodes[abs(edge)])
+        assert op == "+"
+        assert abs(old) in (abs(a), abs(b))
+        one = b if abs(a) == abs(old) else a
+        one = one if edge > 0 else -one
+        if abs(one) not in self._fused:
+            return (one,)
+        x, y = edges_of(nodes[abs(one)])
+        return (x if one > 0 else -x, y)
+
+    def _add_shuffled(self, slot: int, value: str) -> None:
+        """Into the lanes of one or two chunks, the others are kept."""
+        step, (_, lanes), places = self._step, self._variant.mode(PARENT), self._addresses("link", PARENT, slot)
+        for which, at in enumerate(places if max(lanes) >= step else places[:1]):
+            kept = [step + lane for lane in range(step)]
+            for lane, to in enumerate(lanes):
+                if to >= 0 and to // step == which:
+                    kept[to % step] = lane
+            self._put(self._shuffled(value, self._vector(at), kept), at)
 
     def _result(self, name: str, edge: int, at_last: bool) -> bool:
         rows, lines, value = self._text.rows, self.lines, self.writer.value(edge)

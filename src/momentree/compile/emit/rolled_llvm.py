@@ -12,9 +12,10 @@ import contextlib
 import copy
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from momentree.compile.emit import rolled_costs
 from momentree.compile.emit.angles import operations_before
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
@@ -42,7 +43,8 @@ class Rolled:
     """The code (compile/execute/kernel.py) of what was swept by rolled records: `results` on their main tape.
 
     `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
-    `lanes` of a vector do the angles of a single row; one means a processor without vectors, such as a GPU.
+    `lanes` of a vector do the angles of a single row, or like bodies; one means a processor without vectors, such as a
+    GPU.
     """
 
     def __init__(
@@ -83,8 +85,13 @@ class Rolled:
             for p, frames in zip(self.passes, self.storage.frames, strict=True)
         ]
         self._late, self._divided = late, dict[int, Layout]()
-        self.vector, self.bodies_at_a_time = lanes, 1
+        self.vector = lanes
         self.angles = angles_of_groups(_groups(self.passes), self.needs, self.storage.size, lanes) if lanes > 1 else {}
+
+    @cached_property
+    def bodies_at_a_time(self) -> int:
+        """In code of single rows: so many like bodies are computed side by side, at most."""
+        return rolled_costs.bodies_at_a_time(self, self.vector)
 
     @classmethod
     def of(

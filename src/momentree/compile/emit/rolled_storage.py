@@ -56,9 +56,12 @@ class Need:
         self.reads = {nodes[index][1] for index in self.group.tape.live() if nodes[index][0] == "input"}
 
     def chain_sums(self, inward: bool) -> None:
-        """Record the group's tape again, its sums as chains that take last what children or the parent hand over."""
+        """Record the group's tape again, its sums as chains that take last what children or the parent hand over.
+
+        To what its siblings have added to the parent, a body adds its own sum as a whole: so can several at a time.
+        """
         late = "+" if inward else "^"
-        chained = ChainedTape(self.group.tape, lambda name: name.startswith(late))
+        chained = ChainedTape(self.group.tape, lambda name: name.startswith(late), lambda name: name.startswith("^+"))
         self.made, self.own, self.parents = (
             {key: chained.scalar(x) for key, x in of.items() if key in kept}
             for of, kept in ((self.made, self.group.results), (self.own, self.own), (self.parents, self.parents))

@@ -23,11 +23,15 @@ LATE = 1000  # cycles: when the inputs arrive that come last
 class ChainedTape:
     """A tape recorded again with its sums as chains: `tape`, and `scalar(x)` for what was x on the other one.
 
-    `is_late` tells by their names which inputs arrive after all others, such as what a loop hands from body to body.
+    `is_late` tells by their names which inputs arrive after all others, such as what a loop hands from body to body;
+    `is_apart`, to which inputs a sum is added as a whole.
     """
 
-    def __init__(self, recorded: Tape, is_late: Callable[[str], bool] = lambda _: False):
-        self.tape, self._nodes, self._is_late = Tape(), recorded.nodes, is_late
+    def __init__(
+        self, recorded: Tape, is_late: Callable[[str], bool] = lambda _: False,
+        is_apart: Callable[[str], bool] = lambda _: False,
+    ):  # fmt: skip
+        self.tape, self._nodes, self._is_late, self._is_apart = Tape(), recorded.nodes, is_late, is_apart
         live = recorded.live()
         self._terms = self._joined(live, {*recorded.online(live)}, recorded.output_edges())
         self._new: dict[int, Scalar] = {}
@@ -57,11 +61,14 @@ class ChainedTape:
         for index in live:
             if nodes[index][0] == "+":
                 terms[index] = []
+                sides = [nodes[abs(edge)] for edge in edges_of(nodes[index])]
+                apart = any(side[0] == "input" and self._is_apart(side[1]) for side in sides)
                 others = self._others(edges_of(nodes[index]))
                 for edge in edges_of(nodes[index]):
                     inner = terms.get(abs(edge), [])
                     more = self._others(inner)
-                    if inner and uses[abs(edge)] == 1 and abs(edge) in online and others - 1 + more <= 1:
+                    alone = uses[abs(edge)] == 1 and abs(edge) in online and not apart
+                    if inner and alone and others - 1 + more <= 1:
                         terms[index] += inner if edge > 0 else [-term for term in inner]
                         others += more - 1
                         del terms[abs(edge)]
