@@ -156,4 +156,5 @@ SIDE_BY_SIDE: dict[str, Callable[[], mt.System]] = {
     "12 four-bars": four_bars_side_by_side,
     "brush of 40": brush,
     "mixed branches": mixed_branches,
+    "random tree of 60": lambda: random_tree(np.random.default_rng(1), ["Revolute"] * 60).build(),
 }

@@ -133,30 +133,26 @@ class Layout:
 
         Always, if it is done `strictly`: only children of the same rank, or that follow one another, share a chunk.
         """
-        parents, summed = self._parents[sweep], any(p.inward for p in passes)
+        parents = self._parents[sweep]
         among = _ranks(order, lambda body: parents[body])  # of each body: how many siblings come before
-        first = {parents[body]: body for body in order}  # of siblings: the one that inward passes come to first
         groups: dict[int, list[int]] = {body: [] for body in order}
         for group in (group for p in passes for group in p.groups):
             for body in group.bodies:
                 groups[body].append(group.number)
-        depth, levels = {0: 0}, defaultdict[int, dict[tuple[bool, tuple[int, ...]], list[int]]](dict)
+        depth, levels = {0: 0}, defaultdict[int, dict[tuple[int, ...], list[int]]](dict)
         for body in order:
             depth[body] = depth[parents[body]] + 1
-            key = summed and parents[body] != 0 and first[parents[body]] == body, (*groups[body],)
-            levels[depth[body]].setdefault(key, []).append(body)
+            levels[depth[body]].setdefault((*groups[body],), []).append(body)
         guides = self._guides(passes)
         self.chunks[sweep:], self.places[sweep:] = [[Chunk(sweep, (0,) * self.width)]], [{0: (0, 0)}]
         for level in sorted(levels):
-            rows: list[tuple[bool, int, tuple[int, ...]]] = []
-            for (is_first, _), bodies in levels[level].items():
-                divided = self._rows(sweep, bodies, guides, among if strictly else {})
-                rows += [(is_first, min(among[body] for body in row if body != _NOBODY), row) for row in divided]
-            for _, _, row in sorted(rows, key=lambda each: each[:2]):
+            alike = levels[level].values()
+            rows = [row for each in alike for row in self._rows(sweep, each, guides, among if strictly else {})]
+            for row in sorted(rows, key=lambda row: min(among[body] for body in row if body != _NOBODY)):
                 self.places[sweep] |= {body: (len(self.chunks[sweep]), lane) for lane, body in enumerate(row)}
                 self.chunks[sweep].append(Chunk(sweep, row))
         self.places[sweep].pop(_NOBODY, None)
-        return not summed or self._adds_in_order(sweep, order)
+        return not any(p.inward for p in passes) or self._adds_in_order(sweep, order)
 
     def _adds_in_order(self, sweep: int, order: Sequence[int]) -> bool:
         latest: dict[int, tuple[int, int]] = {}

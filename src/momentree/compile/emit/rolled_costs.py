@@ -36,9 +36,9 @@ class Prices(NamedTuple):
     chunk: float
 
 
-# by the lanes of a vector; measured on an AMD EPYC with AVX-512 (Zen 5): half of all estimates are within 13 %
-PRICES = {1: Prices(1.0, 0.0, 0.0, 17.0), 2: Prices(1.25, 1.0, 3.0, 30.0)}
-PRICES |= {4: Prices(1.25, 1.2, 7.0, 35.0), 8: Prices(1.25, 1.65, 8.0, 50.0)}
+# by the lanes of a vector; measured on an AMD EPYC with AVX-512 (Zen 5): half of the estimates are within 14 %
+PRICES = {1: Prices(1.0, 0.0, 0.0, 23.0), 2: Prices(1.25, 1.0, 6.0, 35.0)}
+PRICES |= {4: Prices(1.25, 1.2, 6.0, 43.0), 8: Prices(1.2, 1.6, 9.0, 59.0)}
 
 
 class Work(NamedTuple):

@@ -146,12 +146,10 @@ class _Chunk:
             at = f"getelementptr double, ptr %{self._tables.name}.data, i64 "
             at = lines.let(f"{at}{self._tables.number(group, name) * self._step}")
             return lines.let(f"load {lines.type}, ptr {at}, align {8 * lines.width}, {INVARIANT}")
-        link, _, key = name.rpartition("^")
+        link = name.rpartition("^")[0]
         if "^" not in name:
             found = self._vector(self._addresses(_OWN, "", self._slots[self._sweep, name])[0])
             return lines.choose(self._mask, found, lines.number(0.0)) if self._mask and name[0] == "+" else found
-        if key[0] == "+" and self._variant.addition == ONE:
-            return lines.number(-0.0)  # it is added to the sum over lanes
         return self._linked(link, self._slots[self._need.key(name)])
 
     def _linked(self, link: str, slot: int) -> str:

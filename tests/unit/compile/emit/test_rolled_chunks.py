@@ -34,15 +34,16 @@ def test_every_body_has_a_lane_among_like_ones_behind_its_parent(name, lanes):
             assert all(chunk.lanes[layout.places[sweep][body][1]] == body for body in chunk.bodies)
 
 
+@pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("name", EVERY_SYSTEM)
-def test_who_is_the_first_to_add_comes_first_on_the_way_inward(name):
+def test_siblings_keep_their_order(name, lanes):
     code = trace_rolled(EVERY_SYSTEM[name]().mechanism, "forward_dynamics")
-    layout = code.layout(4)
-    for sweep, (order, parents) in enumerate(zip(code.orders, code.parents, strict=True)):
-        first = {parents[body]: body for body in order}
-        for body in order:
-            at = layout.places[sweep]
-            assert not parents[body] or at[first[parents[body]]][0] >= at[body][0]
+    layout = code.layout(lanes)
+    for sweep in {p.sweep for p in code.passes if p.inward}:
+        parents, places = code.parents[sweep], layout.places[sweep]
+        for parent in {*parents} - {0}:
+            children = [places[body] for body in code.orders[sweep] if parents[body] == parent]
+            assert children == sorted(children)
 
 
 def test_no_two_places_are_one():

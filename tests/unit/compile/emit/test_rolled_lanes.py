@@ -5,9 +5,9 @@ import pytest
 
 import momentree as mt
 from mechanisms import EVERY_JOINT, random_loops, random_tree
-from momentree.compile.emit import rolled_costs
+from momentree.compile.emit import rolled_chunk_tables, rolled_costs
 from momentree.compile.execute.choice import kernel_of
-from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.kernel import Kernel, aligned
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.quantities import trace_rolled
 from momentree.compile.trace.right_hand_sides import right_hand_side_code
@@ -61,6 +61,13 @@ def test_lanes_agree_with_straight_line_code(make, what, lanes):
     same(results(code, system, 3, 1), straight(arguments(code, system, 3)))
 
 
+@pytest.mark.parametrize("most", [0, 100])
+@pytest.mark.parametrize("make", [lambda: legs(5, 3), mixed_branches], ids=["legs", "mixed branches"])
+def test_lanes_are_gathered_or_shuffled_with_the_same_bits(make, most, monkeypatch):
+    monkeypatch.setattr(rolled_chunk_tables, "MOST_SHUFFLES", most)
+    check(make(), ("forward_dynamics",), (4, 8))
+
+
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_random_trees_of_every_joint(seed):
     random = np.random.default_rng(seed)
@@ -75,32 +82,49 @@ def test_random_loops(seed):
     check(m.build(), ("hamiltonian",), (4, 8))
 
 
+def called(code, system, memory):
+    """The results of one row, from a function that works in this memory."""
+    kernel, inputs, out = Kernel(code, 1, Target.host()), arguments(code, system, 1), np.empty(code.outputs)
+    starts = np.array([each.ctypes.data for each in inputs], dtype=np.uint64)
+    strides = np.zeros(len(inputs), dtype=np.int64)
+    kernel.function(1)(starts.ctypes.data, strides.ctypes.data, out.ctypes.data, 0, 1, memory.ctypes.data)
+    return out
+
+
 def test_results_do_not_depend_on_what_the_memory_held():
     system = mixed_branches()
     code = trace_rolled(system.mechanism, "forward_dynamics").side_by_side(8)
-    inputs, found = arguments(code, system, 1), []
-    for content in (0.0, 1e300, np.nan):
-        kernel = Kernel(code, 1, Target.host())
-        memory, out = kernel.scratch(1), np.empty(code.outputs)
-        memory[:] = content
-        call = kernel.function(1)
-        starts = np.array([each.ctypes.data for each in inputs], dtype=np.uint64)
-        strides = np.zeros(len(inputs), dtype=np.int64)
-        call(starts.ctypes.data, strides.ctypes.data, out.ctypes.data, 0, 1, memory.ctypes.data)
-        found.append(out)
+    found = [called(code, system, np.full(code.scratch(1), content)) for content in (0.0, 1e300, np.nan)]
     assert np.isfinite(found[0]).all()
     assert all(np.array_equal(each, found[0]) for each in found)
+
+
+@pytest.mark.parametrize("name", ["mixed branches", "12 four-bars", "random tree of 60"])
+def test_lanes_without_a_body_hold_finite_numbers(name):
+    system = SIDE_BY_SIDE[name]()
+    code = code_of(system, "hamiltonian").side_by_side(8)
+    memory, layout, seen = aligned(code.scratch(1)), code.layout(8), 0
+    memory[:] = np.nan
+    called(code, system, memory)
+    for sweep, stride in enumerate(layout.storage.strides):
+        slots = layout.storage.slots
+        summed = {slots[s, key] for s, key in slots if s == sweep and key[0] == "+"}
+        for at, chunk in enumerate(layout.chunks[sweep]):
+            own = memory[layout.base(sweep, at) :][: stride * 8].reshape(stride, 8)
+            with_bodies = own[:, [body >= 0 for body in chunk.lanes]]
+            for slot in {*range(stride)} - summed:
+                if len(chunk.bodies) > 1 and np.isfinite(with_bodies[slot]).all():
+                    assert np.isfinite(own[slot]).all()
+                    seen += not chunk.full
+    assert seen
 
 
 @pytest.mark.parametrize("skipped", range(8))
 def test_memory_may_begin_anywhere(skipped):
     system = legs(3, 2)
     code = trace_rolled(system.mechanism, "forward_dynamics").side_by_side(8)
-    kernel, inputs, out = Kernel(code, 1, Target.host()), arguments(code, system, 1), np.empty(code.outputs)
     memory = np.full(code.scratch(1) + 16, 7.0)
-    starts = np.array([each.ctypes.data for each in inputs], dtype=np.uint64)
-    strides, begin = np.zeros(len(inputs), dtype=np.int64), memory.ctypes.data + 8 * skipped
-    kernel.function(1)(starts.ctypes.data, strides.ctypes.data, out.ctypes.data, 0, 1, begin)
+    out = called(code, system, memory[skipped:])
     assert np.array_equal(out, results(code, system, 1, 1)[0])
     assert (memory[:skipped] == 7.0).all()
     assert (memory[skipped + code.scratch(1) :] == 7.0).all()
