@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FIXED = 3  # integers of each chunk: its slots, its variant, and which lanes have a body
 PARENT = ""  # as a link
-MOST_SHUFFLES = 3  # of a group: each is code of its own
+MOST_SHUFFLES, MOST_WIDE = 3, 3  # variants of a group that shuffle, and that have several bodies: each is code
 
 
 class ChunkVariant(NamedTuple):
@@ -44,6 +44,19 @@ class ChunkVariant(NamedTuple):
     @property
     def shuffles(self) -> bool:
         return any(lanes for _, _, lanes in self.modes)
+
+    def unshuffled(self) -> ChunkVariant:
+        """The same, but lanes are gathered instead."""
+        modes = ((link, GATHER if mode == SHUFFLE else mode, tuple[int, ...]()) for link, mode, _ in self.modes)
+        return self._replace(modes=(*modes,), addition=GATHER if self.addition == SHUFFLE else self.addition)
+
+    def general(self) -> ChunkVariant:
+        """The same, as code for most chunks of the group: all lanes are gathered, some may have no body."""
+        if self.single:
+            return self
+        one_parent = self.addition == ONE
+        modes = ((link, ONE if one_parent and link == PARENT else GATHER, tuple[int, ...]()) for link, *_ in self.modes)
+        return self._replace(modes=(*modes,), full=False, addition=self.addition and (ONE if one_parent else GATHER))
 
 
 class ChunkTables:
@@ -157,33 +170,28 @@ class ChunkTables:
 
 
 def variants_of(code: Rolled, layout: Layout, p: Pass) -> list[tuple[Chunk, ChunkVariant]]:
-    """The chunks for which a pass does anything; where a group has many shuffles, it gathers instead."""
+    """The chunks for which a pass does anything, each with its variant: not too many of a group."""
     group_of = {body: group for group in p.groups for body in group.bodies if code.needs[group].stores()}
     pairs = [(chunk, group_of[chunk.bodies[0]]) for chunk in layout.chunks[p.sweep][1:] if chunk.bodies[0] in group_of]
     variants = [_variant(code, layout, p, group, chunk) for chunk, group in pairs]
     shuffles = Counter(variant.group for variant in {*variants} if variant.shuffles)
-    return [
-        (chunk, variant)
-        if shuffles[group] <= MOST_SHUFFLES
-        else (chunk, _variant(code, layout, p, group, chunk, shuffled=False))
-        for (chunk, group), variant in zip(pairs, variants, strict=True)
-    ]
+    variants = [each.unshuffled() if shuffles[each.group] > MOST_SHUFFLES else each for each in variants]
+    wide = Counter(variant.group for variant in {*variants} if not variant.single)
+    variants = [each.general() if wide[each.group] > MOST_WIDE else each for each in variants]
+    return [(chunk, variant) for (chunk, _), variant in zip(pairs, variants, strict=True)]
 
 
-def _variant(code: Rolled, layout: Layout, p: Pass, group: Group, chunk: Chunk, shuffled: bool = True) -> ChunkVariant:
-    """The variant of a chunk in a pass; where it must not be shuffled, lanes are read one by one."""
-    need, place = code.needs[group], group.place
+def _variant(code: Rolled, layout: Layout, p: Pass, group: Group, chunk: Chunk) -> ChunkVariant:
+    """The variant of a chunk in a pass, the fastest."""
+    need, parents = code.needs[group], code.parents[p.sweep]
     read = {name.rpartition("^")[0] for name in need.reads if "^" in name}
-    links = {PARENT: (p.sweep, [code.parents[p.sweep][body] for body in group.bodies])} if need.parents else {}
-    links |= {link: of for link, of in group.links.items() if link in read}
-    if PARENT in read:
-        links[PARENT] = p.sweep, [code.parents[p.sweep][body] for body in group.bodies]
+    others = {PARENT: (p.sweep, [parents[body] for body in chunk.bodies])} if need.parents or PARENT in read else {}
+    for link, (sweep, numbers) in group.links.items():
+        if link in read:
+            others[link] = sweep, [numbers[group.place[body]] for body in chunk.bodies]
     modes = []
-    for link, (sweep, numbers) in links.items():
-        mode, lanes = layout.mode(chunk, sweep, [numbers[place[body]] for body in chunk.bodies]), tuple[int, ...]()
-        if mode == SHUFFLE and shuffled:
-            _, lanes = layout.shuffle(chunk, sweep, [numbers[place[body]] for body in chunk.bodies])
-        modes.append((link, GATHER if mode == SHUFFLE and not shuffled else mode, lanes))
-    of_parents = [mode for link, mode, _ in modes if link == PARENT]
-    addition = layout.addition(chunk, of_parents[0]) if need.parents else ""
+    for link, (sweep, of) in others.items():
+        mode = layout.mode(chunk, sweep, of)
+        modes.append((link, mode, layout.shuffle(chunk, sweep, of)[1] if mode == SHUFFLE else ()))
+    addition = layout.addition(chunk, modes[0][1]) if need.parents else ""
     return ChunkVariant(group, chunk.full, (*modes,), addition, len(chunk.bodies) == 1)

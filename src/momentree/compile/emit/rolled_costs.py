@@ -15,7 +15,7 @@ from momentree.compile.trace.tape import edges_of
 if TYPE_CHECKING:
     from momentree.compile.emit.rolled_llvm import Rolled
 
-WORTH = 0.85  # of the time one after the other: bodies are put side by side if they take less
+WORTH = 0.8  # of the time one after the other: bodies are put side by side if they take less
 _SINE_AND_COSINE = 30.0
 
 

@@ -61,10 +61,11 @@ def test_lanes_agree_with_straight_line_code(make, what, lanes):
     same(results(code, system, 3, 1), straight(arguments(code, system, 3)))
 
 
-@pytest.mark.parametrize("most", [0, 100])
+@pytest.mark.parametrize(("shuffles", "wide"), [(0, 100), (100, 100), (0, 0)], ids=["no shuffles", "all", "general"])
 @pytest.mark.parametrize("make", [lambda: legs(5, 3), mixed_branches], ids=["legs", "mixed branches"])
-def test_lanes_are_gathered_or_shuffled_with_the_same_bits(make, most, monkeypatch):
-    monkeypatch.setattr(rolled_chunk_tables, "MOST_SHUFFLES", most)
+def test_however_many_variants_there_are_the_bits_are_the_same(make, shuffles, wide, monkeypatch):
+    monkeypatch.setattr(rolled_chunk_tables, "MOST_SHUFFLES", shuffles)
+    monkeypatch.setattr(rolled_chunk_tables, "MOST_WIDE", wide)
     check(make(), ("forward_dynamics",), (4, 8))
 
 
