@@ -163,6 +163,7 @@ class Rows(_Function):
                 self._find_rows(k)
         self.body.do(f"%results = mul i64 %row, {outputs}")
         self.body.do("%row.results = getelementptr double, ptr %out, i64 %results")
+        self.results = "%row.results"
 
     def _find_rows(self, k: int) -> None:
         """Where the rows of argument k start, one for each lane."""
@@ -182,6 +183,10 @@ class Rows(_Function):
         starts = [f"%argument{k}"] if lines is self.once else [f"%start{k}_{lane}" for lane in range(self.width)]
         addresses = [lines.let(f"getelementptr double, ptr {start}, i64 {column}") for start in starts]
         return lines.of_lanes([lines.let(f"load double, ptr {address}, align 8") for address in addresses])
+
+    def start(self, k: int) -> str | None:
+        """Where argument k of a single row begins, if it is passed."""
+        return f"%start{k}_0" if k != self.unit else None
 
     def _unit(self, lines: Lines, column: str | int) -> str:
         entries = []
@@ -230,6 +235,11 @@ class Lanes(_Function):
     def __init__(self, width: int, arguments: int, outputs: int, name: str = "lanes"):
         super().__init__(width, outputs, name)
         self._arguments = ", ".join(f"ptr %argument{k}" for k in range(arguments))
+        self.results = "%out"
+
+    def start(self, k: int) -> str | None:
+        """Where argument k of a single row begins."""
+        return f"%argument{k}"
 
     def load(self, lines: Lines, k: int, column: str | int) -> str:
         """A column of argument k."""

@@ -19,7 +19,7 @@ from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.trace.operations import TableOperation
 
 PLAIN = (0.0, 1.0, -1.0)  # numbers that tapes know by themselves: models in which others become these differ
-_TABLE = re.compile(r"^(@(\S+\.numbers) = dso_local global \[\d+ x double\]) \[(.+)\], align 8$", re.MULTILINE)
+_TABLE = re.compile(r"^(@(\S+\.numbers) = dso_local global \[\d+ x double\]) \[(.+)\], (align \d+)$", re.MULTILINE)
 _TABLE_MARK = ".numbers = dso_local global ["
 INVARIANT = "!invariant.load !{}"  # a table does not change while code runs
 
@@ -57,10 +57,10 @@ class NumberTable:
         return "".join(f"{table_text(name, numbers)}\n\n" for name, numbers in [*own, *self._tables.values()])
 
 
-def table_text(name: str, numbers: Sequence[str]) -> str:
+def table_text(name: str, numbers: Sequence[str], alignment: int = 8) -> str:
     """A table of numbers, which are written as LLVM does; its name ends in ".numbers"."""
     entries = ", ".join(f"double {number}" for number in numbers)
-    return f"@{name} = dso_local global [{len(numbers)} x double] [{entries}], align 8"
+    return f"@{name} = dso_local global [{len(numbers)} x double] [{entries}], align {alignment}"
 
 
 def separated(text: str) -> tuple[str, dict[str, bytes]]:
@@ -74,10 +74,10 @@ def separated(text: str) -> tuple[str, dict[str, bytes]]:
             alike.append(text[end:start])
             end = start
             continue
-        head, name, entries = table.groups()
+        head, name, entries, aligned = table.groups()
         numbers = np.frombuffer(bytes.fromhex(entries.replace("double 0x", "").replace(",", "")), ">u8")
         contents[name] = numbers.astype("=u8").tobytes()
-        alike += text[end:start], f"{head} zeroinitializer, align 8"
+        alike += text[end:start], f"{head} zeroinitializer, {aligned}"
         end = table.end()
     return "".join([*alike, text[end:]]), contents
 

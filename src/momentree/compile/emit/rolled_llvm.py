@@ -12,9 +12,10 @@ import contextlib
 import copy
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from momentree.compile.emit import rolled_costs
 from momentree.compile.emit.angles import operations_before
 from momentree.compile.emit.arguments import Arrays
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
@@ -22,9 +23,12 @@ from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, cycles_of, forwards, in_time
 from momentree.compile.emit.rolled_angles import AnglesLoop, GroupAngles, angles_of_groups
+from momentree.compile.emit.rolled_chunks import Layout
+from momentree.compile.emit.rolled_lanes import ChunksText
 from momentree.compile.emit.rolled_registers import Handover, Variant
 from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
 from momentree.compile.emit.rolled_tables import BodyTables
+from momentree.compile.emit.rolled_text import RolledText
 from momentree.compile.trace.field_layout import FormTable
 from momentree.compile.trace.rolled import Program, RolledRecords
 from momentree.compile.trace.rolled_groups import Group, Pass
@@ -39,7 +43,8 @@ class Rolled:
     """The code (compile/execute/kernel.py) of what was swept by rolled records: `results` on their main tape.
 
     `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
-    `lanes` of a vector do the angles of a single row; one means a processor without vectors, such as a GPU.
+    `lanes` of a vector do the angles of a single row, or like bodies; one means a processor without vectors, such as a
+    GPU.
     """
 
     def __init__(
@@ -79,8 +84,14 @@ class Rolled:
             Handover(p, self.needs, frames.places, self.orders[p.sweep], self.parents[p.sweep])
             for p, frames in zip(self.passes, self.storage.frames, strict=True)
         ]
+        self._late, self._divided = late, dict[int, Layout]()
         self.vector = lanes
         self.angles = angles_of_groups(_groups(self.passes), self.needs, self.storage.size, lanes) if lanes > 1 else {}
+
+    @cached_property
+    def bodies_at_a_time(self) -> int:
+        """In code of single rows: so many like bodies are computed side by side, at most."""
+        return rolled_costs.bodies_at_a_time(self, self.vector)
 
     @classmethod
     def of(
@@ -99,8 +110,20 @@ class Rolled:
     def without_vectors(self) -> Rolled:
         """The same for processors that have no vectors: angles are done when they are needed."""
         other = copy.copy(self)
-        other.vector, other.angles = 1, {}
+        other.vector, other.angles, other.bodies_at_a_time = 1, {}, 1
         return other
+
+    def side_by_side(self, lanes: int) -> Rolled:
+        """The same with so many bodies at a time in code of single rows; one: one after the other."""
+        other = copy.copy(self)
+        other.bodies_at_a_time = lanes
+        return other
+
+    def layout(self, lanes: int) -> Layout:
+        """The chunks of so many bodies at most."""
+        if lanes not in self._divided:
+            self._divided[lanes] = Layout(lanes, self.passes, self.needs, self._late, self.orders, self.parents)
+        return self._divided[lanes]
 
     def _assign_to_groups(self, results: Sequence[Scalar]) -> dict[int, Scalar]:
         """Let groups store the results that they compute for all their bodies; gives the remaining ones, by index."""
@@ -140,22 +163,34 @@ class Rolled:
 
     def scratch(self, width: int) -> int:
         """The slots of all bodies, and of the ground, the frames, and sines and cosines of single rows."""
+        if width == 1 and self.bodies_at_a_time > 1:
+            return self.layout(self.bodies_at_a_time).size
         return max(self.storage.size * width, self.storage.size + sum(own.size for own in self.angles.values()))
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
         if self.unit is None:
-            text = _Text(self, self._rows(width, "rows"))
+            text = self._written(self._rows(width, "rows"))
             return module(width, [*text.constants, text.function()], text.functions)
-        texts = [_Text(self, self._rows(w, "columns")) for w in sorted({1, width})]
+        texts = [self._written(self._rows(w, "columns")) for w in sorted({1, width})]
         functions = [text.function("internal ") for text in texts]
-        parts = [*texts[0].constants, *functions, rows_by_columns(width, len(self.arrays), self.results, self.outputs)]
+        constants = dict.fromkeys(constant for text in texts for constant in text.constants)
+        parts = [*constants, *functions, rows_by_columns(width, len(self.arrays), self.results, self.outputs)]
         return module(1, parts, {name for text in texts for name in text.functions})
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
         """The function `name`_W on columns of lanes (rows.py), its constants, and what it calls."""
-        text = _Text(self, Lanes(width, len(self.arrays), self.outputs, name))
+        text = self._written(Lanes(width, len(self.arrays), self.outputs, name))
         return [*text.constants, text.function()], text.functions
+
+    def _written(self, rows: Rows | Lanes) -> RolledText:
+        text: RolledText
+        if rows.width == 1 and self.bodies_at_a_time > 1:
+            text = ChunksText(self, rows, self.layout(self.bodies_at_a_time))
+        else:
+            text = _Text(self, rows)
+        text.write()
+        return text
 
     def _rows(self, width: int, name: str) -> Rows:
         return Rows(width, len(self.arrays) + (self.unit is not None), self.results, name, self.unit)
@@ -185,59 +220,15 @@ def _varying(group: Group) -> set[str]:
 # --- the text ---
 
 
-class _Text:
-    def __init__(self, code: Rolled, rows: Rows | Lanes):
-        self.code, self.width, self.rows = code, rows.width, rows
-        self.lines = self.rows.body
-        self.main = Writer(self.lines, code.nodes, self._leaf, rows.numbers)
-        self.functions: set[tuple[str, int]] = set()
-        self.constants: list[str] = []
-        for number, p in enumerate(code.passes):
-            if any(code.needs[group].stores() for group in p.groups):
-                self._before(number, p)
-                self._loop(number, p)
-        for output, edge in code.remaining.items():
-            self.rows.store(self.lines, self._value(edge), output)
-        self.functions |= self.main.functions
+class _Text(RolledText):
+    """One body after the other, in the lanes of a row each."""
 
-    def function(self, linkage: str = "") -> str:
-        return self.rows.text(linkage)
+    def address(self, sweep: int, body: int, key: str) -> str:
+        storage = self.code.storage
+        return self.slot(self.lines, str(storage.at(sweep, body)), storage.slots[sweep, key])
 
-    # --- between the loops: the main tape ---
-
-    def _leaf(self, index: int) -> str:
-        name = self.code.nodes[index][1]
-        if name in self.code.reads:
-            sweep, body, key = self.code.reads[name]
-            at = self.slot(self.lines, str(self.code.storage.at(sweep, body)), self.code.storage.slots[sweep, key])
-            return self.load(self.lines, at)
-        return self.rows.load(self.lines, *self.code.columns[name])
-
-    def _value(self, edge: int) -> str:
-        """A result of the main tape, all that leads to it written first."""
-        nodes = self.code.nodes
-        wanted, stack = set(), [abs(edge)]
-        while stack:
-            index = stack.pop()
-            if index not in wanted and index not in self.main.names and edges_of(nodes[index]):
-                wanted.add(index)
-                stack += [abs(e) for e in edges_of(nodes[index])]
-        for index in sorted(wanted):
-            self.main.operate(index)
-        return self.main.value(edge)
-
-    def _before(self, number: int, p: Pass) -> None:
-        """What a pass reads that no pass has made: of grounds, and results of the main tape."""
-        read = set[Key]().union(*(self.code.needs[group].from_slots(others=True) for group in p.groups))
-        for sweep, key in sorted(read & {*self.code.ground}):
-            self._store_at(number, sweep, 0, key, self.code.ground[sweep, key])
-        for group in p.groups:
-            for key in sorted({*group.values} & self.code.needs[group].reads):
-                for body, edge in zip(group.bodies, self.code.values[group][key], strict=True):
-                    self._store_at(number, p.sweep, body, key, edge)
-
-    def _store_at(self, number: int, sweep: int, body: int, key: str, edge: int) -> None:
-        value, storage = self._value(edge), self.code.storage
+    def store_at(self, number: int, sweep: int, body: int, key: str, value: str) -> None:
+        storage = self.code.storage
         frames = storage.frames[number]
         if (sweep, key) in frames.places:
             base, place = storage.frame_at(number, body), frames.places[sweep, key]
@@ -251,15 +242,9 @@ class _Text:
         start = lines.let(f"getelementptr {lines.type}, ptr %scratch, i64 {base}")
         return lines.let(f"getelementptr {lines.type}, ptr {start}, i64 {place}")
 
-    def load(self, lines: Lines, at: str) -> str:
-        return lines.let(f"load {lines.type}, ptr {at}, align {8 * self.width}")
-
-    def store(self, lines: Lines, value: str, at: str) -> None:
-        lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
-
     # --- loops ---
 
-    def _loop(self, number: int, p: Pass) -> None:
+    def loop(self, number: int, p: Pass) -> None:
         count, name = len(self.code.orders[p.sweep]), f"{self.rows.name}.pass{number}"
         begin, step, stop = (count - 1, -1, -1) if p.inward else (0, 1, count)
         tables, handover = BodyTables(name, number, p, self.code), self.code.handovers[number]

@@ -64,17 +64,19 @@ class Need:
     def chain_sums(self, inward: bool) -> None:
         """Record the group's tape again, its sums as chains that take last what children or the parent hand over last.
 
-        When that is, along a chain of such bodies, shows after a few of them.
+        When that is, along a chain of such bodies, shows after a few of them. To what its siblings have added to the
+        parent, a body adds its own sum as a whole: so can several at a time.
         """
         tape, handed = self.group.tape, self.parents if inward else self.own
         names = {key if inward else f"^{key}": x for key, x in handed.items()}
+        siblings = {name for name in self.reads if name.startswith("^+")}
         arrivals = dict.fromkeys(sorted(names.keys() & self.reads), 0)
-        chained = ChainedTape(tape, arrivals)
+        chained = ChainedTape(tape, arrivals, siblings)
         for _ in range(BODIES):
             known = {name: chained.known_at(names[name]) for name in arrivals}
             first = min(known.values(), default=0)
             arrivals = {name: time - first for name, time in known.items()}
-            chained = ChainedTape(tape, arrivals)
+            chained = ChainedTape(tape, arrivals, siblings)
         self.made, self.own, self.parents = (
             {key: chained.scalar(x) for key, x in of.items() if key in kept}
             for of, kept in ((self.made, self.group.results), (self.own, self.own), (self.parents, self.parents))
@@ -138,7 +140,7 @@ class Frames(NamedTuple):
 
 
 class Storage:
-    """The slots of all sweeps, and the frames of all passes behind them.
+    """The slots of all sweeps, and the frames of all passes behind them, unless all numbers are to stand in slots.
 
     | field   | meaning                                                                       |
     |---------|-------------------------------------------------------------------------------|
@@ -151,10 +153,10 @@ class Storage:
 
     def __init__(
         self, passes: Sequence[Pass], needs: dict[Group, Need], late: set[Key], orders: Sequence[Sequence[int]],
-        parents: Sequence[Sequence[int]],
+        parents: Sequence[Sequence[int]], frames: bool = True,
     ):  # fmt: skip
         first, last = _times(passes, needs, late)
-        fleeting = _fleeting(passes, needs, late, first, last)
+        fleeting = _fleeting(passes, needs, late, first, last) if frames else set[Key]()
         kept = [key for key in first if key not in fleeting]
         handed_over = [_handed_over(p, needs) for p in passes]
         self.slots, self.strides = _slots(kept, first, last, handed_over, len(orders))

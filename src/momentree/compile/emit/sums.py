@@ -9,7 +9,7 @@ anything is added to it is formed so here too, and no product is rounded where i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from momentree.compile.emit.order import FUSED, LATENCIES, OTHER
 from momentree.compile.trace.operations import operation_of
@@ -20,11 +20,12 @@ from momentree.spatial import Scalar
 class ChainedTape:
     """A tape recorded again with its sums as chains: `tape`, and `scalar(x)` for what was x on the other one.
 
-    `arrivals` has the cycles after which inputs are known that are not there at once, by name.
+    `arrivals` has the cycles after which inputs are known that are not there at once, by name; to inputs that stand
+    `apart` a sum is added as a whole.
     """
 
-    def __init__(self, recorded: Tape, arrivals: Mapping[str, int] | None = None):
-        self.tape, self._nodes, self._arrivals = Tape(), recorded.nodes, arrivals or {}
+    def __init__(self, recorded: Tape, arrivals: Mapping[str, int] | None = None, apart: Collection[str] = frozenset()):
+        self.tape, self._nodes, self._arrivals, self._apart = Tape(), recorded.nodes, arrivals or {}, apart
         live = recorded.live()
         self._terms = self._joined(live, {*recorded.online(live)}, recorded.output_edges())
         self._new: dict[int, Scalar] = {}
@@ -59,12 +60,15 @@ class ChainedTape:
             if nodes[index][0] != "+":
                 continue
             own = terms[index] = []
+            sides = [nodes[abs(edge)] for edge in edges_of(nodes[index])]
+            apart = any(side[0] == "input" and side[1] in self._apart for side in sides)
             others = self._others(edges_of(nodes[index]))
             # inner sums of products first: there may be one other term
             for edge in sorted(edges_of(nodes[index]), key=lambda edge: self._others(terms.get(abs(edge), []))):
                 inner = terms.get(abs(edge), [])
                 more = self._others(inner)
-                if inner and uses[abs(edge)] == 1 and abs(edge) in online and others - 1 + more <= 1:
+                alone = uses[abs(edge)] == 1 and abs(edge) in online and not apart
+                if inner and alone and others - 1 + more <= 1:
                     own += inner if edge > 0 else [-term for term in inner]
                     others += more - 1
                     del terms[abs(edge)]

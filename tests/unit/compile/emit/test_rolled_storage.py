@@ -6,9 +6,11 @@ import pytest
 import momentree as mt
 from mechanisms import four_bar, four_bars_in_a_row, random_tree
 from momentree.compile.emit.rolled_llvm import Rolled
+from momentree.compile.trace.quantities import trace_rolled
 from momentree.compile.trace.right_hand_sides import closed_code, positions_code, right_hand_side_code
 from momentree.compile.trace.tape import edges_of
 from momentree.equations.formulations import FORMULATIONS
+from rolled_systems import brush
 
 
 def with_a_ball(contact: bool) -> mt.Model:
@@ -133,3 +135,15 @@ def test_motions_by_rolled_code_are_those_by_straight_line_code(name):
         run = system.simulate(start, 0.01, integrator="rk4", step=1e-3)
         ends.append(np.concatenate([run.q[-1], run.v[-1]]))
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-12)
+
+
+def test_a_body_adds_its_own_sum_as_a_whole_to_what_siblings_have_added():
+    code, seen = trace_rolled(brush(12).mechanism, "forward_dynamics"), 0
+    for group, need in code.needs.items():
+        nodes = group.tape.nodes
+        for key, x in need.parents.items():
+            if f"^{key}" in need.reads:
+                before = group.tape.known_input(f"^{key}")
+                assert abs(before.edge) in map(abs, edges_of(nodes[abs(group.tape.edge(x))]))
+                seen += 1
+    assert seen
