@@ -17,7 +17,8 @@ from momentree.structure.mechanism import Mechanism
 
 MANY = 40  # bodies: above, nobody waits for straight-line code, and it is not even traced
 LONG = 16_000  # operations: above, LLVM takes more than a second or two
-LONG_FOR_CHAINS = 5000  # operations: above, rolled code of a chain is not only made but runs faster
+LONG_FOR_ALIKE = 5000  # operations: above, rolled code is not only made but runs faster where bodies are alike
+FEW_ZEROS = 330  # operations of a body: from there on, straight-line code spares little by what it knows of each
 
 
 def kernel_of(
@@ -43,7 +44,9 @@ def is_rolled(mechanism: Mechanism, code: str | None, tape: Tape | None = None) 
         return code == "rolled"
     if is_too_long(mechanism, tape):
         return True
-    return tape is not None and len(tape.online()) > LONG_FOR_CHAINS and _is_chain(mechanism)
+    if tape is None or mechanism.constrained or (operations := len(tape.online())) <= LONG_FOR_ALIKE:
+        return False
+    return _is_chain(mechanism) or operations >= FEW_ZEROS * len(mechanism.bodies)
 
 
 def is_too_long(mechanism: Mechanism, tape: Tape | None = None) -> bool:
@@ -55,7 +58,7 @@ def is_too_long(mechanism: Mechanism, tape: Tape | None = None) -> bool:
 
 def _is_chain(mechanism: Mechanism) -> bool:
     """Whether each body hangs on the one before, so that loops hand on numbers in registers."""
-    return not mechanism.constrained and all(body.parent == body.number - 1 for body in mechanism.bodies)
+    return all(body.parent == body.number - 1 for body in mechanism.bodies)
 
 
 def _rolled(mechanism: Mechanism, what: str, varied: bool, target: Target) -> Kernel:

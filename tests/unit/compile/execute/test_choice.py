@@ -1,4 +1,4 @@
-"""Which code is made by itself: rolled for many bodies, long tapes, and chains that are long enough to gain by it."""
+"""Which code is made by itself: rolled for many bodies, long tapes, and trees of like bodies that gain by it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import random_body, random_frame
-from momentree.compile.execute.choice import LONG_FOR_CHAINS, MANY, is_rolled, is_too_long, kernel_of
+from momentree.compile.execute.choice import LONG_FOR_ALIKE, MANY, is_rolled, is_too_long, kernel_of
 from momentree.compile.trace.quantities import trace
 
 
@@ -37,10 +37,30 @@ def test_short_chains_are_straight_line_code_and_longer_ones_are_rolled():
     assert not is_rolled(chain(20).build().mechanism, None)  # before its tape is known
 
 
-@pytest.mark.parametrize("carrier", [lambda i: i // 2, lambda i: max(0, i - 2)], ids=["binary tree", "two chains"])
-def test_trees_with_branches_are_straight_line_code_as_long_as_it_can_be_made_quickly(carrier):
-    assert not choice(tree(20, carrier))
-    assert choice(tree(MANY + 1, carrier))
+@pytest.mark.parametrize(
+    "carrier", [lambda i: (i + 1) // 2, lambda i: max(0, i - 1)], ids=["binary tree", "two chains"]
+)
+def test_trees_of_general_bodies_are_rolled_from_the_same_length_on(carrier):
+    assert not choice(tree(8, carrier))
+    assert choice(tree(20, carrier))
+
+
+def test_a_tree_whose_bodies_have_zeros_of_their_own_is_straight_line_code_as_long_as_it_can_be_made_quickly():
+    def along_axes(n):
+        random = np.random.default_rng(n)
+        m = mt.Model("tree")
+        ends = [m.ground]
+        for i in range(n):
+            ends.append(random_body(random, m, f"b{i}"))
+            carrier = ends[(i + 1) // 2]
+            m.joint(f"j{i}", mt.Revolute("xyz"[i % 3]), carrier.at((0, 0, 0.2)), ends[-1])
+        return m
+
+    mechanism = along_axes(31).build().mechanism
+    tape = trace(mechanism, "forward_dynamics")[0]
+    assert len(tape.online()) > LONG_FOR_ALIKE
+    assert not is_rolled(mechanism, None, tape)
+    assert choice(along_axes(MANY + 1))
 
 
 def test_a_chain_that_closes_a_loop_is_no_chain():
@@ -51,7 +71,7 @@ def test_a_chain_that_closes_a_loop_is_no_chain():
     mechanism = m.build().mechanism
     tape = trace(chain(20).build().mechanism, "forward_dynamics")[0]
     assert mechanism.constrained
-    assert len(tape.online()) > LONG_FOR_CHAINS
+    assert len(tape.online()) > LONG_FOR_ALIKE
     assert not is_rolled(mechanism, None, tape)
 
 
