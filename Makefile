@@ -57,6 +57,7 @@ bench: $(VENV)/.tools  ## measure; writes docs/benchmarks.md and others
 	$(BIN)/python benchmarks/couplings.py --write docs/couplings.md
 	$(BIN)/python benchmarks/elementary_functions.py -n 1e8 --time --write docs/elementary-functions.md
 	$(BIN)/python benchmarks/constants_as_parameters.py --write docs/constants.md
+	$(BIN)/python benchmarks/like_bodies.py
 	$(BIN)/python benchmarks/pages.py --write docs/look.md
 	$(BIN)/python benchmarks/damaged_files.py -n 1000
 

@@ -170,7 +170,8 @@ def import_time(effort: Effort) -> float:
 def trees() -> dict[str, Callable[[], mt.Model]]:
     from example_models import aligned_arm, humanoid, random_chain
 
-    return {"7-joint arm": aligned_arm, "35-dof humanoid": humanoid, "chain of 300": lambda: random_chain(300)}
+    arms = {"7-joint arm": aligned_arm, "7R": lambda: random_chain(7)}
+    return arms | {"35-dof humanoid": humanoid, "chain of 300": lambda: random_chain(300)}
 
 
 def random_states(system: mt.System, rows: int) -> tuple[Any, Any, Any]:
@@ -247,11 +248,14 @@ def walking(checkout: Path) -> Path:
 def right_hand_sides(checkout: Path, effort: Effort) -> Iterator[tuple[str, float]]:
     """What an evaluation costs within a simulation: by how much a longer run of equal steps takes more."""
     from example_models import aligned_arm
+    from linkages import bennett, row_of_four_bars
 
     short, long = effort.simulated / 5, effort.simulated
     for name, model, start in (
         ("7-joint arm", aligned_arm, {f"hinge{i}": 0.1 * i for i in range(7)}),
         ("four-bar", four_bar, {"A": 1.0}),
+        ("Bennett", bennett, {"R1": 1.0}),
+        ("40 four-bars in a row", lambda: row_of_four_bars(40), {"G0": 0.3}),
     ):
         system = model().build()
         begin = system.assemble(start)
