@@ -5,6 +5,8 @@ Times are counted in operations on numbers; benchmarks/like_bodies.py measures w
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from momentree.compile.emit.rolled_chunk_tables import ChunkVariant, variants_of
@@ -56,23 +58,35 @@ class Work(NamedTuple):
 def bodies_at_a_time(code: Rolled, lanes: int) -> int:
     """So many bodies as take the least time, at most as many as there are lanes; one, if little is gained."""
     least, best = WORTH * work(code, 1).time(PRICES[1]), 1
+    levels = _levels(code)
     for width in PRICES:
-        if 1 < width <= lanes and _is_wide(code):
+        # the division into chunks takes time itself, and is not made where it cannot gain
+        if 1 < width <= lanes and _at_best(levels, width).time(PRICES[width]) < least:
             time = work(code, width).time(PRICES[width])
             if time < least:
                 least, best = time, width
     return best
 
 
-def _is_wide(code: Rolled) -> bool:
-    """Whether there are much fewer levels than bodies: not so along chains."""
-    levels = 0
+def _levels(code: Rolled) -> list[tuple[float, int]]:
+    """Of each group and each level of the tree in a pass: operations of a body, and how many bodies."""
+    depths = []
     for order, parents in zip(code.orders, code.parents, strict=True):
         depth = {0: 0}
         for body in order:
             depth[body] = depth[parents[body]] + 1
-        levels += max(depth.values())
-    return levels <= WORTH * sum(map(len, code.orders))
+        depths.append(depth)
+    groups = [(p.sweep, group) for p in code.passes for group in p.groups if code.needs[group].stores()]
+    counts = [(_operations(group), Counter(map(depths[sweep].__getitem__, group.bodies))) for sweep, group in groups]
+    return [(operations, bodies) for operations, of_level in counts for bodies in of_level.values()]
+
+
+def _at_best(levels: Sequence[tuple[float, int]], lanes: int) -> Work:
+    """If all chunks could be full, and nothing had to be gathered."""
+    chunks = [(operations, -(-bodies // lanes), bodies % lanes == 1) for operations, bodies in levels]
+    numbers = sum(operations for operations, _, single in chunks if single)
+    vectors = sum(operations * (count - single) for operations, count, single in chunks)
+    return Work(numbers, vectors, 0, sum(count for _, count, _ in chunks))
 
 
 def work(code: Rolled, lanes: int) -> Work:
