@@ -59,22 +59,28 @@ class ChainedTape:
         for index in live:
             if nodes[index][0] != "+":
                 continue
-            own = terms[index] = []
-            sides = [nodes[abs(edge)] for edge in edges_of(nodes[index])]
-            apart = any(side[0] == "input" and side[1] in self._apart for side in sides)
-            others = self._others(edges_of(nodes[index]))
-            # inner sums of products first: there may be one other term
-            for edge in sorted(edges_of(nodes[index]), key=lambda edge: self._others(terms.get(abs(edge), []))):
-                inner = terms.get(abs(edge), [])
-                more = self._others(inner)
-                alone = uses[abs(edge)] == 1 and abs(edge) in online and not apart
-                if inner and alone and others - 1 + more <= 1:
-                    own += inner if edge > 0 else [-term for term in inner]
+            edges = edges_of(nodes[index])
+            inner = [edge for edge in edges if abs(edge) in terms and uses[abs(edge)] == 1 and abs(edge) in online]
+            if not inner or self._is_apart(edges):
+                terms[index] = [*edges]
+                continue
+            own, others = list[int](), self._others(edges)
+            # sums of products first: there may be one other term
+            for edge in sorted(edges, key=lambda edge: self._others(terms.get(abs(edge), ()))):
+                more = self._others(terms.get(abs(edge), ()))
+                if edge in inner and others - 1 + more <= 1:
+                    joined = terms.pop(abs(edge))
+                    own += joined if edge > 0 else [-term for term in joined]
                     others += more - 1
-                    del terms[abs(edge)]
                 else:
                     own.append(edge)
+            terms[index] = own
         return terms
+
+    def _is_apart(self, edges: Sequence[int]) -> bool:
+        """Whether one of them is an input to which a sum is added as a whole."""
+        sides = (self._nodes[abs(edge)] for edge in edges) if self._apart else ()
+        return any(side[0] == "input" and side[1] in self._apart for side in sides)
 
     def _others(self, edges: Sequence[int]) -> int:
         """How many of these are no products to be fused."""
