@@ -47,9 +47,9 @@ def carry_bias(body: Record, parent: Record) -> Fields:
 
 
 def carry_classical_bias(body: Record, parent: Record) -> Fields:
-    """c and the bias force where dv is (a; dw), a the acceleration of the origin (newton_euler.py): without v, fewer.
+    """c and the bias force where dv is (a; dw), a the acceleration of the origin (newton_euler.py): v is not needed.
 
-    U = [w x][w x]; M* = M, and the bias force is (U h; w x J w) - F.
+    With U = [w x][w x] the bias force is (U h; w x J w) - F; and M* = M.
     """
     w, dw, a = accelerated(body, parent, ZERO, ZERO, REST if body.free else body.A @ body.du)
     M, U = body.inertia, Spin.of(w, ZERO)
