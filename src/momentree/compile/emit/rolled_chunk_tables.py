@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
-from momentree.compile.emit.number_tables import table_text
 from momentree.compile.emit.rolled_chunks import GATHER, ONE, SHUFFLE, SINGLE, Chunk, Layout
-from momentree.compile.emit.rolled_tables import integer_table
+from momentree.compile.emit.rolled_tables import table_texts
 from momentree.compile.trace.rolled_groups import Group, Pass
 
 if TYPE_CHECKING:
@@ -162,11 +161,7 @@ class ChunkTables:
         return self._data[group].index(key)
 
     def texts(self) -> list[str]:
-        bits = self._numbers.view("<u8").ravel().tolist()
-        return [
-            integer_table(f"{self.name}.integers", self._integers.ravel().tolist()),
-            table_text(f"{self.name}.numbers", list(map("0x%016X".__mod__, bits)), 64),
-        ]
+        return table_texts(self.name, self._integers, self._numbers, 64)
 
 
 def variants_of(code: Rolled, layout: Layout, p: Pass) -> list[tuple[Chunk, ChunkVariant]]:

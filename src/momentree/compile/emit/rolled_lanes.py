@@ -14,8 +14,7 @@ nothing to parents, and give no results. A chunk of one body is computed as numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products
@@ -24,7 +23,7 @@ from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, forwards
 from momentree.compile.emit.rolled_chunk_tables import PARENT, ChunkTables, ChunkVariant
 from momentree.compile.emit.rolled_chunks import ALIGNED, BLENDED, GATHER, ONE, SHUFFLE, Layout
-from momentree.compile.emit.rolled_text import RolledText
+from momentree.compile.emit.rolled_text import RolledText, write_and_store
 from momentree.compile.trace.rolled_groups import Pass
 from momentree.compile.trace.tape import edges_of
 
@@ -110,7 +109,8 @@ class _Chunk:
         self._standing: dict[tuple[int, int], list[int]] = {}  # what is read from each slot
         for key, edges in self._need.inputs_by_key().items():
             self._standing.setdefault((key[0], self._slots[key]), []).extend(edges)
-        self._write()
+        order = forwards(arguments_of(nodes, self._operations, self._fused))
+        write_and_store(self.writer, self._need, order, self._store, self._give)
 
     # --- where things are ---
 
@@ -193,24 +193,7 @@ class _Chunk:
 
     # --- what is stored ---
 
-    def _write(self) -> None:
-        """All operations; behind each of them what can be stored now."""
-        group, need, edge = self._group, self._need, self._group.tape.edge
-        stores: dict[int, list[Callable[[bool], bool]]] = {}
-        for who, of in ((_OWN, need.own), (PARENT, need.parents)):
-            for key, x in of.items():
-                stores.setdefault(abs(edge(x)), []).append(partial(self._store, who, key, edge(x)))
-        for key in group.results:
-            x = edge(need.made[key])
-            stores.setdefault(abs(x), []).append(partial(self._result, key, x))
-        waiting: list[Callable[[bool], bool]] = []
-        for index in forwards(arguments_of(group.tape.nodes, self._operations, self._fused)):
-            self.writer.operate(index)
-            waiting = [put for put in [*waiting, *stores.pop(index, ())] if not put(False)]
-        for put in [*waiting, *(put for rest in stores.values() for put in rest)]:  # the rest is merely read
-            put(True)
-
-    def _store(self, who: str, name: str, edge: int, at_last: bool) -> bool:
+    def _store(self, to_parent: bool, name: str, edge: int, at_last: bool) -> bool:
         """Store a number once what stands there has been read; whether it is done."""
         slot = self._slots[self._sweep, name]
         old = self._standing.get((self._sweep, slot), ())
@@ -218,7 +201,7 @@ class _Chunk:
             return False
         for read in old:
             self.writer.value(read)
-        if who == PARENT:
+        if to_parent:
             self._add(name, slot, edge)
         else:
             self._put(self.writer.value(edge), self._addresses(_OWN, "", slot)[0])
@@ -282,16 +265,16 @@ class _Chunk:
                     kept[to % step] = lane
             self._put(self._shuffled(value, self._vector(at), kept), at)
 
-    def _result(self, name: str, edge: int, at_last: bool) -> bool:
+    def _give(self, name: str, edge: int) -> None:
+        """Store a result of each body."""
         rows, lines, value = self._text.rows, self.lines, self.writer.value(edge)
         columns = [self._integer(at) for at in self._tables.where(self._variant, "result", name)]
         to = [lines.let(f"getelementptr double, ptr {rows.results}, i64 {column}") for column in columns]
         if len(to) < lines.width or self._variant.single:
             lines.do(f"store {lines.type} {value}, ptr {to[0]}, align 8")
-            return True
+            return
         nowhere = lines.let(f"getelementptr double, ptr %chunks, i64 {self._text.layout.nowhere}")
         for lane, at in enumerate(to):
             has_body = lines.let(f"extractelement {lines.truth} {self._mask}, i64 {lane}") if self._mask else "true"
             where = lines.let(f"select i1 {has_body}, ptr {at}, ptr {nowhere}")
             lines.do(f"store double {lines.lane(value, lane)}, ptr {where}, align 8")
-        return True

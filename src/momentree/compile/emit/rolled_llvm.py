@@ -12,7 +12,7 @@ import contextlib
 import copy
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 from momentree.compile.emit import rolled_costs
@@ -28,7 +28,7 @@ from momentree.compile.emit.rolled_lanes import ChunksText
 from momentree.compile.emit.rolled_registers import Handover, Variant
 from momentree.compile.emit.rolled_storage import Key, Place, Storage, needs_of
 from momentree.compile.emit.rolled_tables import BodyTables
-from momentree.compile.emit.rolled_text import RolledText
+from momentree.compile.emit.rolled_text import RolledText, write_and_store
 from momentree.compile.trace.field_layout import FormTable
 from momentree.compile.trace.rolled import Program, RolledRecords
 from momentree.compile.trace.rolled_groups import Group, Pass
@@ -334,7 +334,7 @@ class _Body:
         self._standing: dict[Place, list[int]] = {}  # what is read from each place
         for key, edges in self._need.inputs_by_key().items():
             self._standing.setdefault(code.storage.place(loop.number, key), []).extend(edges)
-        self._write()
+        write_and_store(self.writer, self._need, self._order(), self._store, self._give)
 
     def _read_angles(self, own: GroupAngles) -> None:
         """Take sines and cosines from where they were stored before the loop; what led to them need not be done."""
@@ -372,23 +372,6 @@ class _Body:
             return lines.negative(register) if key in self._loop.opposite else register
         return text.load(lines, self._address(who, key))
 
-    def _write(self) -> None:
-        """All operations; behind each of them what can be stored now."""
-        group, need, edge = self._group, self._need, self._group.tape.edge
-        stores: dict[int, list[Callable[[bool], bool]]] = {}
-        for who, of in ((OWN, need.own), (PARENT, need.parents)):
-            for key, x in of.items():
-                stores.setdefault(abs(edge(x)), []).append(partial(self._store, who, key, edge(x)))
-        for key in group.results:
-            at, x = self._integer(self._loop.tables.integer(group, key, True)), edge(need.made[key])
-            stores.setdefault(abs(x), []).append(partial(self._result, x, at))
-        waiting: list[Callable[[bool], bool]] = []
-        for index in self._order():
-            self.writer.operate(index)
-            waiting = [put for put in [*waiting, *stores.pop(index, ())] if not put(False)]
-        for put in [*waiting, *(put for rest in stores.values() for put in rest)]:  # the rest is merely read
-            put(True)
-
     def _order(self) -> list[int]:
         """Where the next body waits, what it waits for longest comes first."""
         tape, need, written = self._group.tape, self._need, self._operations
@@ -400,9 +383,9 @@ class _Body:
         cycles = {index: cycles_of(tape.nodes, index, self._fused) for index in written}
         return in_time(arguments_of(tape.nodes, written, self._fused, given), cycles, given, handed)
 
-    def _store(self, who: str, name: str, edge: int, at_last: bool) -> bool:
+    def _store(self, to_parent: bool, name: str, edge: int, at_last: bool) -> bool:
         """Store a number once what stands there has been read, or hand it on; whether it is done."""
-        key, writer = (self._sweep, name), self.writer
+        key, writer, who = (self._sweep, name), self.writer, PARENT if to_parent else OWN
         if self._variant.hands and who == self._after and key in self._places:
             self.handed[key] = writer.value(-edge if key in self._loop.opposite else edge)
             return True
@@ -414,6 +397,7 @@ class _Body:
         self._text.store(self.lines, writer.value(edge), self._address(who, key))
         return True
 
-    def _result(self, edge: int, at: str, at_last: bool) -> bool:
+    def _give(self, key: str, edge: int) -> None:
+        """Store a result."""
+        at = self._integer(self._loop.tables.integer(self._group, key, True))
         self._text.rows.store(self.lines, self.writer.value(edge), at)
-        return True

@@ -73,11 +73,16 @@ class BodyTables:
         return self._data[group].index(key)
 
     def texts(self) -> list[str]:
-        bits = self._numbers.view("<u8").ravel().tolist()
-        return [
-            integer_table(f"{self.name}.integers", self._integers.ravel().tolist()),
-            table_text(f"{self.name}.numbers", list(map("0x%016X".__mod__, bits))),
-        ]
+        return table_texts(self.name, self._integers, self._numbers)
+
+
+def table_texts(name: str, integers: numpy.ndarray, numbers: numpy.ndarray, alignment: int = 8) -> list[str]:
+    """The tables of a pass."""
+    bits = numbers.view("<u8").ravel().tolist()
+    return [
+        integer_table(f"{name}.integers", integers.ravel().tolist()),
+        table_text(f"{name}.numbers", list(map("0x%016X".__mod__, bits)), alignment),
+    ]
 
 
 def integer_table(name: str, values: Iterable[int]) -> str:

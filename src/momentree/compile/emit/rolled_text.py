@@ -1,13 +1,15 @@
-"""What rolled code of every form writes between its loops: the main tape, and what it stores for the loops to read."""
+"""What rolled code of every form shares: the main tape between its loops, and when a loop stores what it finds."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from momentree.compile.emit.lanes import Lanes, Rows, Writer
 from momentree.compile.emit.llvm_functions import Lines
-from momentree.compile.emit.rolled_storage import Key
+from momentree.compile.emit.rolled_storage import Key, Need
 from momentree.compile.trace.rolled_groups import Pass
 from momentree.compile.trace.tape import edges_of
 
@@ -91,3 +93,35 @@ class RolledText(ABC):
 
     def store(self, lines: Lines, value: str, at: str) -> None:
         lines.do(f"store {lines.type} {value}, ptr {at}, align {8 * self.width}")
+
+
+def write_and_store(
+    writer: Writer, need: Need, order: Iterable[int], store: Callable[[bool, str, int, bool], bool],
+    give: Callable[[str, int], None],
+) -> None:  # fmt: skip
+    """Write the operations of a group in this order; behind each of them what can be stored now.
+
+    | argument | meaning                                                                                             |
+    |----------|-----------------------------------------------------------------------------------------------------|
+    | store    | stores a number, whether it is added to the parent, its key and its edge; the last argument is      |
+    |          | whether it must; gives whether it did                                                               |
+    | give     | stores a result, by key and edge                                                                    |
+    """
+    group, edge = need.group, need.group.tape.edge
+    puts: dict[int, list[Callable[[bool], bool]]] = {}
+    for to_parent, of in ((False, need.own), (True, need.parents)):
+        for key, x in of.items():
+            puts.setdefault(abs(edge(x)), []).append(partial(store, to_parent, key, edge(x)))
+    given: dict[int, list[Callable[[], None]]] = {}
+    for key in group.results:
+        given.setdefault(abs(edge(need.made[key])), []).append(partial(give, key, edge(need.made[key])))
+    waiting: list[Callable[[bool], bool]] = []
+    for index in order:
+        writer.operate(index)
+        waiting = [put for put in [*waiting, *puts.pop(index, ())] if not put(False)]
+        for result in given.pop(index, ()):
+            result()
+    for put in [*waiting, *(put for rest in puts.values() for put in rest)]:  # the rest is merely read
+        put(True)
+    for result in (result for rest in given.values() for result in rest):
+        result()
