@@ -32,14 +32,19 @@ def matrix(M: ArticulatedInertia) -> np.ndarray:
     return np.array([[*(M @ Motion(Vector(*e[:3]), Vector(*e[3:])))] for e in units]).T
 
 
-@pytest.mark.parametrize("armature", [False, True])
-@pytest.mark.parametrize("name", AXES)
-def test_what_a_joint_transmits_is_that_of_matrices(name, armature):
+def articulated(name: str, armature: bool):
+    """A, M, the armature N, W = M A and K of a joint."""
     A, M = subspace(name), inertia()
     N = [0.25 + 0.1 * i for i in range(len(A.columns))] if armature else None
     W = [M @ column for column in A.columns]
     along = [[axis @ w + (N[i] if N and i == j else 0) for j, w in enumerate(W)] for i, axis in enumerate(A.columns)]
-    K = weighted_columns(A, W, inverse(along), N)
+    return A, M, N, W, weighted_columns(A, W, inverse(along), N)
+
+
+@pytest.mark.parametrize("armature", [False, True])
+@pytest.mark.parametrize("name", AXES)
+def test_what_a_joint_transmits_is_that_of_matrices(name, armature):
+    A, M, N, W, K = articulated(name, armature)
     full, columns = matrix(M), np.array([[*column] for column in A.columns]).T
     D = np.linalg.inv(columns.T @ full @ columns + np.diag(N or [0.0] * len(W)))
     np.testing.assert_allclose(np.array([[*k] for k in K]).T, full @ columns @ D, atol=1e-12)
@@ -61,11 +66,8 @@ def test_known_components_take_the_place_of_those_along_axes(name):
 @pytest.mark.parametrize("armature", [False, True])
 @pytest.mark.parametrize("name", AXES)
 def test_across_a_joint_velocities_are_those_of_matrices(name, armature):
-    A, M = subspace(name), inertia()
-    N = [0.25 + 0.1 * i for i in range(len(A.columns))] if armature else None
-    W = [M @ column for column in A.columns]
-    along = [[axis @ w + (N[i] if N and i == j else 0) for j, w in enumerate(W)] for i, axis in enumerate(A.columns)]
-    K, w = weighted_columns(A, W, inverse(along), N), np.array([0.3, -0.7, 1.1, 0.5, -0.2, 0.9])
+    A, _, N, _, K = articulated(name, armature)
+    w = np.array([0.3, -0.7, 1.1, 0.5, -0.2, 0.9])
     at_rest = [1.3, -0.4, 0.8, 0.2, 2.0, -1.5][: len(K)]
     u, v = across_joint(A, K, at_rest, Motion(Vector(*w[:3]), Vector(*w[3:])), N)
     expected = at_rest - np.array([[*k] for k in K]) @ w

@@ -1,8 +1,8 @@
 """Which code is made: straight-line for systems of few bodies, rolled for those of many.
 
-Straight-line code of few bodies runs faster, but the time that LLVM takes to make it grows faster than its length, and
-soon it does not fit into the processor's caches of instructions. Rolled code takes about as long to make for any number
-of bodies.
+Straight-line code of few bodies runs faster, but the time that LLVM takes to make it grows faster than its length.
+Where bodies are alike it runs slower, too, from some thousand operations on. Rolled code takes about as long to make
+for any number of bodies.
 """
 
 from __future__ import annotations
