@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from momentree.activity import showing
 from momentree.analyse.system_quantities import SystemQuantities
+from momentree.assembly.given_values import given_values, of_state, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -24,6 +25,7 @@ from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
 from momentree.structure.free_parameters import FreeParameters, values_in
 from momentree.structure.freeze import checked_tolerance
+from momentree.structure.given import Given
 from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
@@ -59,7 +61,10 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         if code is not None and code not in CODES:
             raise MomentreeError(f"build: there is no code '{code}'.{suggestion(code, CODES)}")
         free = free if isinstance(free, str) else tuple(dict.fromkeys([*free, *(said.name for said in model.inputs)]))
-        return cls(freeze(model, free, tolerance), snapshot, code)
+        mechanism = freeze(model, free, tolerance)
+        if tolerance is not None:
+            mechanism = mechanism.with_given(Given(tolerance=mechanism.set_tolerance))
+        return cls(mechanism, snapshot, code)
 
     @property
     def name(self) -> str:
@@ -104,22 +109,33 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         >>> stiffer = system.with_parameters(k=200.0)   # doctest: +SKIP
         """
         chosen = {**(values or {}), **named} if isinstance(values, Mapping) or values is None else values
-        if not chosen and isinstance(chosen, Mapping):
+        return self.at(Given(chosen))
+
+    @property
+    def given(self) -> Given:
+        """What was given on top of the definitions of the model."""
+        return self.mechanism.given
+
+    def at(self, given: Given) -> System:
+        """The same system with what is given on top of what it has; values are checked as those of a model."""
+        if isinstance(given.parameters, Mapping) and not given.parameters and given.tolerance is None:
             return self
-        row = self._free.single(chosen)
-        views: dict[tuple[float, ...], System] = vars(self).setdefault("_views", {})
-        if row not in views:
+        tolerance = checked_tolerance(self.mechanism, given.tolerance)
+        laid = self.given.under(Given(self._free.single(given.parameters), tolerance=tolerance))
+        key = (*sorted(laid.parameters.items()), laid.tolerance)
+        views: dict[Any, System] = vars(self).setdefault("_views", {})
+        if key not in views:
             if len(views) >= VIEWS:
                 del views[next(iter(views))]
-            views[row] = self._viewed(row)
-        return views[row]
+            views[key] = self._viewed(laid)
+        return views[key]
 
-    def _viewed(self, row: tuple[float, ...]) -> System:
-        model = self._free.model_with(row)
-        values = self.mechanism.values.replaced(dict(model.parameters))
-        view = System(self.mechanism.with_values(values), model, self.code)
-        for made in ("_code_of_phases", "_kernels"):
-            vars(view)[made] = vars(self).setdefault(made, {})
+    def _viewed(self, given: Given) -> System:
+        model = self._free.model_with(given.parameters)
+        view = System(self.mechanism.with_given(given), model, self.code)
+        if view.mechanism.set_tolerance == self.mechanism.set_tolerance:  # which code may depend on
+            for made in ("_code_of_phases", "_kernels"):
+                vars(view)[made] = vars(self).setdefault(made, {})
         vars(view)["_free"] = self._free.of(model)
         return view
 
@@ -143,7 +159,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         """The same report for other values of free parameters, or at a state or coordinates q with closed loops."""
         from momentree.analyse.mobility import mobility
 
-        at = self.with_parameters(parameters)
+        at = self.at(given_values(self, state, parameters, what="mobility_at"))
         return at.mobility_report if state is None else mobility(at._numeric, state)
 
     @renamed(rates="velocities")
@@ -165,8 +181,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         """
         from momentree.assembly.assemble import assemble
 
-        mechanism = self.with_parameters(parameters)._numeric
-        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, velocities, guess, t)
+        at = self.at(given_values(self, None, parameters, tolerance=tolerance))
+        return assemble(at._numeric, given, velocities, guess, t)
 
     @renamed(rates="velocities")
     def assemble_many(
@@ -218,17 +234,17 @@ class System(SystemViews, SystemQuantities, ProgramExports):
 
     # --- kinematics; leading axes of q, v, ..., parameters are batches and broadcast ---
 
+    @takes_state
     def position(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
         """Forward kinematics: the origin of a frame in inertial space (m); a body stands for its own frame."""
-        from momentree.assembly.state import State
         from momentree.equations.kinematics import frame_placement, records
 
-        q, t = (q.q, q.t) if isinstance(q, State) else (q, t)
         at = self._at(parameters)
         placed = records(Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names))
         return vector([*frame_placement(placed, at.attached(frame)).offset], q, at.batch)
 
-    def jacobian(self, q: Any, frame: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def jacobian(self, q: State | Any, frame: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
         """Geometric Jacobian, 6 x nv: the twist of the frame (origin's velocity, angular velocity) in inertial axes."""
         from momentree.equations.kinematics import frame_jacobian, records
 
@@ -237,7 +253,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         columns = frame_jacobian(at.mechanism, placed, at.attached(frame))
         return np.swapaxes(matrix([[*column] for column in columns], q, at.batch), -1, -2)
 
-    def energy(self, q: Any, v: Any, t: float = 0.0, *, parameters: Named = None) -> Energy:
+    @takes_state
+    def energy(self, q: State | Any, v: Any = None, t: float = 0.0, *, parameters: Named = None) -> Energy:
         """Kinetic and potential energy (J): `.kinetic`, `.potential`, `.total`."""
         from momentree.equations.balance import Energy, energy
 
@@ -246,7 +263,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         kinetic, potential = np.moveaxis(vector(both, q, v, at.batch), -1, 0)
         return Energy(kinetic[()], potential[()])
 
-    def momentum(self, q: Any, v: Any, t: float = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def momentum(self, q: State | Any, v: Any = None, t: float = 0.0, *, parameters: Named = None) -> Array:
         """Linear (kg m/s) and angular (kg m2/s, about the inertial origin) momentum, in inertial axes."""
         from momentree.equations.balance import momentum
 
@@ -261,8 +279,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
             return _At(numeric, {}, np.zeros(0), numeric)
         rows = self._free.rows(parameters)
         names = self._free.names_of(rows)
-        opened = self.mechanism.with_values(self.mechanism.values.replaced({}, self.mechanism.free))
-        return _At(self.mechanism.evaluated(names), names, rows, opened)
+        return _At(self.mechanism.evaluated(names), names, rows, self.mechanism)
 
     # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; forward dynamics closes loops too.
     # compiled at the first call; batches run on at most `threads` cores, into `out` where it is given ---
@@ -325,6 +342,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         """
         return self._quantity("forward_dynamics")(q, v, tau, t, out=out, threads=threads, parameters=parameters)
 
+    @takes_state
     def actuation(
         self, q: Any, v: Any, vdot: Any, joints: Sequence[str], t: Any = 0.0, *, parameters: Named = None
     ) -> Actuation:
@@ -357,7 +375,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
             doc, kernels = getattr(System, what).__doc__, vars(self).setdefault("_kernels", {})
-            made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels).fastest())
+            apart = partial(of_state, self)
+            made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels, apart).fastest())
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -432,13 +451,10 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         >>> motions = system.simulate_many(Q, V, t_end=2.0, every=0.01)   # doctest: +SKIP
         >>> motions = system.simulate_many(system.assemble_many({"A": A}), t_end=2.0, every=0.01)   # doctest: +SKIP
         """
-        from momentree.simulate.many import settings_of_many, simulate_many
+        from momentree.simulate.many import simulate_many
 
-        end = self.t_end if t_end is None else t_end
-        if end is None:
-            raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
         with showing(progress):
-            chosen = settings_of_many(self, {"t_end": end, **settings})
+            chosen = {"t_end": t_end, **settings}
             return simulate_many(self, q, v, chosen, parameters, t, threads, inputs, device)
 
     @renamed(rates="velocities")

@@ -178,8 +178,10 @@ def test_comparison():
     found, expected = mt.compare(free, start, 1.0, parameters={"l": 0.3}), mt.compare(fixed, start, 1.0)
     for one, two in zip(found.rows, expected.rows, strict=True):
         assert (one.steps, one.evaluations, one.failed) == (two.steps, two.evaluations, two.failed)
+    carried = mt.compare(free, free.assemble({"A": 0.8}, parameters={"l": 0.3}), 1.0)
+    assert [row.evaluations for row in carried.rows] == [row.evaluations for row in found.rows]
     with pytest.raises(mt.MomentreeError, match=r"the start was made with l = 0\.3, not 1"):
-        mt.compare(free, free.assemble({"A": 0.8}, parameters={"l": 0.3}), 1.0)
+        mt.compare(free.with_parameters(l=1.0), free.assemble({"A": 0.8}, parameters={"l": 0.3}), 1.0)
 
 
 def test_a_run_keeps_its_parameters_in_files_and_copies(tmp_path):

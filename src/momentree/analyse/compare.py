@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from momentree.activity import activity, showing
+from momentree.assembly.given_values import bound
 from momentree.assembly.state import State
 from momentree.equations.formulations import FORMULATIONS, Formulation
 from momentree.errors import MomentreeError, renamed
 from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
-from momentree.results.simulated_run import refuse_other_parameters
+from momentree.simulate.inputs import SampledFunction, given_to_run
 from momentree.simulate.simulation import new_simulation
 from momentree.structure.mechanism import Mechanism
 
@@ -97,9 +98,12 @@ def compare(
             raise MomentreeError(f"compare: {name} cannot be chosen here. Use system.simulate for one run.")
     if not isinstance(start, State):
         raise MomentreeError(f"compare: the start is a {type(start).__name__}. Create it with system.assemble(...).")
-    if parameters is None:
-        refuse_other_parameters(system, start)
-    system = system.with_parameters(parameters)
+    system, given = given_to_run(system, start, parameters, settings.pop("inputs", None), "compare")
+    for name, one in given.inputs.items():
+        if isinstance(one, SampledFunction):
+            message = f"input '{name}': a Python function may remember what it was called with"
+            raise MomentreeError(f"compare: {message}, but each method needs the same input. Give a law or values.")
+    start = bound(start, system, given)
     settings |= {"t_end": t_end, "integrator": integrator, "rtol": rtol}
     rows: list[MethodResult] = []
     first: Run | None = None

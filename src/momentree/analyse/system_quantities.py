@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from momentree.analyse.mass_matrix_factors import MassMatrixFactors
+from momentree.assembly.given_values import takes_state
 from momentree.compile.execute.arrays import Array, check_finite, coordinates, matrix, numbers, scalars, vector
 from momentree.compile.execute.compiled_methods import compiled
 from momentree.equations.aggregative import AggregativeForm
@@ -30,6 +31,7 @@ from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
+    from momentree.assembly.state import State
     from momentree.compile.emit.jax import JaxFunction
     from momentree.compile.execute.quantity_derivatives import QuantityDerivatives
     from momentree.symbols.quantities import SymbolicQuantities
@@ -122,7 +124,8 @@ class SystemQuantities:
 
     # --- forms and factors ---
 
-    def first_form(self, q: Any, v: Any, t: Any = 0.0, *, parameters: Named = None) -> AggregativeForm:
+    @takes_state
+    def first_form(self, q: State | Any, v: Any = None, t: Any = 0.0, *, parameters: Named = None) -> AggregativeForm:
         """The first aggregative form, inertia alone: V, X, Y, Z of each body, and b with A q'' + b = Q.
 
         Belkov and Konoplev 1997 (2.1) to (2.4), with the term of changing joint axes that (2.2) lacks.
@@ -132,7 +135,8 @@ class SystemQuantities:
         at = _Point.of(self, q, t, parameters, v)
         return at.form(first_form(at.evaluation, at.v))
 
-    def second_form(self, q: Any, v: Any, t: Any = 0.0, *, parameters: Named = None) -> AggregativeForm:
+    @takes_state
+    def second_form(self, q: State | Any, v: Any = None, t: Any = 0.0, *, parameters: Named = None) -> AggregativeForm:
         """The second aggregative form, with gravity and every force of the model: A q'' + d = tau; d is its b.
 
         Belkov and Konoplev 1997 (3.1) to (3.6). d is the `bias`. Gravity enters as an acceleration of the ground.
@@ -142,7 +146,8 @@ class SystemQuantities:
         at = _Point.of(self, q, t, parameters, v)
         return at.form(second_form(at.evaluation, at.v))
 
-    def mass_matrix_factors(self, q: Any, t: Any = 0.0, *, parameters: Named = None) -> MassMatrixFactors:
+    @takes_state
+    def mass_matrix_factors(self, q: State | Any, t: Any = 0.0, *, parameters: Named = None) -> MassMatrixFactors:
         """U and D of M = U D U', and the elementary matrices (transvections) whose product U is."""
         from momentree.equations.factors import factors
 
@@ -154,7 +159,10 @@ class SystemQuantities:
 
     # --- kinematics ---
 
-    def partial_velocities(self, q: Any, frame: Any, t: Any = 0.0, *, parameters: Named = None) -> PartialVelocities:
+    @takes_state
+    def partial_velocities(
+        self, q: State | Any, frame: Any, t: Any = 0.0, *, parameters: Named = None
+    ) -> PartialVelocities:
         """Partial velocities v_s, w_s of a frame, or of a body's own frame, by each velocity, in inertial axes.
 
         The columns of `jacobian`, and what prescribed motion adds. Rusanov 2014, (3) to (5), in their correct form.
@@ -166,7 +174,8 @@ class SystemQuantities:
         parts = at.matrix(linear, columns=3), at.matrix(angular, columns=3)
         return PartialVelocities(*parts, *map(at.vector, rest))
 
-    def kinematic_matrices(self, q: Any, t: Any = 0.0, *, parameters: Named = None) -> KinematicMatrices:
+    @takes_state
+    def kinematic_matrices(self, q: State | Any, t: Any = 0.0, *, parameters: Named = None) -> KinematicMatrices:
         """S, T, A, B, v^r and phi of Ivanov 2022 (1), (2): S v = A q' + v^r, v = B q' + phi, dense, for study."""
         from momentree.equations.kinematic_matrices import kinematic_matrices
 
@@ -187,7 +196,8 @@ class SystemQuantities:
 
         return tuple(constraint_names(cast("System", self)._numeric, on_velocities=True))
 
-    def constraint_jacobian(self, q: Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def constraint_jacobian(self, q: State | Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
         """The constraint Jacobian J (loop Jacobian), rows x nv: constraint velocities are J v + `constraint_drift`.
 
         One row for each of `constraint_names`: of a closing joint, the velocity of its second frame as seen from the
@@ -196,12 +206,14 @@ class SystemQuantities:
         at = _Point.of(self, q, t, parameters)
         return at.matrix([row.J for row in at.velocity_rows()], columns=at.mechanism.nv)
 
-    def constraint_drift(self, q: Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def constraint_drift(self, q: State | Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
         """The constraint velocities j that prescribed motion and time alone cause (m/s, rad/s), rows."""
         at = _Point.of(self, q, t, parameters)
         return at.vector([row.drift for row in at.velocity_rows()])
 
-    def delassus_matrix(self, q: Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def delassus_matrix(self, q: State | Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
         """The Delassus matrix Phi = J M^-1 J', rows x rows: constraint velocities by unit impulses. Ivanov 2022 (7).
 
         It is singular where constraints are redundant.
@@ -215,7 +227,10 @@ class SystemQuantities:
         entries = [[sum(x * y for x, y in zip(row, response, strict=True)) for response in responses] for row in rows]
         return at.matrix(entries, columns=len(rows))
 
-    def multipliers(self, q: Any, v: Any, tau: Any = None, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def multipliers(
+        self, q: State | Any, v: Any = None, tau: Any = None, t: Any = 0.0, *, parameters: Named = None
+    ) -> Array:
         """Lagrange multipliers lambda (N, N m), rows: M v' + bias = tau + J' lambda, with v' of `forward_dynamics`.
 
         One for each of `constraint_names`, on the second body of a closing joint. q and v must close the loops
@@ -226,7 +241,10 @@ class SystemQuantities:
         at = _Point.of(self, q, t, parameters, v, tau)
         return at.vector(every_multiplier(at.mechanism, at.reacting()) if at.mechanism.constrained else [])
 
-    def constraint_forces(self, q: Any, v: Any, tau: Any = None, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def constraint_forces(
+        self, q: State | Any, v: Any = None, tau: Any = None, t: Any = 0.0, *, parameters: Named = None
+    ) -> Array:
         """The generalized constraint forces J' lambda of loops and constraints (N, N m), nv: zero for a tree."""
         from momentree.equations.loops.closing_step import loop_impulses
 
@@ -237,14 +255,18 @@ class SystemQuantities:
 
     # --- momenta ---
 
-    def subtree_momenta(self, q: Any, v: Any, t: Any = 0.0, *, parameters: Named = None) -> Array:
+    @takes_state
+    def subtree_momenta(self, q: State | Any, v: Any = None, t: Any = 0.0, *, parameters: Named = None) -> Array:
         """mu of Ivanov 2022 (5), N x 6: momentum of each body and all that it carries, in its frame (N s, N m s)."""
         from momentree.equations.hamiltonian_variables import subtree_momenta
 
         at = _Point.of(self, q, t, parameters, v)
         return at.matrix(subtree_momenta(at.evaluation, at.v), columns=6)
 
-    def hamiltonian_variables(self, q: Any, p: Any, t: Any = 0.0, *, parameters: Named = None) -> HamiltonianVariables:
+    @takes_state
+    def hamiltonian_variables(
+        self, q: State | Any, p: Any, t: Any = 0.0, *, parameters: Named = None
+    ) -> HamiltonianVariables:
         """Velocities, momenta p, mu, mu*, impulses eta and derivatives q', p*' from q and p*: Ivanov 2022 (5) to (8).
 
         Any p* will do: eta makes p = p* + J' eta, with which loops stay closed. `generalized_momenta` has eta = 0.

@@ -61,6 +61,7 @@ class States:
     | t          |       | time (s)                                                            |
     | parameters | m     | by name, the values of free parameters                              |
     | reasons    | m     | why a state does not close; "" where it does                        |
+    | given      |       | by name, what was given of them: a number, or m                     |
     """
 
     system: Any = field(repr=False)
@@ -69,12 +70,13 @@ class States:
     t: float
     parameters: Mapping[str, Array]
     reasons: tuple[str, ...]
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.q)
 
     def __getitem__(self, i: int) -> State:
-        own = {name: float(values[i]) for name, values in self.parameters.items()}
+        own = {name: float(values if np.ndim(values) == 0 else values[i]) for name, values in self.given.items()}
         return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
 
 
@@ -104,7 +106,9 @@ def assemble_many(
             phase.tell(f"{part.stop} done", part.stop / max(count, 1))
     q, v = (np.concatenate([getattr(states, name) for states in parts]) for name in ("q", "v"))
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
-    return States(system, q, v, float(t), own, tuple(reason for states in parts for reason in states.reasons))
+    reasons = tuple(reason for states in parts for reason in states.reasons)
+    given = {**system.given.parameters, **{name: own[name] for name in parameters}}
+    return States(system, q, v, float(t), own, reasons, given)
 
 
 def _at_once(system: System) -> int:

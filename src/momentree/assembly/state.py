@@ -13,6 +13,7 @@ import numpy as np
 from momentree.assembly.configuration import Array, Configuration
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.structure.free_parameters import values_in
+from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
 
@@ -39,6 +40,11 @@ class State:
     def parameters(self) -> dict[str, float]:
         """The free parameters of the system, and the values with which this state was made."""
         return values_in(self.mechanism)
+
+    @property
+    def given(self) -> Given:
+        """What was given when it was made, on top of what the model defines; its time."""
+        return self.mechanism.given.replaced(t=self.t)
 
     @cached_property
     def _configuration(self) -> Configuration:

@@ -154,8 +154,7 @@ def model_identifier(name: str) -> str:
 def _with_outputs(section: Section, system: System, prefix: str) -> Section:
     """With the function of positions, outputs and closure errors."""
     mechanism = system.mechanism
-    opened = mechanism.with_values(mechanism.values.replaced({}, mechanism.free))  # parameters stay names in laws
-    tape, arguments = state_tape(mechanism, outputs_formula([*output_laws(opened, system._model).values()]))
+    tape, arguments = state_tape(mechanism, outputs_formula([*output_laws(mechanism, system._model).values()]))
     named = [("state" if name == "y" else name, inputs) for name, inputs in arguments]
     name = f"{prefix}_outputs"
     lines = ("Origins of bodies, three numbers each; then named outputs; then the closure errors of all constraints.",)

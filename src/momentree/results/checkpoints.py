@@ -21,7 +21,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class Manifest:
     | t, q, v    | the start                                                          |
     | version    | of the Momentree that computed it                                  |
     | code       | which machine code was asked for, if any                           |
+    | given      | what the start carries on top of the model: `Given.table`          |
     """
 
     model: str
@@ -65,6 +66,7 @@ class Manifest:
     v: tuple[float, ...]
     version: str
     code: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
         """As JSON, the format first, the sum of all before it last; numbers are read back to the last bit."""

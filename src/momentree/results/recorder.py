@@ -8,6 +8,7 @@ last whole chunk, and the file is the same, bit for bit, as if nothing had happe
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
 import threading
@@ -31,9 +32,11 @@ from momentree.results.global_error import error_of
 from momentree.results.run import Run, RunError, RunWarning, load_run, text_of
 from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
+from momentree.results.run_states import given_to_begin
 from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
 from momentree.simulate.inputs import inputs_again
 from momentree.simulate.simulation import new_simulation
+from momentree.structure.given import Given
 
 SECONDS = 1.0  # of computing after which samples are written, or
 SAMPLES = 200_000  # so many of them
@@ -97,7 +100,8 @@ def _manifest(simulation: RecordableSimulation) -> Manifest:
     system, start = simulation.system, simulation.start
     made_with = (dict(simulation.settings), tuple(simulation.work_terms))
     q, v = (tuple(float(x) for x in values) for values in (start.q, start.v))
-    about = (*made_with, float(start.t), q, v, __version__, getattr(system, "code", None))
+    given = given_to_begin(system, start)
+    about = (*made_with, float(start.t), q, v, __version__, getattr(system, "code", None), given)
     return Manifest(text_of(system), system.mechanism.free, *about)
 
 
@@ -138,8 +142,10 @@ def _made_again(
 ) -> RecordableSimulation:
     """The simulation as it was after the last whole chunk."""
     manifest = parts.manifest
-    system = loads(manifest.model, f"the model in {parts.folder}").build(manifest.free, manifest.code)
-    start = State(system.mechanism.at_defaults(), np.array(manifest.q), np.array(manifest.v), manifest.t)
+    given = Given.of_table(manifest.given)
+    system = loads(manifest.model, f"the model in {parts.folder}").build(manifest.free, manifest.code).at(given)
+    mechanism = dataclasses.replace(system.mechanism.at_defaults(), given=given)
+    start = State(mechanism, np.array(manifest.q), np.array(manifest.v), manifest.t)
     settings: dict[str, Any] = dict(manifest.settings)
     if inputs or "inputs" in settings:
         settings["inputs"] = inputs_again(settings.get("inputs", {}), inputs)
@@ -338,10 +344,11 @@ def _run_of(
 ) -> Run:
     """A run of these blocks; without an end, it was interrupted."""
     system, work_terms = simulation.system, tuple(simulation.work_terms)
+    given = given_to_begin(system, simulation.start)
     samples = Block.joined(blocks, system.nq, system.nv, len(work_terms))
     t = float(samples.t[-1]) if len(samples) else float(simulation.t_start)
     about = (work_terms, simulation.settings, statistics or simulation.statistics, end or End("interrupted", t))
-    return Run.of(system, samples, *about)
+    return Run.of(system, samples, *about, given)
 
 
 @contextlib.contextmanager

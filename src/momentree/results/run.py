@@ -36,8 +36,10 @@ from momentree.results.frame_motion import FrameMotion
 from momentree.results.run_export import RunExport
 from momentree.results.run_inputs import RunInputs, mechanism_of_run
 from momentree.results.run_momenta import RunMomenta
+from momentree.results.run_states import state_of_run
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
 from momentree.simulate.events import acting_events
+from momentree.structure.given import Given
 from momentree.structure.locked_joints import free_indices, locked
 from momentree.structure.mechanism import Loop, Mechanism
 from momentree.structure.switched_constraints import inactive_at_start, switched
@@ -94,6 +96,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     | model      | the text of the model's file, with the parameters of this run     |
     | free       | parameters that were left open when the model was built          |
     | version    | of the Momentree that computed it                                |
+    | given      | what its start carried on top of the model: `Given.table`        |
     """
 
     samples: Block = field(repr=False)
@@ -104,6 +107,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     model: str = field(repr=False)
     free: tuple[str, ...] = ()
     version: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     if not TYPE_CHECKING:
         __getattr__ = renamed_attributes(rate="velocity", closure="closure_error", closure_rate="closure_velocity")
@@ -133,12 +137,12 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
         """The system that moved, built again from the model's text where the run came from a file."""
         if not self.model:
             raise MomentreeError("the run has no model: its model could not be written as text.")
-        return loads(self.model, "the model of the run").build(free=self.free)
+        return loads(self.model, "the model of the run").build(free=self.free).at(Given.of_table(self.given))
 
     @cached_property
     def mechanism(self) -> Mechanism:
         """The same in floats, free parameters at the values of this run."""
-        return mechanism_of_run(self.system.mechanism, self._inputs)
+        return mechanism_of_run(self.system.mechanism, self._inputs, Given.of_table(self.given).inactive)
 
     # --- by name ---
 
@@ -167,7 +171,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
         """The state at one sample, the last by default: the start of another run."""
         if not -len(self.t) <= index < len(self.t):
             raise MomentreeError(f"the run has {len(self.t)} samples; there is no sample {index}.")
-        return State(self.mechanism_at(index), self.q[index].copy(), self.v[index].copy(), float(self.t[index]))
+        return state_of_run(self, index)
 
     def reactions(self, name: str) -> Any:
         """The wrench that a joint exerts on its second body, k x 6: force (N) and moment (N m), in inertial axes.
@@ -362,12 +366,13 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
         settings: Mapping[str, Setting],
         statistics: Statistics,
         end: End,
+        given: Mapping[str, Any] | None = None,
     ) -> Run:
-        """The run of a system at hand."""
+        """The run of a system at hand, which has all values; `given` is what its start carried besides."""
         from momentree import __version__
 
         about = (work_terms, dict(settings), statistics, end, text_of(system))
-        run = cls(samples, *about, system.mechanism.free, __version__)
+        run = cls(samples, *about, system.mechanism.free, __version__, given or system.given.table())
         vars(run)["system"] = system
         return run
 
@@ -432,7 +437,9 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
         """
         acting = {event.name: event for event in acting_events(self.mechanism)}
         again = np.flatnonzero(self.t[1:] == self.t[:-1]) + 1
-        phase = RunPhase(slice(0, len(self.t)), {}, inactive_at_start(self.mechanism), ())
+        begun_with = Given.of_table(self.given)
+        off = inactive_at_start(self.mechanism) if begun_with.inactive is None else begun_with.inactive
+        phase = RunPhase(slice(0, len(self.t)), dict(begun_with.held), off, ())
         for name, at in self.end.events:
             after = again[self.t[again] >= at]
             if name not in acting or not len(after):
@@ -450,9 +457,12 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
     def mechanism_at(self, index: int) -> Mechanism:
         """The mechanism in floats, with the constraints that act at a sample."""
+        return switched(self.mechanism, self.phase_at(index).inactive)
+
+    def phase_at(self, index: int) -> RunPhase:
+        """The phase that a sample belongs to."""
         index %= max(len(self.t), 1)
-        inactive = [phase.inactive for phase in self.phases() if phase.part.start <= index]
-        return switched(self.mechanism, inactive[-1])
+        return [phase for phase in self.phases() if phase.part.start <= index][-1]
 
     def _checked_joint(self, joint: str) -> str:
         if joint not in self._whole.by_joint:

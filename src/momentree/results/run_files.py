@@ -177,7 +177,7 @@ def unfinished(path: Path) -> Run:
     events = chunks[-1].events if chunks else ()
     end = end or End("interrupted", float(samples.t[-1]) if len(samples) else manifest.t, "", events)
     settings = with_values_so_far(manifest.settings, chunks[-1].checkpoint) if chunks else manifest.settings
-    about = (settings, statistics, end, manifest.model, manifest.free, manifest.version)
+    about = (settings, statistics, end, manifest.model, manifest.free, manifest.version, manifest.given)
     run = Run(samples, manifest.work_terms, *about)
     if damaged:
         raise RunError(
@@ -194,6 +194,7 @@ def _attributes(run: Run) -> dict[str, str | int]:
         "statistics": dataclasses.asdict(run.statistics),
         "end": dataclasses.asdict(run.end),
         "free": run.free,
+        "given": dict(run.given),
         "parameters": run.parameters,
         "warnings": run.warnings,
         "error": run.error and dataclasses.asdict(run.error),
@@ -213,7 +214,8 @@ def _run(data: xarray.Dataset) -> Run:
     settings = current_settings(tables["settings"])
     end = End(**{**tables["end"], "events": tuple((name, t) for name, t in tables["end"]["events"])})
     about = (settings, Statistics(**tables["statistics"]), end, data.attrs["model"], tuple(tables["free"]))
-    run = Run(Block(*columns), tuple(work_terms), *about, data.attrs["momentree"])
+    given = json.loads(data.attrs.get("given", "{}"))  # which runs have from this version on
+    run = Run(Block(*columns), tuple(work_terms), *about, data.attrs["momentree"], given)
     measured = {name: np.array(data[name].values, dtype=float) for name in MEASURED}
     account = run._account(measured["kinetic"], measured["potential"])
     measures: dict[str, Any] = {name: measured[name] for name in ("closure_error", "closure_velocity")}

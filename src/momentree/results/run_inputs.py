@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -20,6 +20,7 @@ from momentree.simulate.input_schedule import name_in_checkpoint
 from momentree.simulate.inputs import NO_INPUTS, Inputs, input_of, inputs_of
 from momentree.structure.input_signals import HeldSignal, acting
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import switched
 
 if TYPE_CHECKING:
     from momentree.model.model import Model
@@ -35,10 +36,10 @@ class NamedColumn(NamedTuple):
 
 
 def output_laws(mechanism: Mechanism, model: Model) -> dict[str, Expression]:
-    """The expression of each output of a model, by name, with the fixed parameters put in."""
+    """The expression of each output of a model, by name, with the parameters put in that are not free."""
     joints = (one.joint for one in mechanism.by_joint.values())
     known = known_references((joint for joint in joints if joint is not None), model.frames)
-    return {output.name: mechanism.values.law(output.expression, known, "expression") for output in model.outputs}
+    return {output.name: mechanism.open_values.law(output.expression, known, "expression") for output in model.outputs}
 
 
 class RunInputs:
@@ -121,6 +122,7 @@ def with_values_so_far(settings: Mapping[str, Any], checkpoint: Mapping[str, Any
     return {**settings, **({"inputs": inputs} if inputs else {})}
 
 
-def mechanism_of_run(mechanism: Mechanism, inputs: Inputs) -> Mechanism:
-    """The mechanism in floats, with the inputs of a run."""
-    return acting(mechanism, inputs.laws, inputs.signals) if inputs.given else mechanism.at_defaults()
+def mechanism_of_run(mechanism: Mechanism, inputs: Inputs, inactive: Collection[str] | None = None) -> Mechanism:
+    """The mechanism in floats, with the inputs of a run, and without what did not act when it began."""
+    numeric = acting(mechanism, inputs.laws, inputs.signals) if inputs.given else mechanism.at_defaults()
+    return numeric if inactive is None else switched(numeric, inactive)

@@ -12,9 +12,9 @@ from momentree.integrate.methods import FOR_STIFF, METHODS, default_integrator
 from momentree.model.switches import named_in
 from momentree.results.recorder import record
 from momentree.results.run import Run
-from momentree.simulate.inputs import split_inputs
-from momentree.simulate.settings import is_number
-from momentree.simulate.simulation import new_simulation
+from momentree.simulate.inputs import given_to_run, inputs_of
+from momentree.simulate.settings import is_number, settings_of
+from momentree.simulate.simulation import Simulation
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -27,24 +27,20 @@ def simulated_run(
     system: System, start: Any, events: Named, inputs: Named, parameters: Named, path: Any, progress: Any, **chosen: Any
 ) -> Run:
     """Simulate a system at values of its parameters and constant inputs, from a start, its own where it is None."""
-    constants, varying = split_inputs(system, inputs)
-    for name in (*constants, *varying):
-        if name in (parameters or {}):
-            raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
-    at = system.with_parameters(parameters).with_parameters(constants)
+    at, given = given_to_run(system, start, parameters, inputs)
     said = at._model.start
-    for name in sorted(named_in(list(vars(said).values()), {}) & {*varying}) if said is not None else ():
-        message = "the start of the model depends on it, and so it has to be constant"
-        raise MomentreeError(f"input '{name}': {message}. Give a number, or another start.")
+    if start is None and said is not None:
+        for name in sorted(named_in(list(vars(said).values()), {}) & {*given.inputs}):
+            message = "the start of the model depends on it, and so it has to be constant"
+            raise MomentreeError(f"input '{name}': {message}. Give a number, or another start.")
     chosen = with_default_integrator(chosen, stiff=said is not None and said.stiff)
     chosen["t_end"] = at.t_end if chosen["t_end"] is None else chosen["t_end"]
     if chosen["t_end"] is None:
         raise MomentreeError("simulate: the model has no end time. Give t_end= in seconds.")
     with showing(progress):
         begin: Any = at.start() if start is None else start
-        if parameters is None:
-            refuse_other_parameters(system, begin)
-        return record(new_simulation(at, begin, events, varying, **chosen), path, progress)
+        driven = inputs_of(at.mechanism, given.inputs)
+        return record(Simulation(at, begin, settings_of(**chosen), events or {}, inputs=driven), path, progress)
 
 
 def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, Any]:
@@ -57,14 +53,3 @@ def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, An
     if stiff or exact or chosen["if_stiff"] is not None or chosen["stabilization"] != DEFAULT_STABILIZATION:
         return chosen
     return {**chosen, "if_stiff": FOR_STIFF, "rtol_if_stiff": after.rtol if rtol is None else None}
-
-
-def refuse_other_parameters(system: System, start: Any) -> None:
-    """Refuse a start with other values of free parameters than the run: one of the two is a mistake."""
-    theirs, ours = getattr(start, "parameters", {}), system.parameters
-    inputs = system.mechanism.inputs  # may differ from run to run
-    other = {name: x for name, x in theirs.items() if name not in inputs and x != ours.get(name, x)}
-    if other:
-        differences = ", ".join(f"{name} = {value:g}, not {ours[name]:g}" for name, value in other.items())
-        message = f"simulate: the start was made with {differences}. Give parameters=start.parameters"
-        raise MomentreeError(f"{message}, or parameters={{}} for those of the system.")

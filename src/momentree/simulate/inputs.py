@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from momentree.assembly.given_values import given_values
 from momentree.errors import ExpressionError, MomentreeError, all_choices, suggestion
 from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Expression, parse
 from momentree.model.tables import coefficients_between
 from momentree.model.values import Mistake
+from momentree.structure.given import Given
 from momentree.structure.input_signals import AnySignal, Array, HeldSignal, Signal, refuse_elsewhere
 from momentree.structure.mechanism import Mechanism
 
@@ -214,6 +216,8 @@ def _input_of(given: Any) -> float | Varying:
         raise MomentreeError(f"{message}; a formula is exact as text, such as '2*sin(t) - 3*A''.")
     try:
         if isinstance(given, Sequence) and len(given) == 2 and all(np.ndim(part) == 1 for part in given):
+            if isinstance(given, list) and any(isinstance(part, tuple) for part in given):
+                raise MomentreeError(f"{reprlib.repr(given)} is a list of points. Give (times, values), two lists.")
             return signal(*given)
         number = np.asarray(given) if not isinstance(given, bool) else np.asarray("")
     except (TypeError, ValueError):  # lists of lists that make no array
@@ -282,6 +286,25 @@ def split_inputs(system: System, given: Mapping[str, Any] | None) -> tuple[dict[
         else:
             varying[name] = read
     return constants, varying
+
+
+def given_to_run(
+    system: System,
+    start: Any,
+    parameters: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    what: str = "simulate",
+) -> tuple[System, Given]:
+    """The system with all that is given to a run, and what is given; constant inputs are values like others."""
+    constants, varying = split_inputs(system, inputs)
+    for name in (*constants, *varying):
+        if name in (parameters or {}):
+            raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
+    values = {**(parameters or {}), **constants} if isinstance(parameters, Mapping) or not parameters else parameters
+    given = given_values(system, start, values, varying, what=what)
+    at = system.at(given)
+    known = {name: one for name, one in given.inputs.items() if name in at.inputs}  # of those that a state carries
+    return at, given.replaced(inputs=known)
 
 
 def inputs_again(saved: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -362,7 +385,7 @@ def _law(mechanism: Mechanism, name: str, text: str, varying: Mapping[str, Any])
     whole = mechanism.whole or mechanism
     references = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
     try:
-        law = mechanism.values.replaced({}, mechanism.free).law(text, references, "its law")
+        law = mechanism.open_values.law(text, references, "its law")
     except Mistake as mistake:
         raise MomentreeError(f"input '{name}': {mistake}") from None
     named = {one.name for one in law.references()}

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from momentree.activity import activity
 from momentree.assembly.batch_assembly import States
+from momentree.assembly.given_values import carried_by_states
+from momentree.assembly.named_values import numbers_of
 from momentree.assembly.start_closures import doubtful_starts
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
@@ -31,11 +33,13 @@ from momentree.simulate.motion_quantities import MotionQuantities
 from momentree.simulate.motions_batch import Batch, Job
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.start_checks import check_closed, check_states, check_time
+from momentree.structure.given import Given
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 Counts = NDArray[np.int64]
+Named = Mapping[str, Any] | None  # values by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,21 +77,39 @@ class Motions(MotionQuantities):
         return len(self.q)
 
 
-def settings_of_many(system: System, settings: Mapping[str, Any]) -> Settings:
-    """The settings by their names; the integrator is that of the model unless one is given."""
+def settings_of_many(system: System, settings: Mapping[str, Any], parameters: Mapping[str, Any]) -> Settings:
+    """The settings by their names; the integrator and the end time are those of the model unless they are given."""
     said = system._model.start
-    return settings_of(**{"integrator": default_integrator(stiff=said is not None and said.stiff), **settings})
+    chosen = {"integrator": default_integrator(stiff=said is not None and said.stiff), **settings}
+    if chosen["t_end"] is None:
+        chosen["t_end"] = _common_end(system, parameters)
+    if chosen["t_end"] is None:
+        raise MomentreeError("simulate_many: the model has no end time. Give t_end= in seconds.")
+    return settings_of(**chosen)
+
+
+def _common_end(system: System, parameters: Mapping[str, Any]) -> float | None:
+    """The end time of the model (s), which must be the same for all motions."""
+    said = system._model.start
+    if said is None or said.t_end is None:
+        return None
+    names = system._free.names_of(system._free.rows(parameters))
+    times = np.unique(numbers_of(said.t_end, system.mechanism.values, "t_end", "start", names))
+    if len(times) > 1:
+        message = f"t_end of the model's start is {times[0]:g} to {times[-1]:g} s, but motions end together"
+        raise MomentreeError(f"simulate_many: {message}. Give t_end= in seconds.")
+    return float(times[0])
 
 
 def simulate_many(
     system: System,
     q: Any,
     v: Any,
-    settings: Settings,
-    parameters: Mapping[str, Any] | None = None,
+    chosen_settings: Mapping[str, Any],
+    parameters: Named = None,
     t_start: float | None = None,
     threads: int | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Named = None,
     device: str = "cpu",
 ) -> Motions:
     """Motions from many starts, q (m, nq) and v (m, nv), or with many values of free parameters (m,), or both.
@@ -102,8 +124,10 @@ def simulate_many(
     if system.mechanism.switches:
         message = "many motions cannot be computed together where joints are released or constraints are switched"
         raise MomentreeError(f"{message}. Simulate one by one.")
-    starts = _Starts.of(system, q, v, with_inputs(system, parameters, inputs), t_start)
+    starts = _Starts.of(system, q, v, constant_inputs(system, parameters, inputs), t_start)
+    system = system.at(Given(tolerance=starts.given.tolerance))
     check_time(starts.t)
+    settings = settings_of_many(system, chosen_settings, starts.given.parameters)
     settings.check(starts.t)
     if FORMULATIONS[settings.formulation].maximal:
         message = f"many motions cannot be computed together in formulation '{settings.formulation}'"
@@ -153,53 +177,54 @@ def _reason(status: Status, t: float, h: float, adaptive: bool) -> str:
     return f"at t = {t:.9g} s {what}. Simulate this motion alone to see the cause." if what else ""
 
 
-def with_inputs(
-    system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None
-) -> Mapping[str, Any] | None:
+def constant_inputs(system: System, parameters: Named, inputs: Named) -> dict[str, Any]:
     """Parameters, and inputs, which must be constant in each motion."""
+    if parameters is not None:
+        system._free.arrays(parameters)  # what is wrong with one is said of it alone
     for name, given in (inputs or {}).items():
         numbers = not isinstance(given, tuple) and np.ndim(given) <= 1 and np.asarray(given).dtype.kind in "iuf"
         split_inputs(system, {name: 0.0 if numbers else given})  # whether it is an input
         if not numbers:
-            message = f"input '{name}': many motions are computed together with constant inputs only"
-            raise MomentreeError(f"{message}. Give a number, or an array with one for each motion; or simulate singly.")
+            _refuse_changing(name)
         if name in (parameters or {}):
             raise MomentreeError(f"input '{name}': is given in parameters= too. Give it once.")
-    return {**(parameters or {}), **inputs} if inputs else parameters
+    return {**({} if parameters is None else parameters), **(inputs or {})}
+
+
+def _refuse_changing(name: str) -> NoReturn:
+    message = f"input '{name}': many motions are computed together with constant inputs only"
+    raise MomentreeError(f"{message}. Give a number, or an array with one for each motion; or simulate singly.")
 
 
 class _Starts(NamedTuple):
-    """Where motions begin: coordinates, velocities, values of free parameters, and a time."""
+    """Where motions begin: coordinates, velocities, and what is given to each."""
 
     q: Any
     v: Any
-    parameters: Mapping[str, Any]
-    t: float
+    given: Given
 
     @classmethod
-    def of(cls, system: System, q: Any, v: Any, parameters: Mapping[str, Any] | None, t: float | None) -> _Starts:
-        """As arrays, or by states, which know their parameters and their time."""
-        if isinstance(q, States):
-            own: Mapping[str, Any] = q.parameters
-            _refuse_open(q)
-            return cls(q.q, q.v if v is None else v, own if parameters is None else parameters, q.t if t is None else t)
-        if not _is_states(q):
+    def of(cls, system: System, q: Any, v: Any, parameters: Mapping[str, Any], t: float | None) -> _Starts:
+        """As arrays, or by states, which carry what they were given and their time."""
+        arguments = Given(parameters, t=t)
+        if not isinstance(q, States) and not _is_states(q):
             if v is None:
                 raise MomentreeError("simulate_many: give v, m x nv, too; or states instead of q.")
-            return cls(q, v, parameters or {}, 0.0 if t is None else t)
-        other = [i for i, state in enumerate(q) if state.mechanism.coordinates != system.mechanism.coordinates]
-        if other:
-            message = f"state {other[0]} belongs to another system"
-            raise MomentreeError(f"simulate_many: {message}. Make it by assemble(...) of this one.")
-        times = sorted({float(state.t) for state in q})
-        if t is None and len(times) > 1:
-            message = f"the states are of different times, {times[0]:g} to {times[-1]:g} s"
-            raise MomentreeError(f"simulate_many: {message}. Motions begin together: give t=, or states of one time.")
-        own = {name: np.array([state.parameters.get(name, x) for state in q]) for name, x in system.parameters.items()}
-        at, velocities = np.array([state.q for state in q]), np.array([state.v for state in q])
-        return cls(
-            at, velocities if v is None else v, own if parameters is None else parameters, times[0] if t is None else t
-        )
+            return cls(q, v, arguments)
+        carried = carried_by_states(system, q, {*parameters}, t)
+        for name in (name for name in carried.inputs if name not in parameters):
+            _refuse_changing(name)
+        if isinstance(q, States):
+            _refuse_open(q)
+            at, velocities = q.q, q.v
+        else:
+            at, velocities = np.array([state.q for state in q]), np.array([state.v for state in q])
+        return cls(at, velocities if v is None else v, carried.under(arguments))
+
+    @property
+    def t(self) -> float:
+        """When all begin (s)."""
+        return 0.0 if self.given.t is None else self.given.t
 
 
 def _is_states(q: Any) -> bool:
@@ -219,11 +244,11 @@ def _initial_states(system: System, begun: _Starts) -> tuple[Array, Array]:
     at, velocities = coordinate_array(begun.q, m.nq, "q"), coordinate_array(begun.v, m.nv, "v")
     coordinates(m, at)
     scalars(velocities, m.nv, "v")
-    rows = system._free.rows(begun.parameters)
+    rows = system._free.rows(begun.given.parameters)
     try:
         (count,) = np.broadcast_shapes(at.shape[:-1], velocities.shape[:-1], rows.shape[:-1], (1,))
     except ValueError:
-        arrays = {"q": at, "v": velocities, **{name: np.asarray(x) for name, x in begun.parameters.items()}}
+        arrays = {"q": at, "v": velocities, **{name: np.asarray(x) for name, x in begun.given.parameters.items()}}
         shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
         message = f"starts and parameters do not fit together: {shapes}."
         raise MomentreeError(f"{message} Give one or as many of each.") from None

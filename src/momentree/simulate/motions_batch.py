@@ -31,6 +31,7 @@ from momentree.integrate.motions.job import ENDS, SLOTS, Slot
 from momentree.integrate.motions.program import MotionsProgram
 from momentree.integrate.motions.programs import motions_program
 from momentree.integrate.stepper import Array
+from momentree.simulate.open_loops import most_open
 from momentree.simulate.settings import Settings
 from momentree.simulate.step_plan import StepPlan
 
@@ -119,7 +120,7 @@ class Batch:
 
     def job(self, starts: Array, parameters: Array, most: float = np.inf) -> Job:
         """The arrays of motions from these starts; beyond so many tries one is STALLED."""
-        settings, plan = self.settings, self.plan
+        system, settings, plan = self.system, self.settings, self.plan
         rtol, atol = settings.tolerances
         numbers = {
             Slot.T_START: self.t_start,
@@ -132,7 +133,11 @@ class Batch:
             Slot.EACH: float(plan.steps_between_records(dense=False)),
         }
         floors = (self._made or self.program(self.width_for(len(starts)), vectors=True)).floors  # all have the same
-        return Job(starts, parameters, self.times, floors[atol is None], numbers)
+        floor = floors[atol is None]
+        if system.mechanism.set_tolerance is not None:  # loops of imprecise linkages stay as open as they must
+            floor = floor.copy()
+            floor[-8:] = most_open(system._numeric)
+        return Job(starts, parameters, self.times, floor, numbers)
 
     def compute(
         self, job: Job, threads: int | None = None, width: int | None = None, chunk: int | None = None,

@@ -39,7 +39,7 @@ from momentree.simulate.failure_reasons import (
 )
 from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
 from momentree.simulate.input_schedule import InputSchedule
-from momentree.simulate.inputs import NO_INPUTS, Inputs, inputs_of, split_inputs
+from momentree.simulate.inputs import NO_INPUTS, Inputs, given_to_run, inputs_of
 from momentree.simulate.open_loops import come_apart, most_open, while_closed
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
@@ -64,12 +64,12 @@ def new_simulation(
     start: State,
     events: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Simulation:
     """A simulation at its start; everything that is wrong with start, settings, events and inputs is an error now."""
-    constants, varying = split_inputs(system, inputs)
-    at = system.with_parameters(constants)
-    return Simulation(at, start, settings_of(**settings), events or {}, inputs=inputs_of(at.mechanism, varying))
+    at, given = given_to_run(system, start, parameters, inputs)
+    return Simulation(at, start, settings_of(**settings), events or {}, inputs=inputs_of(at.mechanism, given.inputs))
 
 
 class Simulation:
@@ -103,7 +103,10 @@ class Simulation:
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked, self._stiffness = np.zeros(len(self.work_terms)), StiffnessWatch(settings)
         self._refuse_many_samples()
-        self._phase = self._new_phase({}, inactive_at_start(system.mechanism))
+        carried = start.mechanism.given  # of a state of a run, which goes on as it was
+        self._continued = carried.inactive is not None
+        off = inactive_at_start(system.mechanism) if carried.inactive is None else carried.inactive
+        self._phase = self._new_phase(carried.held, off)
         self._integration = self._begun(self.t_start, start.q, start.v, self._plan.first)
         self._stall = StallDetector(self.t_start)
 
@@ -273,7 +276,7 @@ class Simulation:
 
     @cached_property
     def _most_open(self) -> float:
-        return most_open(self.system._numeric.with_tolerance(self.start.mechanism.set_tolerance))
+        return most_open(self.system._numeric)
 
     def _stopped(self) -> str:
         """Why it does not go on although nothing is wrong; "" where it may."""
@@ -430,7 +433,9 @@ class Simulation:
         return q, v
 
     def _positive_at_start(self) -> list[Watched]:
-        """The switches whose conditions are positive already."""
+        """The switches whose conditions are positive already; in a state of a run they have had their effect."""
+        if self._continued:
+            return []
         at = self.t_start, self.start.q, self.start.v
         return [event for event in self._able if event.switched and self._value(event, *at) > ZERO]
 

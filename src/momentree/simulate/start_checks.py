@@ -21,14 +21,12 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints, and closed."""
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Create it with system.assemble(...).")
-    if start.mechanism.coordinates != mechanism.coordinates:
-        raise MomentreeError("simulate: the start belongs to another system. Create it with assemble(...) of this one.")
     check_states(mechanism, start.q, start.v)
     if np.ndim(start.q) != 1 or np.ndim(start.v) != 1:
         raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")
     check_time(start.t)
     q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
-    check_closed(mechanism.with_tolerance(start.mechanism.set_tolerance), q[None], v[None], np.array([t]))
+    check_closed(mechanism, q[None], v[None], np.array([t]))
     return State(start.mechanism, q, v, t)
 
 

@@ -47,8 +47,8 @@ class FreeParameters:
 
     # --- one set of values ---
 
-    def single(self, parameters: Mapping[str, Any]) -> tuple[float, ...]:
-        """The value of each free parameter, `parameters` in place of the defaults; checked."""
+    def single(self, parameters: Mapping[str, Any]) -> dict[str, float]:
+        """Parameters as numbers, with which the model, which may define others by them, can be built; checked."""
         numbers = {}
         for name, array in self.arrays(parameters).items():
             if array.shape:
@@ -59,12 +59,12 @@ class FreeParameters:
         values = Values({**dict(self.model.parameters), **numbers})
         row = np.array([values.scalar(name) for name in self.names], dtype=float)
         self._judge(row)
-        return tuple(row.tolist())
+        return numbers
 
-    def model_with(self, row: Iterable[float]) -> Model:
-        """The model with these numbers written in for its free parameters."""
-        model, instead = copy.copy(self.model), dict(zip(self.names, row, strict=True))
-        model.parameters = [(name, instead.get(name, raw)) for name, raw in model.parameters]
+    def model_with(self, numbers: Mapping[str, float]) -> Model:
+        """The model with these numbers written in for its free parameters; what it defines by them follows."""
+        model = copy.copy(self.model)
+        model.parameters = [(name, numbers.get(name, raw)) for name, raw in model.parameters]
         return model
 
     # --- many sets of values ---
@@ -175,7 +175,7 @@ class FreeParameters:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ModelWarning)
-                freeze(self.model_with(row.tolist()))
+                freeze(self.model_with(dict(zip(self.names, row.tolist(), strict=True))))
         except ModelError as error:
             where = f"with {changed}" if k is None else f"row {k} of the parameters, {changed}"
             raise ModelError([_within(problem, where) for problem in error.problems]) from None

@@ -24,6 +24,7 @@ from momentree.model.values import Values
 from momentree.spatial import IDENTITY, ZERO, Force, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
 from momentree.spatial.rotation import Turn
 from momentree.structure.elimination import paths_inward
+from momentree.structure.given import NOTHING, Given
 from momentree.structure.graph import Graph
 
 if TYPE_CHECKING:
@@ -267,6 +268,7 @@ class Mechanism:
     frames: tuple[tuple[str, Attached], ...] = ()  # by name, as constraints name them
     inputs: tuple[str, ...] = ()  # those of `free` that are inputs
     signals: tuple[tuple[str, Callable[[Any], Any]], ...] = ()  # in floats: inputs that laws name, as functions of time
+    given: Given = field(default=NOTHING, repr=False, compare=False)  # on top of what the model defines
 
     @cached_property
     def nq(self) -> int:
@@ -428,9 +430,18 @@ class Mechanism:
         vars(batch).update(size=mechanism_size(batch, sizes), loop_sizes=sizes)
         return batch
 
-    def with_values(self, values: Values) -> Mechanism:
-        """The same with other values of its parameters, of which only those of free ones may differ."""
-        return dataclasses.replace(self, values=values, whole=self.whole and self.whole.with_values(values))
+    def with_given(self, given: Given) -> Mechanism:
+        """The same with what is given: values of free parameters, and the tolerance; all else only stands there."""
+        values = self.values.replaced(given.parameters) if self.free else self.values
+        changed = dataclasses.replace(
+            self, values=values, given=given, whole=self.whole and self.whole.with_given(given)
+        )
+        return changed.with_tolerance(given.tolerance)
+
+    @cached_property
+    def open_values(self) -> Values:
+        """Its parameters, those that were left open as symbols."""
+        return self.values.replaced({}, self.free) if self.free else self.values
 
     def with_laws(self, f: Callable[[Expression], Expression]) -> Mechanism:
         """The same mechanism with f of every law: of motions, torques, forces, constraints and switches."""
@@ -460,7 +471,7 @@ class Mechanism:
 
     def attach(self, frame: Frame) -> Attached:
         """A user's frame, in the frame used here for its body; it may stand on a frame that the model names."""
-        number, placement, named = self.numbers.get(frame.body), frame.placement(self.values), dict(self.frames)
+        number, placement, named = self.numbers.get(frame.body), frame.placement(self.open_values), dict(self.frames)
         if number is None:
             if frame.body in named:
                 return Attached(named[frame.body].body, named[frame.body].placement @ placement)

@@ -248,9 +248,7 @@ class SymbolicQuantities:
         return PartialVelocities(*both, self._column(linear_t), self._column(angular_t))
 
     def _attached(self, frame: Any) -> Attached:
-        numeric = self._s.numeric
-        opened = numeric.with_values(numeric.values.replaced({}, numeric.free))  # offsets may depend on parameters
-        attached: Attached = with_numbers(opened.attach(as_frame(frame)), self._s.scalar)
+        attached: Attached = with_numbers(self._s.numeric.attach(as_frame(frame)), self._s.scalar)
         return attached
 
     # --- short forms ---

@@ -112,7 +112,7 @@ def _one(study: StudyDescription) -> dict[str, float]:
 def _measured_together(
     study: StudyDescription, states: States, closed: Any, threads: int | None, device: str
 ) -> ChunkResults:
-    parameters = {name: values[closed] for name, values in states.parameters.items()}
+    parameters = {name: values[closed] for name, values in states.given.items() if np.ndim(values)}
     settings = dataclasses.asdict(study.settings)
     t_end = settings.pop("t_end")
     motions = study.system.simulate_many(
@@ -155,19 +155,18 @@ def _measured_one_by_one(
 ) -> ChunkResults:
     found = ChunkResults.empty(study, [""] * len(closed))
     for i, k in enumerate(closed.tolist()):
-        own = {name: float(values[k]) for name, values in states.parameters.items()}
         try:
-            run = run_from(study, states[k], own)
+            run = run_from(study, states[k])
             found.put(slice(i, i + 1), _measured_run(study, run))
         except MomentreeError as error:
             found.reasons[i] = str(error)
     return found
 
 
-def run_from(study: StudyDescription, state: State, parameters: dict[str, float]) -> Run:
-    """The run of one motion, as `System.simulate` computes it."""
+def run_from(study: StudyDescription, state: State) -> Run:
+    """The run of one motion, as `System.simulate` computes it, with the values that its start carries."""
     settings = dataclasses.asdict(study.settings)
-    run = study.system.simulate(state, events=study.events, parameters=parameters, progress=False, **settings)
+    run = study.system.simulate(state, events=study.events, progress=False, **settings)
     if run.end.reason == "interrupted":
         raise KeyboardInterrupt
     return run

@@ -145,7 +145,7 @@ class Study:
             study.t_start,
             parameters=parameters,
         )
-        return run_from(study, state, {**study.system.parameters, **parameters})
+        return run_from(study, state)
 
     def __repr__(self) -> str:
         return (

@@ -21,7 +21,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -38,8 +38,11 @@ from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
+from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
+# name of the quantity, names of its arguments, those given by position and by name -> all by name; None without a state
+OfState = Callable[[str, Sequence[str], Sequence[Any], Mapping[str, Any]], dict[str, Any] | None]
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
 WORTH = 32  # rows of a call from which code for several at a time is made
 
@@ -47,7 +50,8 @@ WORTH = 32  # rows of a call from which code for several at a time is made
 class Quantity:
     """The general callable of a quantity: converts, broadcasts, checks, computes.
 
-    `free` knows which values parameters may have; `kernels` holds the code of this system compiled so far.
+    `free` knows which values parameters may have; `kernels` holds the code of this system compiled so far; `of_state`
+    takes a state, in the place of q and v, apart.
     """
 
     def __init__(
@@ -58,7 +62,9 @@ class Quantity:
         code: str | None = None,
         free: FreeParameters | None = None,
         kernels: dict[str, Kernel] | None = None,
+        of_state: OfState | None = None,
     ):
+        self._of_state = of_state
         self._free, self._kernels = free, {} if kernels is None else kernels
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
         self._names = ARGUMENTS[what]
@@ -74,6 +80,13 @@ class Quantity:
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, parameters: Any = None, **named: Any
     ) -> Array:
+        if self._of_state is not None:
+            first = arguments[0] if arguments else named.get("q")
+            if first is not None and hasattr(first, "mechanism"):
+                given = {**named} if parameters is None else {**named, "parameters": parameters}
+                apart = self._of_state(self.__name__, self._names, arguments, given)
+                if apart is not None:
+                    return self(out=out, threads=threads, **apart)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
         values = self._bound(arguments, named) if plain is None else []
         if any_on_gpu(values):
@@ -93,7 +106,8 @@ class Quantity:
         return f"<{self._usage()} of '{self._mechanism.name}'>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Quantity, (self._mechanism, self.__name__, self.__doc__, self._code, self._free)
+        made = (self._mechanism, self.__name__, self.__doc__, self._code, self._free, None, self._of_state)
+        return Quantity, made
 
     def __getattr__(self, name: str) -> Any:
         """Under its own name, the fast function: as such it is unpickled."""
@@ -298,7 +312,7 @@ class Quantity:
         mechanism, arguments = self._mechanism, dict(zip((*self._names, "parameters"), values, strict=False))
         if mechanism.free:
             instead = dict(zip(mechanism.free, arguments["parameters"].tolist(), strict=True))
-            mechanism = mechanism.with_values(mechanism.values.replaced(instead)).at_defaults()
+            mechanism = mechanism.with_given(Given(instead)).at_defaults()
         diagonal = np.diag(mass_matrix(Evaluation(mechanism, arguments["q"].tolist(), float(arguments["t"][0]))))
         return [str(name) for name, inertia in zip(mechanism.velocities, diagonal, strict=True) if not inertia > 0]
 

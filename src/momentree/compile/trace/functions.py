@@ -217,8 +217,7 @@ def _closed_coordinates(at: Evaluation) -> list[Scalar]:
 
 def _position(mechanism: Mechanism, frame: Any) -> Formula:
     """The origin of a frame, which may depend on free parameters."""
-    values = mechanism.values.replaced({}, mechanism.free)
-    attached = (mechanism.with_values(values) if mechanism.free else mechanism.at_defaults()).attach(as_frame(frame))
+    attached = mechanism.attach(as_frame(frame))
 
     def position(at: Evaluation) -> list[Scalar]:
         own = attached.evaluated(at.parameters or {})

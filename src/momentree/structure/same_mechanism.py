@@ -1,0 +1,96 @@
+"""Whether two mechanisms are the same, and if not, by what they differ: for states that come from elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from momentree.model.expressions.expression import Expression
+from momentree.model.frames import Frame
+from momentree.structure.mechanism import Mechanism
+
+# what is no part of the mechanism itself, or follows from the rest
+ASIDE = {"name", "graph", "added", "free", "values", "set_tolerance", "parameters", "whole", "inputs", "signals"}
+ASIDE |= {"given", "frames"}
+CLOSE = 1e-9  # numbers that differ by less, relatively, or by less than this in round-off of placements
+ROUND_OFF = 1e-12
+PROBES = (0.37, 0.83)  # laws are compared at these values of what they name, counted on
+
+
+def first_difference(ours: Mechanism, theirs: Mechanism) -> str:
+    """What of two mechanisms in floats differs, in words; "" if nothing does."""
+    if ours.coordinates != theirs.coordinates:
+        return "it has other joints"
+    for name in ours.values.names:
+        if name in theirs.values.names:
+            mine, its = (each.values.scalar(name) for each in (ours, theirs))
+            if not _same(mine, its):
+                return f"parameter '{name}' is {_shown(its)} there, and {_shown(mine)} here"
+    for field in dataclasses.fields(Mechanism):
+        if field.name not in ASIDE:
+            what = _difference(getattr(ours, field.name), getattr(theirs, field.name))
+            if what is not None:
+                return f"its {what or field.name} differ" if what != field.name else f"its {field.name} differ"
+    return ""
+
+
+def _difference(ours: Any, theirs: Any) -> str | None:
+    """None if the same; else which of named things differs, "" if they have no names."""
+    if isinstance(ours, tuple) and isinstance(theirs, tuple) and len(ours) == len(theirs):
+        for mine, its in zip(ours, theirs, strict=True):
+            if not _equal(mine, its):
+                name = getattr(mine, "name", "")
+                return f"{type(mine).__name__.lower().removeprefix('tree')} '{name}' and others" if name else ""
+        return None
+    return None if _equal(ours, theirs) else ""
+
+
+def _equal(ours: Any, theirs: Any) -> bool:
+    mine, its = list(_leaves(ours)), list(_leaves(theirs))
+    return len(mine) == len(its) and all(_same(a, b) for a, b in zip(mine, its, strict=True))
+
+
+def _leaves(thing: Any) -> Iterator[Any]:
+    """The numbers, laws and words that something consists of; frames as the user wrote them are none of it."""
+    if isinstance(thing, Frame):
+        return
+    if isinstance(thing, Expression) or thing is None or isinstance(thing, (str, int, float, slice)):
+        yield thing
+    elif dataclasses.is_dataclass(thing):
+        for field in dataclasses.fields(thing):
+            yield from _leaves(getattr(thing, field.name))
+    elif isinstance(thing, (tuple, list)) or hasattr(thing, "__iter__"):
+        for entry in thing:
+            yield from _leaves(entry)
+    else:
+        names = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())] or [*vars(thing)]
+        for name in names:
+            if not name.startswith("_"):
+                yield from _leaves(getattr(thing, name))
+
+
+def _same(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
+        return math.isclose(ours, theirs, rel_tol=CLOSE, abs_tol=ROUND_OFF)
+    if isinstance(ours, Expression) and isinstance(theirs, Expression):
+        return str(ours) == str(theirs) or _same_law(ours, theirs)
+    return bool(ours == theirs)
+
+
+def _same_law(ours: Expression, theirs: Expression) -> bool:
+    """Whether two laws, which may be written differently, have the same values."""
+    references = sorted({*ours.references(), *theirs.references()})
+    for probe in PROBES:
+        names = {reference: probe + 0.1 * i for i, reference in enumerate(references)}
+        try:
+            if not _same(float(ours.evaluate(names)), float(theirs.evaluate(names))):
+                return False
+        except (ArithmeticError, ValueError, TypeError):
+            return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
