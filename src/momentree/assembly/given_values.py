@@ -131,7 +131,8 @@ def _refuse_values(what: str, pairs: Mapping[str, tuple[float, float]]) -> None:
 
 def takes_state(method: Method) -> Method:
     """A method of a system whose first argument is q, and which takes a state instead of q, v, t and parameters."""
-    names = [name for name in inspect.signature(method).parameters if name != "self"]
+    every = inspect.signature(method).parameters.values()
+    names = [one.name for one in every if one.kind is one.POSITIONAL_OR_KEYWORD and one.name != "self"]
 
     @functools.wraps(method)
     def called(self: System, *arguments: Any, **named: Any) -> Any:
@@ -151,9 +152,9 @@ def of_state(
     if not isinstance(state, State):
         return None
     rest = [name for name in names if name not in ("q", "v")]
-    if len(arguments) - 1 > len(rest):
-        raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
     bound = {**dict(zip(rest, arguments[1:], strict=False)), **named}
+    if len(arguments) - 1 > len(rest) or np.ndim(bound.get("t", 0.0)) or "v" in named:
+        raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
     given = given_values(system, state, bound.get("parameters"), t=bound.get("t"), what=what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from momentree.assembly.given_values import given_values
 from momentree.compile.emit.c_code import c_number
 from momentree.compile.emit.c_files import Section, write_c
 from momentree.errors import MomentreeError
@@ -61,8 +62,8 @@ def with_start(section: Section, system: System, prefix: str, start: State) -> S
 
 
 def parameter_values(system: System, start: State) -> Mapping[str, float]:
-    """The values of free parameters at a start: those with which it was made."""
-    return {name: start.parameters.get(name, value) for name, value in system.parameters.items()}
+    """The values of free parameters at a start, with what it carries."""
+    return system.at(given_values(system, start, what="export")).parameters
 
 
 def refuse_events(mechanism: Mechanism, where: str) -> None:

@@ -166,7 +166,8 @@ def _measured_one_by_one(
 def run_from(study: StudyDescription, state: State) -> Run:
     """The run of one motion, as `System.simulate` computes it, with the values that its start carries."""
     settings = dataclasses.asdict(study.settings)
-    run = study.system.simulate(state, events=study.events, progress=False, **settings)
+    own = state.given.parameters  # rows vary what the system may have its own values of
+    run = study.system.simulate(state, events=study.events, parameters=own, progress=False, **settings)
     if run.end.reason == "interrupted":
         raise KeyboardInterrupt
     return run
