@@ -23,6 +23,7 @@ from momentree.model import Model
 from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
 from momentree.structure.free_parameters import values_in
+from momentree.structure.given import NOTHING, Given
 from momentree.structure.programme_mechanism import ProgrammeMechanism, coordinate_names, programme_mechanism
 from momentree.system import System
 
@@ -167,12 +168,14 @@ class Programme:
 
         They are not checked again: see `check`.
         """
-        chosen = {**(values or {}), **named}
+        numbers = self._numbers({**(values or {}), **named})
+        return type(self)(self._source, {**self.parameters, **numbers}, self._kernels)
+
+    def _numbers(self, chosen: Mapping[str, Any]) -> dict[str, float]:
         for name in chosen:
             if name not in self.parameters:
                 raise MomentreeError(f"programme: there is no parameter '{name}'.{suggestion(name, self.parameters)}")
-        numbers = {name: float(as_expression(value)) for name, value in chosen.items()}
-        return type(self)(self._source, {**self.parameters, **numbers}, self._kernels)
+        return {name: float(as_expression(value)) for name, value in chosen.items()}
 
     def with_gain(self, k: Any) -> Programme:
         """The same with the dissipation d = k m, in mode DU."""
@@ -407,11 +410,16 @@ class MechanismProgramme(Programme):
     """
 
     def __init__(
-        self, source: ProgrammeSource, parameters: Mapping[str, float], kernels: dict[str, Kernel] | None = None
+        self,
+        source: ProgrammeSource,
+        parameters: Mapping[str, float],
+        kernels: dict[str, Kernel] | None = None,
+        laid: Given = NOTHING,
     ):
         super().__init__(source, parameters, kernels)
         assert isinstance(source, MechanismSource)
         self.given: ProgrammeMechanism = source.given
+        self._laid = laid  # what was given on top of the model
 
     @property
     def name(self) -> str:
@@ -422,11 +430,21 @@ class MechanismProgramme(Programme):
     def system(self) -> System:
         """The mechanism without the constraints of the programme, in the same coordinates."""
         made: System = self._kernels.setdefault("system", System(self.given.own, self.given.model))
-        return made.with_parameters(self.parameters)
+        return made.at(self._laid)
+
+    @property
+    def _whole(self) -> System:
+        """The mechanism with the constraints of the programme."""
+        return System(self.given.whole, self.given.model).at(self._laid)
+
+    def with_parameters(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> MechanismProgramme:
+        """The same with other values of parameters, which others of the model follow; no new machine code."""
+        at = self._whole.at(Given(self._numbers({**(values or {}), **named})))
+        return MechanismProgramme(self._source, at.parameters, self._kernels, at.given)
 
     def with_gain(self, k: Any) -> MechanismProgramme:
         """The same with the dissipation d = k m."""
-        return MechanismProgramme(MechanismSource(self.given.with_gain(k)), self.parameters)
+        return MechanismProgramme(MechanismSource(self.given.with_gain(k)), self.parameters, laid=self._laid)
 
     def check(self, region: Mapping[str, Any] | None = None, dissipative: bool = True) -> None:
         """Independent constraints and a definite dissipation, at the assembled configuration and nearby."""
@@ -449,8 +467,7 @@ class MechanismProgramme(Programme):
 
         rows = np.atleast_2d(self._column(q, "q"))
         times = np.broadcast_to(np.asarray(t, dtype=float), len(rows))
-        whole = System(self.given.whole, self.given.model).with_parameters(self.parameters)._numeric
-        return Samples(whole, rows, np.zeros_like(rows), times).closure_errors()
+        return Samples(self._whole._numeric, rows, np.zeros_like(rows), times).closure_errors()
 
     def _start(self, q: Any, qd: Any, t: float | None) -> tuple[Array, Array, float]:
         """A state with its velocities and time; or coordinates, and velocities that keep loops closed."""

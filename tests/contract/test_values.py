@@ -9,7 +9,8 @@ import functools
 import inspect
 import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ GIVEN = {"parameters", "inputs", "state", "start", "q"}
 
 
 def model(values: dict[str, Any]) -> mt.Model:
-    """A slider on a spring that carries a pendulum; a second slider follows the first. `follows` is defined by others."""
+    """A slider on a spring that carries a pendulum; a second one follows the first. `follows` is defined by others."""
     m = mt.Model("slider and pendulum")
     m.gravity = (0, 0, -9.81)
     for name in ("k", "l", "r"):
@@ -59,13 +60,13 @@ class Way(NamedTuple):
 
     system: mt.System
     carries: bool = False  # the state has the values, and no argument gives them
-    arguments: dict[str, Any] = {}
+    arguments: Mapping[str, Any] = MappingProxyType({})
     loaded: Any = None  # a run whose states are used
 
     def state(self) -> Any:
         if self.loaded is not None:
             return self.loaded.state(0)
-        values = WANTED if self.carries else self.arguments
+        values = WANTED if self.carries else dict(self.arguments)
         return self.system.assemble(START, MOVING, t=T, parameters=values)
 
 
@@ -483,7 +484,7 @@ def test_a_state_of_another_mechanism_is_refused_by_name(use):
 def test_a_state_of_a_mechanism_with_other_forces_is_refused(change):
     other = pendulum()
     change(other)
-    with pytest.raises(mt.MomentreeError, match="the start belongs to another mechanism: its .* differ"):
+    with pytest.raises(mt.MomentreeError, match=r"the start belongs to another mechanism: its .* differ"):
         pendulum().build().simulate(other.build().assemble({"A": 0.1}), 0.1)
 
 
@@ -581,3 +582,43 @@ def test_a_run_goes_on_with_the_joints_that_have_locked():
     on = system.simulate(run.state(), 2.0, every=0.25)
     assert on.end.events == ()
     np.testing.assert_array_equal(on["x"], 0.5)
+
+
+def test_a_programme_of_a_view_follows_what_the_model_defines():
+    m = mt.Model("cart")
+    for name, value in (("a", 1.0), ("b", "2*a")):
+        m.parameter(name, value)
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("cart", mass="b"))
+    made = mt.programme(m.build(free=["a", "b"]), ["x' = 1"], gain=2.0)
+    other = made.with_parameters(a=3.0)
+    assert other.parameters == {"a": 3.0, "b": 6.0}
+    assert other.system.mass_matrix([0.0])[0, 0] == 6.0
+    assert made.with_parameters(b=5.0).with_parameters(a=7.0).parameters == {"a": 7.0, "b": 5.0}
+
+
+def test_a_list_of_points_is_no_input():
+    system = model(OTHER).build()
+    with pytest.raises(
+        mt.MomentreeError, match=r"input 'w': .* is a list of points. Give \(times, values\), two lists"
+    ):
+        system.simulate(system.start(), 1.0, inputs={"w": [(0, 5), (1, 7)]})
+
+
+def test_a_start_that_is_given_frees_an_input_that_the_start_of_the_model_names():
+    m = pendulum()
+    m.input("u", 0.5)
+    m.torque("A", "u")
+    m.start_at({"A": "u"}, t_end=0.1)
+    system = m.build()
+    assert system.simulate(system.assemble({"A": 0.2}), inputs={"u": "sin(t)"}).t[-1] == 0.1
+    with pytest.raises(mt.MomentreeError, match="the start of the model depends on it"):
+        system.simulate(inputs={"u": "sin(t)"})
+
+
+def test_a_function_that_may_remember_is_not_compared():
+    m = pendulum()
+    m.input("u", 0.5)
+    m.torque("A", "u")
+    system = m.build()
+    with pytest.raises(mt.MomentreeError, match="compare: input 'u': a Python function may remember"):
+        mt.compare(system, system.assemble({"A": 0.1}), 0.1, inputs={"u": mt.sampled(lambda t: t, 0.01)})

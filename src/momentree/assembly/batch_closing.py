@@ -205,7 +205,7 @@ class BatchClosing:
 
     def __init__(self, batch: BatchOfRows, held: Collection[int]):
         self.batch = batch
-        self.moving = np.setdiff1d(np.arange(batch.mechanism.nv), np.array(sorted(held), dtype=int))
+        self.moving = np.array(sorted({*range(batch.mechanism.nv)}.difference(held)), dtype=int)
 
     def close(self, q: Array, rows: Indices) -> ClosedBatch:
         """The configurations that steps downhill lead to; those closed exactly do not move."""

@@ -78,7 +78,7 @@ class Closing:
 
     def __init__(self, mechanism: Mechanism, t: float, held: Collection[int] = (), wanted: Sequence[Entry] = ()):
         self.mechanism, self.t, self.wanted = mechanism, t, wanted
-        self.moving = np.setdiff1d(np.arange(mechanism.nv), np.array(sorted(held), dtype=int))
+        self.moving = np.array(sorted({*range(mechanism.nv)}.difference(held)), dtype=int)
         self.scales = Scales(mechanism)
         others = sum(c.holonomic for c in mechanism.constraints) + len(wanted)
         self.tolerances = np.concatenate([constraint_tolerances(mechanism), np.full(others, CLOSED)])

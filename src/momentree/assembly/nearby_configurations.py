@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from random import Random
 
 import numpy as np
 
@@ -26,12 +27,18 @@ def constraints_at(at: Configuration) -> ScaledConstraints:
 
 def probes(nv: int) -> Array:
     """PROBES x nv: random motions, scaled; always the same ones."""
-    return np.random.default_rng(1997).standard_normal((PROBES, nv))
+    return _random(1997, PROBES, nv)
 
 
 def open_probes(nv: int) -> Array:
     """OPEN_PROBES x nv: random motions, scaled, that open loops; always the same ones."""
-    return np.random.default_rng(2022).standard_normal((OPEN_PROBES, nv))
+    return _random(2022, OPEN_PROBES, nv)
+
+
+def _random(seed: int, count: int, nv: int) -> Array:
+    """Normally distributed numbers; those of NumPy would take longer to load than a linkage takes to assemble."""
+    numbers = Random(seed)
+    return np.array([[numbers.gauss(0.0, 1.0) for _ in range(nv)] for _ in range(count)]).reshape(count, nv)
 
 
 def nearby_configurations(at: Configuration) -> Iterator[Closed]:

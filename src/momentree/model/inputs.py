@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from momentree.model.expressions.expression import Reference
-from momentree.model.values import Mistake, Raw, Values, plain
+from momentree.model.values import TIME, Mistake, Raw, Values, plain
 
 if TYPE_CHECKING:
     from momentree.model.model import Model
@@ -73,6 +73,8 @@ _KINDS = "t, parameters, coordinates, velocities and frames"
 def _check_name(name: Any, times: int, parameters: set[str], joints: set[str]) -> None:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or "`" in name:
         raise Mistake(f"name is {name!r}; names must be printable strings without backquotes.")
+    if name == TIME.name:
+        raise Mistake("is the name of time, in laws and in results. Rename it.")
     if times > 1:
         raise Mistake("the name is used twice. Names of outputs must be unique.")
     for kind, others in (("joint", joints), ("parameter", parameters)):

@@ -352,7 +352,7 @@ def test_redundant_constraints_stay_open_within_the_tolerance_and_are_not_chased
     # and from there nothing slides on along the motion
     np.testing.assert_allclose(system.assemble(guess=start).q, start.q, rtol=0, atol=1e-12)
     # such a start may be simulated
-    checked_start(system.mechanism, start)
+    checked_start(start.mechanism, start)  # it carries the tolerance
 
 
 def test_assembly_may_be_given_a_tolerance_of_its_own():
@@ -360,7 +360,7 @@ def test_assembly_may_be_given_a_tolerance_of_its_own():
     start = system.assemble({"R1": 0.8}, velocities={"R1": 1.0}, tolerance=1e-3)
     assert 1e-5 < start.closure_error < 2e-4
     assert start["R1"] == 0.8
-    checked_start(system.mechanism, start)
+    checked_start(start.mechanism, start)  # it carries the tolerance
 
 
 # --- guesses and toggles ---
