@@ -598,9 +598,7 @@ def test_a_programme_of_a_view_follows_what_the_model_defines():
 
 def test_a_list_of_points_is_no_input():
     system = model(OTHER).build()
-    with pytest.raises(
-        mt.MomentreeError, match=r"input 'w': .* is a list of points. Give \(times, values\), two lists"
-    ):
+    with pytest.raises(mt.MomentreeError, match=r"input .w.: .* is a list of points. Give \(times, values\)"):
         system.simulate(system.start(), 1.0, inputs={"w": [(0, 5), (1, 7)]})
 
 
@@ -622,3 +620,12 @@ def test_a_function_that_may_remember_is_not_compared():
     system = m.build()
     with pytest.raises(mt.MomentreeError, match="compare: input 'u': a Python function may remember"):
         mt.compare(system, system.assemble({"A": 0.1}), 0.1, inputs={"u": mt.sampled(lambda t: t, 0.01)})
+
+
+def test_a_motion_of_many_follows_what_the_model_defines():
+    system = model(OTHER).build(free=FREE)
+    start = system.assemble(START, MOVING)
+    motions = system.simulate_many([start, start], t_end=0.25, every=0.25, parameters={"k": np.array([3.0, 5.0])})
+    state = motions.run(1).state()
+    assert state.parameters["follows"] == 11.0
+    assert system.simulate(state, 0.5, parameters={"k": 7.0}).parameters["follows"] == 15.0

@@ -67,8 +67,8 @@ def run_of_motion(motions: Any, i: int) -> Run:
     count = len(motions)
     if isinstance(i, bool) or not isinstance(i, (int, np.integer)) or not -count <= i < count:
         raise MomentreeError(f"there are {count} motions; there is no motion {i!r}.")
-    names = motions.system.mechanism.free
-    own = dict(zip(names, motions.parameters[i].tolist(), strict=True)) if names else {}
+    values = dict(zip(motions.system.mechanism.free, motions.parameters[i].tolist(), strict=True))
+    own = {name: values[name] for name in motions.given}
     failed = float(motions.failed[i])
     done = np.isfinite(motions.q[i]).all(axis=1) & np.isfinite(motions.v[i]).all(axis=1)
     kept = len(done) if done.all() else int(np.argmin(done))

@@ -57,6 +57,7 @@ class Motions(MotionQuantities):
     | evaluations | m        | of the right-hand side                                                     |
     | parameters  | m, count | values of the free parameters, in the order of the system's                |
     | settings    |          | with which they were computed                                              |
+    | given       |          | names of the parameters that were given; others follow the model           |
 
     Quantities that follow from the samples are computed when they are asked for (motion_quantities.py).
     """
@@ -72,6 +73,7 @@ class Motions(MotionQuantities):
     evaluations: Counts = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
     parameters: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     settings: Settings | None = field(default=None, repr=False)
+    given: tuple[str, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.q)
@@ -139,16 +141,16 @@ def simulate_many(
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
     rows, parameter_rows = _initial_states(system, starts)
-    batch = Batch(system, settings, starts.t)
+    batch, given = Batch(system, settings, starts.t), tuple(starts.given.parameters)
     if gpu is not None:
-        return motions_of(batch, computed_on_gpu(batch, rows, parameter_rows, gpu), views=True)
+        return motions_of(batch, computed_on_gpu(batch, rows, parameter_rows, gpu), given, views=True)
     job = batch.job(rows, parameter_rows)
     with activity(f"simulating {job.count} motions of", system.name) as phase:
         batch.compute(job, threads, tell=lambda done: phase.tell(f"{done} done", done / job.count))
-    return motions_of(batch, job)
+    return motions_of(batch, job, given)
 
 
-def motions_of(batch: Batch, job: Job, views: bool = False) -> Motions:
+def motions_of(batch: Batch, job: Job, given: tuple[str, ...] = (), views: bool = False) -> Motions:
     """What was computed, motion by motion; q and v as `views` of the arrays of the job, or each as a whole."""
     nq, count = batch.system.mechanism.nq, job.count
     t, status, ends = job.ends[End.T], job.ends[End.STATUS].astype(int), job.ends
@@ -161,7 +163,8 @@ def motions_of(batch: Batch, job: Job, views: bool = False) -> Motions:
         reasons[i] = _reason(Status(status[i]), t[i], ends[End.H, i], batch.settings.method.adaptive)
     parameters = np.ascontiguousarray(job.parameters.T)
     counts = (steps, rejected, evaluations)
-    return Motions(batch.system, job.times, q, v, failed, tuple(reasons), *counts, parameters, batch.settings)
+    about = (*counts, parameters, batch.settings, given)
+    return Motions(batch.system, job.times, q, v, failed, tuple(reasons), *about)
 
 
 def _reason(status: Status, t: float, h: float, adaptive: bool) -> str:
