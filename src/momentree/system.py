@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from momentree.activity import showing
 from momentree.analyse.system_quantities import SystemQuantities
-from momentree.assembly.given_values import given_values, of_state, takes_state
+from momentree.assembly.given_values import apart, given_values, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -375,7 +375,6 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
             doc, kernels = getattr(System, what).__doc__, vars(self).setdefault("_kernels", {})
-            apart = partial(of_state, self)
             made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels, apart).fastest())
         return made[what]
 

@@ -211,6 +211,11 @@ def elsewhere(m, R, p):
     return turned
 
 
+def as_in(system, state):
+    """The same coordinates and velocities in another system."""
+    return dataclasses.replace(state, mechanism=system._numeric)
+
+
 @pytest.mark.repeats(1, of="formulation")
 @pytest.mark.parametrize("seed", range(3))
 @by_both
@@ -220,7 +225,7 @@ def test_motions_are_invariant_under_translation_and_rotation_of_the_model(seed,
     here, there = m.build(), elsewhere(m, R, p).build()
     settings = {"formulation": formulation, "rtol": 1e-12}
     q, v = end_of(here, start, 0.3, **settings)
-    same_motion(end_of(there, start, 0.3, **settings), (q, v), 1e-9)
+    same_motion(end_of(there, as_in(there, start), 0.3, **settings), (q, v), 1e-9)
     for body in m.bodies:
         near(there.position(q, body), R.apply(here.position(q, body)) + p, 1e-13)
 
@@ -232,7 +237,9 @@ def test_a_ground_in_uniform_motion_changes_no_motion(formulation):
     (m, start), (moving, _) = conservative(2), conservative(2)
     moving.ground.moves(("0.5*t", "-3*t", "2*t"), (0, 0, 0))
     settings = {"formulation": formulation, "rtol": 1e-12}
-    same_motion(end_of(moving.build(), start, 0.3, **settings), end_of(m.build(), start, 0.3, **settings), 1e-9)
+    there = moving.build()
+    found = end_of(there, as_in(there, start), 0.3, **settings)
+    same_motion(found, end_of(m.build(), start, 0.3, **settings), 1e-9)
 
 
 @by_both
@@ -242,4 +249,6 @@ def test_on_a_falling_ground_there_is_no_gravity(formulation):
     (m, start), (falling, _) = conservative(2, gravity=(0, 0, 0)), conservative(2, gravity=(1.0, -2.0, -9.0))
     falling.ground.moves(("t^2/2", "-t^2", "-9*t^2/2"), (0, 0, 0))
     settings = {"formulation": formulation, "rtol": 1e-12}
-    same_motion(end_of(falling.build(), start, 0.3, **settings), end_of(m.build(), start, 0.3, **settings), 1e-9)
+    there = falling.build()
+    found = end_of(there, as_in(there, start), 0.3, **settings)
+    same_motion(found, end_of(m.build(), start, 0.3, **settings), 1e-9)

@@ -16,7 +16,9 @@ from momentree.errors import MomentreeError
 from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Reference
 from momentree.model.values import TIME
+from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
+from momentree.structure.mechanism import Mechanism
 from momentree.structure.same_mechanism import first_difference
 from momentree.structure.switched_constraints import switched
 
@@ -143,6 +145,17 @@ def takes_state(method: Method) -> Method:
         return method(self, *arguments, **named) if bound is None else method(self, **bound)
 
     return cast("Method", called)
+
+
+def apart(
+    mechanism: Mechanism, free: FreeParameters, code: str | None, what: str, names: Sequence[str], *given: Any
+) -> dict[str, Any] | None:
+    """The same for a function that may outlive its system, of which only this is left."""
+    from momentree.system import System
+
+    system = System(mechanism, free.model, code)
+    vars(system)["_free"] = free
+    return of_state(system, what, names, *given)
 
 
 def of_state(

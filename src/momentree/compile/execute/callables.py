@@ -21,7 +21,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -41,8 +41,7 @@ from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
-# name of the quantity, names of its arguments, those given by position and by name -> all by name; None without a state
-OfState = Callable[[str, Sequence[str], Sequence[Any], Mapping[str, Any]], dict[str, Any] | None]
+OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.apart`
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
 WORTH = 32  # rows of a call from which code for several at a time is made
 
@@ -84,7 +83,8 @@ class Quantity:
             first = arguments[0] if arguments else named.get("q")
             if first is not None and hasattr(first, "mechanism"):
                 given = {**named} if parameters is None else {**named, "parameters": parameters}
-                apart = self._of_state(self.__name__, self._names, arguments, given)
+                own = self._mechanism, self._free, self._code
+                apart = self._of_state(*own, self.__name__, self._names, arguments, given)
                 if apart is not None:
                     return self(out=out, threads=threads, **apart)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
