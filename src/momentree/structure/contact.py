@@ -20,13 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from momentree.spatial import ZERO, Force, Scalar, Vector, Z
 from momentree.spatial.moving_frame import MovingFrame
 from momentree.spatial.scalar import maximum, minimum, sqrt, tanh
+from momentree.spatial.vector import X
 from momentree.structure.force_element import ForceElement, Names, WorkTerm
 from momentree.structure.parts import Attached
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NO_LENGTH = 1e-12  # m: a shorter vector has no direction
 AT_REST = 1e-8  # of the slip velocity: below, tanh(x) / x is 1 to round-off
@@ -91,6 +95,15 @@ class Contact(ForceElement):
     radius: Scalar
     disc: Vector | None
     ball: Scalar | None
+
+    @classmethod
+    def random(cls, frames: Sequence[Attached], generator: np.random.Generator) -> Self:
+        """A ball so large that it touches a plane or ball, or a disc on a plane."""
+        numbers = {name: float(generator.uniform(0.5, 2.0)) for name in ("stiffness", "damping", "ramp", "friction")}
+        law, exponent = (("linear", 1), ("hunt-crossley", 1.5))[int(generator.integers(2))]
+        disc, ball = ((None, None), (X, None), (None, 0.7))[int(generator.integers(3))]
+        shape: dict[str, Any] = {"radius": 8.0, "disc": disc, "ball": ball}
+        return cls("contact 1", "", *frames[:2], law, exponent=exponent, slip=0.1, **numbers, **shape)
 
     # --- the laws, on numbers ---
 

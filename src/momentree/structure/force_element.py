@@ -20,13 +20,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self, get_type_hints
 
-from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.model.field_words import LAW
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.moving_frame import MovingFrame
 from momentree.structure.parts import Attached, frames_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Names = Mapping[Reference, Scalar]  # of time, free parameters, coordinates and velocities that laws name
 
@@ -91,6 +94,24 @@ class ForceElement:
     def other_part(self) -> Self | None:
         """The element that acts besides `smooth_part`, as a force."""
         return self
+
+    @classmethod
+    def random(cls, frames: Sequence[Attached], generator: np.random.Generator) -> Self:
+        """An element of this kind with random numbers, on the first of these frames, for tests.
+
+        A kind with fields besides frames, numbers, flags and laws of t has a `random` of its own.
+        """
+        free, found = list(frames), dict[str, Any]()
+        for name, hint in get_type_hints(cls, include_extras=True).items():
+            if hint is Attached:
+                found[name] = free.pop(0)
+            elif LAW in getattr(hint, "__metadata__", ()):
+                found[name] = tuple(parse(f"{x:.3f}*cos({x:.3f}*t)") for x in generator.uniform(0.5, 2.0, 3))
+            elif hint is bool:
+                found[name] = bool(generator.integers(2))
+            elif name not in ("kind", "name", "where"):
+                found[name] = float(generator.uniform(0.5, 2.0))
+        return cls(name=f"{cls.kind} 1", where="", **found)
 
     def arrow(self, ends: Sequence[MovingFrame], names: Names) -> tuple[Vector, Vector]:
         """Where the force on its first body acts, and this force, in inertial axes."""

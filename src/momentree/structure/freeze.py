@@ -21,9 +21,7 @@ from momentree.model.switches import switched_joints
 from momentree.model.tables import tables_by_name
 from momentree.model.values import TIME, Mistake, Values, check_later
 from momentree.spatial import RigidInertia, Scalar, Transform
-from momentree.structure.contact import Contact
 from momentree.structure.determinacy import Undetermined, undetermined
-from momentree.structure.force_element import PointForce
 from momentree.structure.frozen_constraints import (
     check_cuts,
     check_loop,
@@ -32,6 +30,7 @@ from momentree.structure.frozen_constraints import (
     needed_in_tree,
     tree_weights,
 )
+from momentree.structure.frozen_force_elements import Freezing, force_elements
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import (
     Attached,
@@ -44,7 +43,6 @@ from momentree.structure.mechanism import (
     with_numbers,
 )
 from momentree.structure.size import LARGEST_TOLERANCE
-from momentree.structure.spring import Spring
 from momentree.structure.switched_constraints import at_start, frozen_switches, separating_joints
 
 
@@ -124,6 +122,7 @@ class _Freezer:
         graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
         references = known_references(self.joints)
+        names = (GROUND, *(body.name for body in bodies))
         mechanism = Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
@@ -133,7 +132,7 @@ class _Freezer:
             constraints=self.constraints,
             torques=self.torques(bodies, references),
             latches=self.latches(bodies),
-            elements=(*self.forces(references), *self.springs(), *self.contacts()),
+            elements=tuple(force_elements(self.model, Freezing(self.values, references, self.attached, names))),
             graph=graph,
             added=tuple(self.added),
             free=self.free,
@@ -414,29 +413,6 @@ class _Freezer:
         return tuple(
             Latch(preceded[latch.joint], latch.place(by_name[latch.joint], self.values)) for latch in self.model.latches
         )
-
-    def forces(self, references: dict[Reference, str]) -> Iterator[PointForce]:
-        for i, force in enumerate(self.model.forces, 1):
-            laws, frame = force.laws(self.values, references), self.attached(force.frame)
-            where = f"on {self.body_of(frame)}"
-            yield PointForce(f"force {i}", where, frame, laws[:3], laws[3:], force.axes == "body")
-
-    def springs(self) -> Iterator[Spring]:
-        for i, s in enumerate(self.model.springs, 1):
-            stiffness, damping, rest = s.numbers(self.values)
-            ends = self.attached(s.first), self.attached(s.second)
-            where = f"between {self.body_of(ends[0])} and {self.body_of(ends[1])}"
-            yield Spring(f"spring {i}", where, *ends, stiffness, damping, rest, s.tension_only)
-
-    def contacts(self) -> Iterator[Contact]:
-        for i, contact in enumerate(self.model.contacts, 1):
-            ends = self.attached(contact.frame), self.attached(contact.against)
-            name = f"contact {i} of {contact.frame.body}"
-            yield Contact(name, "", *ends, contact.law, **contact.numbers(self.values))
-
-    def body_of(self, frame: Attached) -> str:
-        """The name of its body."""
-        return next(name for name, number in self.number_of.items() if number == frame.body)
 
     def attached(self, frame: Frame) -> Attached:
         """A frame in the frame used here for its body; of a split body, in the pre-image."""

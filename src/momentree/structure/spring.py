@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from momentree.spatial import Force, Scalar, Vector
 from momentree.spatial.moving_frame import MovingFrame
 from momentree.spatial.scalar import maximum, select, sqrt
 from momentree.structure.force_element import ForceElement, Names, WorkTerm
 from momentree.structure.parts import Attached
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Spring(ForceElement):
     damping: Scalar
     rest: Scalar
     tension_only: bool
+
+    @classmethod
+    def random(cls, frames: Sequence[Attached], generator: np.random.Generator) -> Self:
+        """One that is stretched."""
+        return dataclasses.replace(super().random(frames, generator), rest=0.1)
 
     def wrenches(self, ends: Sequence[MovingFrame], names: Names) -> tuple[Force, ...]:
         first, second = ends
