@@ -10,6 +10,8 @@ import dataclasses
 import importlib
 import itertools
 import pkgutil
+import sys
+import types
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +23,7 @@ from momentree.model.expressions.expression import reference
 from momentree.spatial import ZERO, Force, Scalar, X, Z
 from momentree.structure.force_element import ForceElement, WorkTerm
 from momentree.structure.parts import Attached
+from recipes import recipes
 
 
 def subclasses(cls):
@@ -145,7 +148,18 @@ class Drag(ForceElement):
         return first.force(f), second.force(-f)
 
 
-ONLY_HERE = [Aligner, Cushion, Cable, Drag]
+def documented():
+    """The frozen kind that docs/EXTENDING.md adds, made from what stands there."""
+    (recipe,) = (each for each in recipes() if each.title == "A force element")
+    (text,) = (text for path, text in recipe.files.items() if path.startswith("src/"))
+    module = sys.modules["documented_force_element"] = types.ModuleType("documented_force_element")
+    exec(text, vars(module))
+    return next(
+        kind for kind in vars(module).values() if dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__
+    )
+
+
+ONLY_HERE = [Aligner, Cushion, Cable, Drag, documented()]
 
 
 # --- a mechanism ---

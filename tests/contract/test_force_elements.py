@@ -1,4 +1,4 @@
-"""The contract of force elements: every kind of the library, and four that only this test has, in every room.
+"""The contract of force elements: every kind of the library, that of the docs, and four of tests, in every room.
 
 No kind is named here: those of the library are found by their classes, elements come from `random`.
 """

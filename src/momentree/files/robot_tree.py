@@ -19,6 +19,7 @@ coordinates stay the same.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import warnings
@@ -32,6 +33,7 @@ from momentree.files.robot_parts import FRICTION_SPEED, unused
 from momentree.files.writing_notes import WritingNotes
 from momentree.model import Model
 from momentree.model.bodies import Body, _symmetric
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.couplings import coordinate_of
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Reference
@@ -383,11 +385,17 @@ ELEMENTS = {
     "switches": ("a switch of", "name"),
 }
 PAIRS = ("rolls", "skates", "distances", "surfaces", "curves")
+# lists of a model that have a place in a robot file, or are looked through elsewhere; all that is in others is lost
+TAKEN = {"parameters", "tables", "inputs", "outputs", "bodies", "joints", "torques", "frames", "shapes", "cuts"}
+TAKEN |= {"splits"} | {cls.collection for cls in CONSTRAINT_ELEMENTS}
 
 
 def _lose_elements(model: Model, notes: WritingNotes) -> None:
-    for collection, (what, field) in ELEMENTS.items():
+    others = [name for name, part in vars(model).items() if isinstance(part, list) and name not in {*ELEMENTS, *TAKEN}]
+    for collection in (*ELEMENTS, *others):
         for element in getattr(model, collection):
+            fields = [field.name for field in dataclasses.fields(element)]
+            what, field = ELEMENTS.get(collection, (f"one of the {collection} at", fields[0]))
             known = getattr(element, field)
             name = known.body if isinstance(known, Frame) else known
             notes.lose("", name, f"there is {what} '{name}'", listed=f"{collection} left out")
