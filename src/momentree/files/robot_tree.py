@@ -40,6 +40,7 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Cylindrical, PinSlot, Planar, Prismatic, Revolute, Screw, Universal
+from momentree.model.pair_elements import PAIRS
 from momentree.model.shapes import Shape
 from momentree.model.values import TIME, Values
 from momentree.spatial import RigidInertia, Transform, Vector
@@ -384,10 +385,9 @@ ELEMENTS = {
     "releases": ("a release of joint", "joint"),
     "switches": ("a switch of", "name"),
 }
-PAIRS = ("rolls", "skates", "distances", "surfaces", "curves")
 # lists of a model that have a place in a robot file, or are looked through elsewhere; all that is in others is lost
 TAKEN = {"parameters", "tables", "inputs", "outputs", "bodies", "joints", "torques", "frames", "shapes", "cuts"}
-TAKEN |= {"splits"} | {cls.collection for cls in CONSTRAINT_ELEMENTS}
+TAKEN |= {"splits"} | {kind.collection for kind in CONSTRAINT_ELEMENTS}
 
 
 def _lose_elements(model: Model, notes: WritingNotes) -> None:
@@ -399,8 +399,8 @@ def _lose_elements(model: Model, notes: WritingNotes) -> None:
             known = getattr(element, field)
             name = known.body if isinstance(known, Frame) else known
             notes.lose("", name, f"there is {what} '{name}'", listed=f"{collection} left out")
-    for collection in PAIRS:
-        for element in getattr(model, collection):
+    for kind in PAIRS:
+        for element in getattr(model, kind.collection):
             notes.lose(element.kind, element.name, "is a constraint between bodies")
     if model.ground.position is not None or model.ground.rotation is not None:
         notes.lose("", "", "the ground moves")
