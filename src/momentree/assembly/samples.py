@@ -14,8 +14,8 @@ import numpy as np
 from momentree.assembly.configuration import Array, rows_of
 from momentree.assembly.similar_loops import SimilarLoops, similar_loops
 from momentree.equations.balance import Energy, energy_of
-from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import ends_of
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.constraint_jacobian import (
@@ -27,7 +27,8 @@ from momentree.equations.loops.constraint_jacobian import (
 from momentree.equations.sweeps import Records
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import ZERO, Scalar
-from momentree.structure.mechanism import Attached, Contact, Mechanism, TreeBody
+from momentree.structure.contact import Contact
+from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
 
 class Samples:
@@ -59,8 +60,7 @@ class Samples:
 
     def contact_force(self, contact: Contact) -> Array:
         """k x 3: the force on the first body of a contact (N), in inertial axes."""
-        R = frame_placement(self.bodies, contact.against).rotation
-        return self.table(R @ contact_state(contact, self.bodies).force)
+        return self.table(contact.force(ends_of(contact, self.bodies)))
 
     @cached_property
     def expressions(self) -> list[ExpressionClosure]:

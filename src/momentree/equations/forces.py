@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 
-from momentree.equations.contact import contact_forces, contact_geometry, elastic_energy
 from momentree.equations.evaluation import Evaluation, Names
 from momentree.equations.kinematics import frame_placement, records
 from momentree.equations.loops.closing_joint import find_joint_coordinates
@@ -24,9 +23,11 @@ from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, LocalStep, Record, Records
 from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
-from momentree.spatial import Force, Scalar, Vector
-from momentree.spatial.scalar import maximum, select, sqrt
-from momentree.structure.mechanism import Attached, Loop, Mechanism, PointForce, Spring
+from momentree.spatial import Force, Scalar
+from momentree.spatial.moving_frame import MovingFrame
+from momentree.structure.force_element import ForceElement
+from momentree.structure.mechanism import Loop, Mechanism
+from momentree.structure.parts import laws_in
 
 
 def names_of(at: Evaluation, moving: Records) -> Names:
@@ -81,8 +82,8 @@ def laws_of(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
     """The laws of torques and forces, each with a description."""
     for torque in mechanism.torques:
         yield from ((f"the torque on {torque.joint}", law) for law in torque.laws)
-    for force in mechanism.forces:
-        yield from (("a force", law) for law in (*force.force, *force.moment))
+    for element in mechanism.elements:
+        yield from ((f"a {element.kind}", law) for law in laws_in(element))
 
 
 def loaded_bodies(at: Evaluation, u: Coordinates, du: Coordinates | None, closed: bool = False) -> Records:
@@ -120,18 +121,18 @@ def _where_loaded(step: LocalStep, otherwise: LocalStep) -> LocalStep:
 
 
 def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names) -> list[Force]:
-    """Wrenches of point forces, springs and contacts on the ground (entry 0) and on each body, at its own frame."""
+    """Wrenches of force elements on the ground (entry 0) and on each body, at its own frame."""
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
-    for force in mechanism.forces:
-        total[force.frame.body] = total[force.frame.body] + point_force(force, moving, names)
-    for spring in mechanism.springs:
-        pull = spring_force(spring, moving)
-        for end, part in ((spring.first, pull), (spring.second, -pull)):
-            total[end.body] = total[end.body] + _at_point(end, moving, part)
-    for contact in mechanism.contacts:
-        for end, wrench in zip((contact.frame, contact.against), contact_forces(contact, moving), strict=True):
-            total[end.body] = total[end.body] + wrench
+    for element in mechanism.elements:
+        wrenches = element.wrenches(ends_of(element, moving), names)
+        for frame, wrench in zip(element.frames, wrenches, strict=True):
+            total[frame.body] = total[frame.body] + wrench
     return total
+
+
+def ends_of(element: ForceElement, moving: Sequence[Record]) -> list[MovingFrame]:
+    """The frames of an element as they move."""
+    return [MovingFrame(moving[frame.body], frame.placement, moving[0]) for frame in element.frames]
 
 
 def apply_joint_torques(mechanism: Mechanism, moving: Records, names: Names) -> None:
@@ -173,7 +174,7 @@ def generalized(mechanism: Mechanism, moving: Sequence[Record], field: str) -> t
 
 
 def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
-    """Of gravity (zero at the inertial origin), of joint springs and stops, springs between points, contacts. J"""
+    """Of gravity (zero at the inertial origin), of joint springs and stops, and of force elements. J"""
     energy: Scalar = 0
     for body in mechanism.bodies:
         record = placed[body.number]
@@ -183,11 +184,9 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
         if loop.joint_type.spring or stops_of(loop.joint_type):
             X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
             energy = energy + _joint_energy(loop.joint_type, loop.joint_type.fit(X_F.inverse() @ X_M))
-    for spring in mechanism.springs:
-        length = _between(spring, placed).norm
-        energy = energy + elastic_tension(spring, length) * (length - spring.rest) / 2
-    for contact in mechanism.contacts:
-        energy = energy + elastic_energy(contact, contact_geometry(contact, placed).depth)
+    for element in mechanism.elements:
+        if element.has_potential:
+            energy = energy + element.potential(ends_of(element, placed))
     return energy
 
 
@@ -200,64 +199,3 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     for i, stop in enumerate(stops_of(joint) or ()):
         energy = energy + stop_energy(stop, q[i])
     return energy
-
-
-def spring_force(spring: Spring, moving: Sequence[Record]) -> Vector:
-    """The force on the first end, in inertial axes: (k (l - l0) + c l') e, along e to the second end."""
-    if spring.rest == 0 and spring.damping == 0:
-        force: Vector = _between(spring, moving) * spring.stiffness  # regular also where the ends meet
-        return force
-    e, length, speed = stretch(spring, moving)
-    force = e * tension(spring, length, speed)
-    return force
-
-
-def stretch(spring: Spring, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:
-    """The direction e from the first end to the second, the length l, and l' (0 where nothing damps it)."""
-    along = _between(spring, moving)
-    length = sqrt(along @ along)
-    e = along / length
-    if spring.damping == 0:
-        return e, length, 0
-    return e, length, e @ (_velocity(spring.second, moving) - _velocity(spring.first, moving))
-
-
-def tension(spring: Spring, length: Scalar, speed: Scalar) -> Scalar:
-    """k (l - l0) + c l' at the speed l'; a thread is slack while it is shorter than l0, and never pushes."""
-    pull = spring.stiffness * (length - spring.rest)
-    if spring.damping != 0:
-        pull = pull + spring.damping * speed
-    return select(length - spring.rest, maximum(pull, 0), 0) if spring.tension_only else pull
-
-
-def elastic_tension(spring: Spring, length: Scalar) -> Scalar:
-    """The part of the tension that has a potential."""
-    stretched = length - spring.rest
-    return spring.stiffness * (maximum(stretched, 0) if spring.tension_only else stretched)
-
-
-def point_force(force: PointForce, moving: Sequence[Record], names: Names) -> Force:
-    """The wrench of a force on its body, at the body's frame."""
-    f, m = (Vector(*(law.evaluate(names) for law in laws)) for laws in (force.force, force.moment))
-    if not force.carried:
-        R = frame_placement(moving, force.frame).rotation.T @ moving[0].X_0.rotation
-        f, m = R @ f, R @ m
-    return force.frame.placement.force_to_parent(Force(f, m))
-
-
-def _at_point(end: Attached, moving: Sequence[Record], force: Vector) -> Force:
-    """A force in inertial axes at the origin of a frame, as it acts on the body."""
-    f = moving[end.body].X_0.rotation.T @ force
-    return Force(f, end.placement.offset.cross(f))
-
-
-def _between(spring: Spring, placed: Sequence[Record]) -> Vector:
-    first, second = (frame_placement(placed, end).offset for end in (spring.first, spring.second))
-    return second - first
-
-
-def _velocity(end: Attached, moving: Sequence[Record]) -> Vector:
-    """Of the origin of a frame, in inertial axes."""
-    record = moving[end.body]
-    velocity: Vector = record.X_0.rotation @ (record.v.linear + record.v.angular.cross(end.placement.offset))
-    return velocity

@@ -54,17 +54,8 @@ def _in_joint_frames(mechanism: Mechanism) -> Mechanism:
     def moved(frame: Attached) -> Attached:
         return Attached(frame.body, frames[frame.body].placement.inverse() @ frame.placement)
 
-    return dataclasses.replace(
-        mechanism,
-        bodies=tuple(_in_frame(body, frames[body.number]) for body in mechanism.bodies),
-        loops=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.loops),
-        forces=tuple(dataclasses.replace(force, frame=moved(force.frame)) for force in mechanism.forces),
-        springs=tuple(dataclasses.replace(x, first=moved(x.first), second=moved(x.second)) for x in mechanism.springs),
-        contacts=tuple(
-            dataclasses.replace(x, frame=moved(x.frame), against=moved(x.against)) for x in mechanism.contacts
-        ),
-        frames=tuple((name, moved(frame)) for name, frame in mechanism.frames),
-    )
+    bodies = tuple(_in_frame(body, frames[body.number]) for body in mechanism.bodies)
+    return dataclasses.replace(mechanism.reattached(moved), bodies=bodies)
 
 
 def _upright(body: TreeBody) -> Rotation | None:

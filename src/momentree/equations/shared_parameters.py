@@ -35,7 +35,8 @@ from momentree.model.joint_types import Revolute
 from momentree.spatial import ZERO, RigidInertia, Scalar, Transform, Vector, Z
 from momentree.spatial.moments import MassMoments
 from momentree.spatial.rotation import Turn
-from momentree.structure.mechanism import Attached, Mechanism, TreeBody
+from momentree.structure.mechanism import Mechanism, TreeBody
+from momentree.structure.parts import Attached, frames_of
 
 FAR = 10.0  # a mass or second moment that is moved is at most so many times that of the whole tree: or digits are lost
 _AXIS = 2  # joint frames have their hinges along z
@@ -50,7 +51,8 @@ def shared_parameters(mechanism: Mechanism) -> Mechanism:
     mass = sum(moment.mass for moment in moments.values())
     size = sum(sum(moment.pseudo[:3]) for moment in moments.values())
     limits = (FAR * mass, FAR * size) if _are_numbers(mass, size) else (0.0, 0.0)
-    parents = {body.parent for body in frames.bodies} | _loaded(frames)
+    parents = {body.parent for body in frames.bodies}
+    parents |= {frame.body for frame in frames_of((frames.loops, frames.elements))}  # which would cost more, turned
     for body in reversed(frames.bodies):
         number, child = body.number, child_of.get(body.number)
         if child is not None and body.parent:
@@ -67,9 +69,13 @@ def shared_parameters(mechanism: Mechanism) -> Mechanism:
             moments[body.parent] = moments[body.parent] + _at_parent(moved, body)
     inertias = cast(dict[int, RigidInertia], moments)
     bodies = [dataclasses.replace(body, inertia=inertias[body.number]) for body in frames.bodies]
-    return dataclasses.replace(
-        frames, bodies=tuple(_with_offset(body, offsets.get(body.number, 0.0)) for body in bodies)
-    )
+    turned = {number: angle for number, angle in offsets.items() if angle != 0}
+
+    def moved(frame: Attached) -> Attached:
+        return Attached(frame.body, _back(turned[frame.body]) @ frame.placement) if frame.body in turned else frame
+
+    bodies = [_with_offset(body, turned[body.number]) if body.number in turned else body for body in bodies]
+    return dataclasses.replace(frames.reattached(moved), bodies=tuple(bodies))
 
 
 def _turns_about_z(body: TreeBody) -> bool:
@@ -117,21 +123,15 @@ def _turned(M: MassMoments) -> tuple[MassMoments, float]:
 
 def _with_offset(body: TreeBody, angle: float) -> TreeBody:
     """A body whose frame is turned about the axis of its hinge; its coordinate keeps its meaning."""
-    if angle == 0:
-        return body
     joint = body.joint.type
     joint = joint.with_fields(offset=getattr(joint, "offset", 0) + angle)
-    back = Transform(Turn(_AXIS, math.cos(angle), math.sin(angle)), ZERO).inverse()
-    return dataclasses.replace(body, own=back @ body.own, joint=dataclasses.replace(body.joint, type=joint))
+    own = _back(angle) @ body.own
+    return dataclasses.replace(body, own=own, joint=dataclasses.replace(body.joint, type=joint))
 
 
-def _loaded(mechanism: Mechanism) -> set[int]:
-    """Bodies in whose frames anything else is described."""
-    frames: list[Attached] = [end for loop in mechanism.loops for end in (loop.first, loop.second)]
-    frames += [end for spring in mechanism.springs for end in (spring.first, spring.second)]
-    frames += [force.frame for force in mechanism.forces]
-    frames += [end for contact in mechanism.contacts for end in (contact.frame, contact.against)]
-    return {frame.body for frame in frames}
+def _back(angle: float) -> Transform:
+    """From a frame to one that is turned by an angle about the axis of its hinge."""
+    return Transform(Turn(_AXIS, math.cos(angle), math.sin(angle)), ZERO).inverse()
 
 
 def _ratio(rest: Scalar, unit: Scalar, limit: float) -> Scalar:

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 
-from momentree.equations.contact import unilateral_force
 from momentree.model.joint_type import JointType
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum
+from momentree.structure.contact import unilateral_force
 
 RAMP = 1e-3  # m or rad, depth over which the damping sets in, so that the force is continuous
 Stop = tuple[Scalar | None, Scalar | None, Scalar, Scalar]  # low, high (None where there is none), stiffness, damping

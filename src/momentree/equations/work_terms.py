@@ -20,27 +20,21 @@ of each force is a work term; together with the work of prescribed joints and of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from momentree.equations.aggregative import carried_forces
-from momentree.equations.contact import contact_state, elastic_force
 from momentree.equations.evaluation import Evaluation, Names
-from momentree.equations.forces import (
-    closing_joint_records,
-    elastic_tension,
-    point_force,
-    stretch,
-    tension,
-)
+from momentree.equations.forces import closing_joint_records, ends_of
 from momentree.equations.stops import stop_power, stops_of
 from momentree.equations.sweeps import Record, Records
-from momentree.model.frames import GROUND
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar
-from momentree.structure.mechanism import Contact, Loop, Mechanism, PointForce, Spring, Torque
+from momentree.structure.force_element import ForceElement
+from momentree.structure.mechanism import Loop, Mechanism, Torque
 
 Moving = Records
 _JointRecord = Callable[[Moving], Record]  # gives the record with coordinates and velocities of a joint
@@ -119,27 +113,27 @@ def motion_powers(
 
 
 def _work_terms(mechanism: Mechanism) -> Iterator[_WorkTerm]:
-    bodies = [GROUND, *(body.name for body in mechanism.bodies)]
     for driven in dict.fromkeys(torque.joint for torque in mechanism.torques):
         torques = [torque for torque in mechanism.torques if torque.joint == driven]
         yield _WorkTerm(f"torque on {driven}", "drive", _torque_power(torques, _joint_record(mechanism, driven)))
-    for i, force in enumerate(mechanism.forces, 1):
-        yield _WorkTerm(f"force {i} on {bodies[force.frame.body]}", "force", _force_power(force))
+    yield from _element_terms(element for element in mechanism.elements if not element.has_potential)
     for name, body_or_loop in mechanism.by_joint.items():
         joint = body_or_loop.joint_type if isinstance(body_or_loop, Loop) else body_or_loop.joint.type
         if any(c != 0 for c in joint.damping or ()):
             yield _WorkTerm(f"damper of {name}", "damper", _damper_power(joint, _joint_record(mechanism, name)))
         if any(stop and stop[3] != 0 for stop in stops_of(joint) or ()):
             yield _WorkTerm(f"stops of {name}", "stop", _stops_power(joint, _joint_record(mechanism, name)))
-    for i, spring in enumerate(mechanism.springs, 1):
-        if spring.damping != 0:
-            ends = f"{bodies[spring.first.body]} and {bodies[spring.second.body]}"
-            yield _WorkTerm(f"spring {i} between {ends}", "spring damping", _spring_damping_power(spring))
-    for contact in mechanism.contacts:
-        if contact.damping != 0:
-            yield _WorkTerm(contact.name, "contact", _contact_damping_power(contact))
-        if contact.friction != 0:
-            yield _WorkTerm(f"friction of {contact.name}", "friction", _friction_power(contact))
+    yield from _element_terms(element for element in mechanism.elements if element.has_potential)
+
+
+def _element_terms(elements: Iterable[ForceElement]) -> Iterator[_WorkTerm]:
+    for element in elements:
+        for k, part in enumerate(element.works):
+            yield _WorkTerm(part.name, part.kind, partial(_element_power, element, k))
+
+
+def _element_power(element: ForceElement, k: int, moving: Moving, names: Names) -> Scalar:
+    return element.powers(ends_of(element, moving), names)[k]
 
 
 def _joint_record(mechanism: Mechanism, joint: str) -> _JointRecord:
@@ -159,10 +153,6 @@ def _torque_power(torques: Sequence[Torque], joint_record: _JointRecord) -> Call
     return power
 
 
-def _force_power(force: PointForce) -> Callable[[Moving, Names], Scalar]:
-    return lambda moving, names: moving[force.frame.body].v @ point_force(force, moving, names)
-
-
 def _damper_power(joint: JointType, joint_record: _JointRecord) -> Callable[[Moving, Names], Scalar]:
     return lambda moving, names: -sum(c * u * u for c, u in zip(joint.damping, joint_record(moving).u, strict=True))
 
@@ -172,30 +162,6 @@ def _stops_power(joint: JointType, joint_record: _JointRecord) -> Callable[[Movi
         record = joint_record(moving)
         moves = zip(stops_of(joint) or (), record.q, record.u, strict=True)
         return sum(stop_power(stop, q, u) for stop, q, u in moves)
-
-    return power
-
-
-def _spring_damping_power(spring: Spring) -> Callable[[Moving, Names], Scalar]:
-    def power(moving: Moving, names: Names) -> Scalar:
-        _, length, velocity = stretch(spring, moving)
-        return (elastic_tension(spring, length) - tension(spring, length, velocity)) * velocity
-
-    return power
-
-
-def _contact_damping_power(contact: Contact) -> Callable[[Moving, Names], Scalar]:
-    def power(moving: Moving, names: Names) -> Scalar:
-        state = contact_state(contact, moving)
-        return (elastic_force(contact, state.geometry.depth) - state.N) * state.approach
-
-    return power
-
-
-def _friction_power(contact: Contact) -> Callable[[Moving, Names], Scalar]:
-    def power(moving: Moving, names: Names) -> Scalar:
-        state = contact_state(contact, moving)
-        return state.friction @ state.sliding
 
     return power
 

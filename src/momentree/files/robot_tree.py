@@ -19,6 +19,7 @@ coordinates stay the same.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 import warnings
@@ -32,12 +33,14 @@ from momentree.files.robot_parts import FRICTION_SPEED, unused
 from momentree.files.writing_notes import WritingNotes
 from momentree.model import Model
 from momentree.model.bodies import Body, _symmetric
+from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.couplings import coordinate_of
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Cylindrical, PinSlot, Planar, Prismatic, Revolute, Screw, Universal
+from momentree.model.pair_elements import PAIRS
 from momentree.model.shapes import Shape
 from momentree.model.values import TIME, Values
 from momentree.spatial import RigidInertia, Transform, Vector
@@ -382,17 +385,22 @@ ELEMENTS = {
     "releases": ("a release of joint", "joint"),
     "switches": ("a switch of", "name"),
 }
-PAIRS = ("rolls", "skates", "distances", "surfaces", "curves")
+# lists of a model that have a place in a robot file, or are looked through elsewhere; all that is in others is lost
+TAKEN = {"parameters", "tables", "inputs", "outputs", "bodies", "joints", "torques", "frames", "shapes", "cuts"}
+TAKEN |= {"splits"} | {kind.collection for kind in CONSTRAINT_ELEMENTS}
 
 
 def _lose_elements(model: Model, notes: WritingNotes) -> None:
-    for collection, (what, field) in ELEMENTS.items():
+    others = [name for name, part in vars(model).items() if isinstance(part, list) and name not in {*ELEMENTS, *TAKEN}]
+    for collection in (*ELEMENTS, *others):
         for element in getattr(model, collection):
+            fields = [field.name for field in dataclasses.fields(element)]
+            what, field = ELEMENTS.get(collection, (f"one of the {collection} at", fields[0]))
             known = getattr(element, field)
             name = known.body if isinstance(known, Frame) else known
             notes.lose("", name, f"there is {what} '{name}'", listed=f"{collection} left out")
-    for collection in PAIRS:
-        for element in getattr(model, collection):
+    for kind in PAIRS:
+        for element in getattr(model, kind.collection):
             notes.lose(element.kind, element.name, "is a constraint between bodies")
     if model.ground.position is not None or model.ground.rotation is not None:
         notes.lose("", "", "the ground moves")

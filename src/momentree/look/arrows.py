@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
-from momentree.equations.forces import names_of, point_force, spring_force
-from momentree.equations.kinematics import frame_placement, seen_at
+from momentree.equations.forces import ends_of, names_of
+from momentree.equations.kinematics import seen_at
 from momentree.look.motion_frames import MotionFrames
 from momentree.model.colors import Color
 from momentree.spatial import Transform, Vector
@@ -59,22 +58,14 @@ def velocities(run: Run, frames: MotionFrames) -> Arrows:
 
 
 def forces(run: Run, frames: MotionFrames) -> Arrows:
-    """The forces of contacts on their first bodies, of springs on theirs, and the loads of the model (N)."""
+    """The forces of force elements on their first bodies: loads of the model, springs, contacts (N)."""
     samples, mechanism = frames.samples, frames.mechanism
     points, vectors = [], []
-    for contact in mechanism.contacts:
-        state, against = contact_state(contact, samples.bodies), frame_placement(samples.bodies, contact.against)
-        points.append(samples.table(against.point(state.geometry.point)))
-        vectors.append(samples.table(against.rotation @ state.force))
-    for spring in mechanism.springs:
-        points.append(samples.position(spring.first))
-        vectors.append(samples.table(spring_force(spring, samples.bodies)))
-    if mechanism.forces:
-        names = names_of(Evaluation(mechanism, samples.q, samples.t), samples.bodies)
-        for force in mechanism.forces:
-            rotation = samples.bodies[force.frame.body].X_0.rotation
-            points.append(samples.position(force.frame))
-            vectors.append(samples.table(rotation @ point_force(force, samples.bodies, names).linear))
+    names = names_of(Evaluation(mechanism, samples.q, samples.t), samples.bodies) if mechanism.elements else {}
+    for element in mechanism.elements:
+        point, force = element.arrow(ends_of(element, samples.bodies), names)
+        points.append(samples.table(point))
+        vectors.append(samples.table(force))
     return _arrows(points, vectors, len(frames.t), "N")
 
 

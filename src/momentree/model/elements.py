@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from momentree.model.expressions.affine import not_affine
 from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.field_words import KEPT
 from momentree.model.frames import GROUND, Frame, NamedFrame
 from momentree.model.joint_type import JointType
 from momentree.model.values import Mistake, Raw, Values, checked, differentiable, not_negative, plain, positive
@@ -21,8 +22,8 @@ class Joint:
 
     name: str
     type: JointType
-    first: Frame
-    second: Frame
+    first: Annotated[Frame, KEPT]
+    second: Annotated[Frame, KEPT]
 
     @property
     def coordinates(self) -> tuple[Reference, ...]:

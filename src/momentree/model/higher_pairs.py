@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.field_words import LAW
 from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import TIME
 from momentree.spatial import ZERO, Force, Motion, MotionSubspace, Scalar, Transform, Vector
@@ -242,7 +243,7 @@ class OnSurfaces(HigherPair):
     One is a surface, two are the curve in which they meet. Rows and errors are divided by the gradient: lengths.
     """
 
-    expressions: tuple[Expression, ...] = ()
+    expressions: Annotated[tuple[Expression, ...], LAW] = ()
     still: bool = False  # as if time stood still
 
     @property

@@ -24,11 +24,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from numpy.typing import NDArray
 
 from momentree.model.expressions.expression import Expression
+from momentree.model.field_words import LAW
 from momentree.model.values import Mistake, Raw, Values, check_later, checked, not_negative, plain
 from momentree.spatial import REST, ZERO, Force, MotionSubspace, Rotation, Scalar, Transform, Vector
 from momentree.spatial.scalar import atan2
@@ -82,7 +83,7 @@ class JointType:
     coaxial: ClassVar[bool] = False  # M only turns about and slides along `axis`: A is the same in axes of F and of M
     threaded: ClassVar[bool] = False  # the last row couples turning with sliding, and `fit` counts full turns by it
 
-    motion: Raw = dataclasses.field(default=None, kw_only=True)
+    motion: Annotated[Raw, LAW] = dataclasses.field(default=None, kw_only=True)
     spring: Raw = dataclasses.field(default=None, kw_only=True)
     damping: Raw = dataclasses.field(default=None, kw_only=True)
     armature: Raw = dataclasses.field(default=None, kw_only=True)

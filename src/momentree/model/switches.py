@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from momentree.errors import ExpressionError, suggestion
+from momentree.model.constraint_elements import EQUATIONS
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference, parse
 from momentree.model.joint_type import JointType
@@ -173,8 +174,6 @@ def _constraint_names(model: Model) -> list[str]:
 
 
 _NO_CONSTRAINTS = {"bodies", "joints", "switches", "frames", "tables", "inputs", "outputs"}
-# the elements that name joints, by their lists in the model
-_NAMING_JOINTS = ("constraints", "couples", "gears", "racks", "belts", "planetaries", "differentials", "screws")
 
 
 def _law_checks(model: Model) -> Iterator[Check]:
@@ -189,11 +188,10 @@ def _law_checks(model: Model) -> Iterator[Check]:
     for i, force in enumerate(model.forces):
         where = f"force {i + 1} on {force.frame.body!r}"
         yield where, ("force", i, "law"), partial(check, (force.law, force.moment))
-    for collection in _NAMING_JOINTS:
-        for i, element in enumerate(getattr(model, collection, ())):
-            kind = getattr(element, "kind", "constraint")
+    for kind in EQUATIONS:
+        for i, element in enumerate(getattr(model, kind.collection)):
             fields = [getattr(element, f.name) for f in dataclasses.fields(element) if f.name != "name"]
-            yield f"{kind} {element.name!r}", (kind, i), partial(check, fields, "it")
+            yield f"{kind.kind} {element.name!r}", (kind.kind, i), partial(check, fields, "it")
 
 
 def _check_law(gone: Iterable[str], tables: Mapping[str, Table], law: Any, what: str = "the law") -> None:

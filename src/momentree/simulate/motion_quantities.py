@@ -18,8 +18,8 @@ from momentree.compile.execute.kernel import compiled_once
 from momentree.compile.execute.rows_in_threads import Strided, compute_rows
 from momentree.compile.trace.sample_kernels import kernel_of_samples
 from momentree.equations.balance import energy
-from momentree.equations.contact import contact_state
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import ends_of
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, motion_over_ground, records
 from momentree.equations.loops.constraint_jacobian import LoopClosure, expression_closures, loop_closures
@@ -194,7 +194,7 @@ def _closure(mechanism: Mechanism, bodies: Any, joint: str) -> LoopClosure:
 
 def _contact_force(at: Evaluation, v: Coordinates, number: int) -> list[Scalar]:
     contact, bodies = at.mechanism.contacts[number], records(at, v)
-    return [*(frame_placement(bodies, contact.against).rotation @ contact_state(contact, bodies).force)]
+    return [*contact.force(ends_of(contact, bodies))]
 
 
 def _closure_errors(at: Evaluation) -> list[Scalar]:

@@ -54,11 +54,9 @@ class NamedGraph:
 
 
 def force_arcs(mechanism: Mechanism) -> tuple[ForceArc, ...]:
-    """Springs and contacts, each between two bodies. Forces on one body and torques in a joint make no arc."""
-    springs = enumerate(mechanism.springs, 1)
-    arcs = [ForceArc(f"spring {i}", "spring", one.first.body, one.second.body) for i, one in springs]
-    arcs += [ForceArc(one.name, "contact", one.frame.body, one.against.body) for one in mechanism.contacts]
-    return tuple(arcs)
+    """Force elements between two bodies. Forces on one body and torques in a joint make no arc."""
+    pairs = ((element, [frame.body for frame in element.frames]) for element in mechanism.elements)
+    return tuple(ForceArc(element.name, element.kind, *ends) for element, ends in pairs if len(ends) == 2)
 
 
 def pair_arcs(mechanism: Mechanism) -> tuple[ForceArc, ...]:

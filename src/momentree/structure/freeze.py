@@ -30,16 +30,14 @@ from momentree.structure.frozen_constraints import (
     needed_in_tree,
     tree_weights,
 )
+from momentree.structure.frozen_force_elements import Freezing, force_elements
 from momentree.structure.graph import Graph
 from momentree.structure.mechanism import (
     Attached,
-    Contact,
     Latch,
     Laws,
     Loop,
     Mechanism,
-    PointForce,
-    Spring,
     Torque,
     TreeBody,
     with_numbers,
@@ -124,6 +122,7 @@ class _Freezer:
         graph, of_arc, bodies = self.determined(self.connected(self.graph()))
         self.number_of = {GROUND: 0, **{body.name: body.number for body in bodies}}
         references = known_references(self.joints)
+        names = (GROUND, *(body.name for body in bodies))
         mechanism = Mechanism(
             name=self.model.name,
             gravity=self.values.vector(self.model.gravity),
@@ -133,9 +132,7 @@ class _Freezer:
             constraints=self.constraints,
             torques=self.torques(bodies, references),
             latches=self.latches(bodies),
-            forces=self.forces(references),
-            springs=self.springs(),
-            contacts=self.contacts(),
+            elements=tuple(force_elements(self.model, Freezing(self.values, references, self.attached, names))),
             graph=graph,
             added=tuple(self.added),
             free=self.free,
@@ -416,29 +413,6 @@ class _Freezer:
         return tuple(
             Latch(preceded[latch.joint], latch.place(by_name[latch.joint], self.values)) for latch in self.model.latches
         )
-
-    def forces(self, references: dict[Reference, str]) -> tuple[PointForce, ...]:
-        forces = []
-        for force in self.model.forces:
-            laws = force.laws(self.values, references)
-            forces.append(PointForce(self.attached(force.frame), laws[:3], laws[3:], force.axes == "body"))
-        return tuple(forces)
-
-    def springs(self) -> tuple[Spring, ...]:
-        springs = []
-        for s in self.model.springs:
-            stiffness, damping, rest = s.numbers(self.values)
-            ends = self.attached(s.first), self.attached(s.second)
-            springs.append(Spring(*ends, stiffness, damping, rest, s.tension_only))
-        return tuple(springs)
-
-    def contacts(self) -> tuple[Contact, ...]:
-        contacts = []
-        for i, contact in enumerate(self.model.contacts, 1):
-            ends = self.attached(contact.frame), self.attached(contact.against)
-            name = f"contact {i} of {contact.frame.body}"
-            contacts.append(Contact(name, *ends, contact.law, **contact.numbers(self.values)))
-        return tuple(contacts)
 
     def attached(self, frame: Frame) -> Attached:
         """A frame in the frame used here for its body; of a split body, in the pre-image."""

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Expression, Reference, reference
-from momentree.model.higher_pairs import OnSurfaces
+from momentree.model.field_words import words
 from momentree.model.values import TIME
 from momentree.spatial.scalar import polynomial
-from momentree.structure.mechanism import Mechanism, with_numbers
+from momentree.structure.mechanism import Mechanism
+from momentree.structure.parts import laws_in, with_numbers
 
 Array = NDArray[np.float64]
+FOLLOWING = ("torques", "elements", "switches")  # fields of a mechanism whose laws follow inputs that change
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,26 +175,34 @@ def _other_uses(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
         if name not in mechanism.inputs:  # it keeps its value in a motion, whatever defines it
             free = mechanism.values.replaced({}, mechanism.inputs).scalar(name)
             yield from ((f"the free parameter '{name}'", one) for one in (free,) if isinstance(one, Expression))
-    for body in mechanism.bodies:
-        for law in body.laws.values if body.laws else ():
-            yield f"the motion of joint '{body.joint.name}'", law
-    for law in mechanism.ground.values if mechanism.ground else ():
-        yield "the motion of the ground", law
-    for constraint in mechanism.constraints:
-        yield f"constraint '{constraint.name}'", constraint.expression
-    for loop in mechanism.loops:
-        for law in loop.joint_type.expressions if isinstance(loop.joint_type, OnSurfaces) else ():
-            yield f"constraint '{loop.name}'", law
-    things: list[tuple[str, Any]] = [("gravity", mechanism.gravity)]
-    things += [(f"body '{body.name}' or joint '{body.joint.name}'", body) for body in mechanism.bodies]
-    things += [(f"what closes loop '{loop.name}'", loop) for loop in mechanism.loops]
-    things += [("a latch", latch) for latch in mechanism.latches]
-    things += [("the place of a force", force.frame) for force in mechanism.forces]
-    things += [("a spring", spring) for spring in mechanism.springs]
-    things += [(contact.name, contact) for contact in mechanism.contacts]
-    things += [(f"frame '{name}'", frame) for name, frame in mechanism.frames]
-    for where, thing in things:
-        yield from ((where, number) for number in _expressions(thing))
+    for field, said in words(Mechanism).items():
+        part = () if said.kept else getattr(mechanism, field)
+        for thing in part if type(part) is tuple else (part,):
+            laws = () if field in FOLLOWING else laws_in(thing)
+            yield from ((_place(field, thing, True), law) for law in laws)
+            yield from ((_place(field, thing, False), number) for number in _expressions(thing))
+
+
+def _place(field: str, thing: Any, law: bool) -> str:
+    """What messages call a part of a mechanism: its laws, or its numbers."""
+    match field, law:
+        case "bodies", True:
+            return f"the motion of joint '{thing.joint.name}'"
+        case "bodies", False:
+            return f"body '{thing.name}' or joint '{thing.joint.name}'"
+        case "loops", False:
+            return f"what closes loop '{thing.name}'"
+        case (("loops" | "constraints"), _):
+            return f"constraint '{thing.name}'"
+        case "ground", _:
+            return "the motion of the ground"
+        case "latches", _:
+            return "a latch"
+        case "elements", _:
+            return str(thing.title)
+        case "frames", _:
+            return f"frame '{thing[0]}'"
+    return field
 
 
 def _expressions(thing: Any) -> list[Expression]:

@@ -2,8 +2,8 @@
 
 An element here has the name that it has in the user's model (model/elements.py) and is distinguished by its module:
 `structure.mechanism.Torque` is `model.elements.Torque` with its body by number and its values in numbers. The same
-holds for PointForce, Spring, Contact, Constraint and Latch, and for the fields of `Mechanism` and `Model` that hold
-them (torques, forces, springs, contacts, constraints, latches).
+holds for Constraint and Latch, and for the force elements PointForce, Spring and Contact (force_element.py). What
+passes over all numbers, frames or laws visits every field of these dataclasses that does not say otherwise (parts.py).
 """
 
 from __future__ import annotations
@@ -12,24 +12,34 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from momentree.errors import ModelError, Problem, suggestion
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
+from momentree.model.field_words import KEPT, LAW
 from momentree.model.frames import GROUND, Frame
-from momentree.model.higher_pairs import HigherPair, OnSurfaces
+from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import ConstraintRow, Coordinates, JointType
 from momentree.model.values import Values
-from momentree.spatial import IDENTITY, ZERO, Force, MotionSubspace, RigidInertia, Rotation, Scalar, Transform, Vector
-from momentree.spatial.rotation import Turn
+from momentree.spatial import Force, MotionSubspace, RigidInertia, Scalar, Transform, Vector
+from momentree.structure.contact import Contact
 from momentree.structure.elimination import paths_inward
+from momentree.structure.force_element import ForceElement, PointForce
 from momentree.structure.given import NOTHING, Given
 from momentree.structure.graph import Graph
+from momentree.structure.parts import Attached as Attached
+from momentree.structure.parts import Laws as Laws
+from momentree.structure.parts import with_frames, with_laws
+from momentree.structure.parts import with_numbers as with_numbers
+from momentree.structure.spring import Spring
 
 if TYPE_CHECKING:
     from momentree.structure.constraint_formulas import FrozenFormula
     from momentree.structure.loop_elimination import LoopElimination
+
+
+Kind = TypeVar("Kind", bound=ForceElement)
 
 
 class Reversed:
@@ -69,26 +79,6 @@ class Reversed:
 
     def coordinate_map_derivative(self, q: Coordinates, u: Coordinates) -> list[tuple[Scalar, ...]]:
         return self.joint_type.coordinate_map_derivative(q, u)
-
-
-class Laws(NamedTuple):
-    """Prescribed functions of time and their first and second derivatives."""
-
-    values: tuple[Expression, ...]
-    velocities: tuple[Expression, ...]
-    accelerations: tuple[Expression, ...]
-
-
-class Attached(NamedTuple):
-    """A frame fixed in a body of the tree: the body's number and X_BF."""
-
-    body: int
-    placement: Transform
-
-    def evaluated(self, parameters: Mapping[Reference, Scalar]) -> Attached:
-        """The same with scalars of any kind for free parameters."""
-        frame: Attached = with_numbers(self, lambda x: x.evaluate(parameters) if isinstance(x, Expression) else x)
-        return frame
 
 
 @dataclass(frozen=True)
@@ -166,7 +156,7 @@ class Constraint:
     """An expression kept at zero; holonomic, on positions, if it names no velocity; else affine in the velocities."""
 
     name: str
-    expression: Expression
+    expression: Annotated[Expression, LAW]
     holonomic: bool
     still: bool = False  # as if time stood still: without the velocity that it has by itself
     kind: str = "constraint"  # or "gear", "belt", ...: the element that it is made of
@@ -178,7 +168,7 @@ class Torque:
 
     joint: str
     body: int
-    laws: tuple[Expression, ...]
+    laws: Annotated[tuple[Expression, ...], LAW]
 
 
 @dataclass(frozen=True)
@@ -194,49 +184,8 @@ class Switch:
     """A constraint, by its name, starts (`turns_on`) or ceases to act when an expression rises through zero."""
 
     name: str
-    when: Expression
+    when: Annotated[Expression, LAW]
     turns_on: bool
-
-
-@dataclass(frozen=True)
-class PointForce:
-    """A force and a moment (three laws each) at a frame, in its axes (`carried`) or in those of the ground."""
-
-    frame: Attached
-    force: tuple[Expression, ...]
-    moment: tuple[Expression, ...]
-    carried: bool
-
-
-@dataclass(frozen=True)
-class Spring:
-    """A spring and damper between the origins of two frames."""
-
-    first: Attached
-    second: Attached
-    stiffness: Scalar
-    damping: Scalar
-    rest: Scalar
-    tension_only: bool
-
-
-@dataclass(frozen=True)
-class Contact:
-    """A contact, fields as in `model.elements.Contact`; the law "linear" has the exponent 1."""
-
-    name: str
-    frame: Attached
-    against: Attached
-    law: str
-    stiffness: Scalar
-    damping: Scalar
-    exponent: Scalar
-    ramp: Scalar | None
-    friction: Scalar
-    slip: Scalar
-    radius: Scalar
-    disc: Vector | None
-    ball: Scalar | None
 
 
 @dataclass(frozen=True)
@@ -254,21 +203,42 @@ class Mechanism:
     constraints: tuple[Constraint, ...]
     torques: tuple[Torque, ...]
     latches: tuple[Latch, ...]
-    forces: tuple[PointForce, ...]
-    springs: tuple[Spring, ...]
-    contacts: tuple[Contact, ...]
-    graph: Graph
+    elements: tuple[ForceElement, ...]  # force elements: forces, springs, contacts
+    graph: Annotated[Graph, KEPT]
     added: tuple[str, ...]  # bodies that float and were given a Free joint
     free: tuple[str, ...]  # parameters left open
-    values: Values = field(repr=False)
-    set_tolerance: float | None = None  # m, as the user says; None: by the size of each loop
-    parameters: tuple[tuple[str, float], ...] = ()  # in floats: those that were left open, and their values
+    values: Annotated[Values, KEPT] = field(repr=False)
+    set_tolerance: Annotated[float | None, KEPT] = None  # m, as the user says; None: by the size of each loop
+    # in floats: the parameters that were left open, and their values
+    parameters: Annotated[tuple[tuple[str, float], ...], KEPT] = ()
     switches: tuple[Switch, ...] = ()
-    whole: Mechanism | None = field(default=None, repr=False)  # with constraints that do not act now; None: all do
+    # with constraints that do not act now; None: all do
+    whole: Annotated[Mechanism | None, KEPT] = field(default=None, repr=False)
     frames: tuple[tuple[str, Attached], ...] = ()  # by name, as constraints name them
     inputs: tuple[str, ...] = ()  # those of `free` that are inputs
-    signals: tuple[tuple[str, Callable[[Any], Any]], ...] = ()  # in floats: inputs that laws name, as functions of time
-    given: Given = field(default=NOTHING, repr=False, compare=False)  # on top of what the model defines
+    # in floats: inputs that laws name, as functions of time
+    signals: Annotated[tuple[tuple[str, Callable[[Any], Any]], ...], KEPT] = ()
+    # on top of what the model defines
+    given: Annotated[Given, KEPT] = field(default=NOTHING, repr=False, compare=False)
+
+    def of_kind(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """The force elements of a kind."""
+        return tuple(element for element in self.elements if isinstance(element, kind))
+
+    @cached_property
+    def forces(self) -> tuple[PointForce, ...]:
+        """Forces at frames."""
+        return self.of_kind(PointForce)
+
+    @cached_property
+    def springs(self) -> tuple[Spring, ...]:
+        """Springs between points."""
+        return self.of_kind(Spring)
+
+    @cached_property
+    def contacts(self) -> tuple[Contact, ...]:
+        """Contacts."""
+        return self.of_kind(Contact)
 
     @cached_property
     def nq(self) -> int:
@@ -395,17 +365,13 @@ class Mechanism:
 
         Laws of time and of coordinates stay expressions: they are evaluated where they are used.
         """
-        return dataclasses.replace(
-            self,
-            gravity=with_numbers(self.gravity, f),
-            bodies=tuple(with_numbers(body, f) for body in self.bodies),
-            loops=tuple(with_numbers(loop, f) for loop in self.loops),
-            latches=tuple(with_numbers(latch, f) for latch in self.latches),
-            forces=tuple(dataclasses.replace(force, frame=with_numbers(force.frame, f)) for force in self.forces),
-            springs=tuple(with_numbers(spring, f) for spring in self.springs),
-            contacts=tuple(with_numbers(contact, f) for contact in self.contacts),
-            frames=tuple((name, with_numbers(frame, f)) for name, frame in self.frames),
-        )
+        mechanism: Mechanism = with_numbers(self, f)
+        return mechanism
+
+    def reattached(self, moved: Callable[[Attached], Attached]) -> Mechanism:
+        """The same mechanism with every frame of its loops and elements, and every named one, moved."""
+        mechanism: Mechanism = with_frames(self, moved)
+        return mechanism
 
     def at_defaults(self) -> Mechanism:
         """The same mechanism in floats, its free parameters at the values that the model gives them."""
@@ -425,7 +391,7 @@ class Mechanism:
         """The same with arrays of values for its free parameters, and sizes by these."""
         from momentree.structure.size import loop_sizes, mechanism_size
 
-        batch = self.evaluated(parameters)
+        batch = dataclasses.replace(self.evaluated(parameters))  # a copy, since it keeps other sizes
         sizes = loop_sizes(batch)
         vars(batch).update(size=mechanism_size(batch, sizes), loop_sizes=sizes)
         return batch
@@ -445,29 +411,8 @@ class Mechanism:
 
     def with_laws(self, f: Callable[[Expression], Expression]) -> Mechanism:
         """The same mechanism with f of every law: of motions, torques, forces, constraints and switches."""
-
-        def each(laws: tuple[Expression, ...]) -> tuple[Expression, ...]:
-            return tuple(f(law) for law in laws)
-
-        def motion(laws: Laws | None) -> Laws | None:
-            return laws and Laws(*(each(level) for level in laws))
-
-        def surfaces(pair: JointType) -> JointType:
-            return pair.with_fields(expressions=each(pair.expressions)) if isinstance(pair, OnSurfaces) else pair
-
-        replace = dataclasses.replace
-        return replace(
-            self,
-            ground=motion(self.ground),
-            bodies=tuple(replace(body, laws=motion(body.laws)) for body in self.bodies),
-            loops=tuple(replace(loop, joint_type=surfaces(loop.joint_type)) for loop in self.loops),
-            constraints=tuple(
-                replace(constraint, expression=f(constraint.expression)) for constraint in self.constraints
-            ),
-            torques=tuple(replace(torque, laws=each(torque.laws)) for torque in self.torques),
-            switches=tuple(replace(switch, when=f(switch.when)) for switch in self.switches),
-            forces=tuple(replace(force, force=each(force.force), moment=each(force.moment)) for force in self.forces),
-        )
+        mechanism: Mechanism = with_laws(self, f)
+        return mechanism
 
     def attach(self, frame: Frame) -> Attached:
         """A user's frame, in the frame used here for its body; it may stand on a frame that the model names."""
@@ -478,34 +423,3 @@ class Mechanism:
             message = f"there is no body '{frame.body}'.{suggestion(frame.body, [*self.numbers, *named])}"
             raise ModelError([Problem("frame", message)])
         return Attached(number, self.bodies[number - 1].own @ placement if number else placement)
-
-
-def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
-    """Anything made of numbers, with f of each number; zeros and ones that are structural stay."""
-    match thing:
-        case bool() | int() | str() | None | slice() | Laws():
-            return thing
-        case float() | Expression():
-            return f(thing)
-        case Vector():
-            return thing if thing is ZERO else Vector(*(with_numbers(component, f) for component in thing))
-        case Turn():
-            return Turn(thing.axis, with_numbers(thing.c, f), with_numbers(thing.s, f))
-        case Rotation():
-            return thing if thing is IDENTITY else Rotation(*(with_numbers(row, f) for row in thing.rows))
-        case Transform():
-            return Transform(with_numbers(thing.rotation, f), with_numbers(thing.offset, f))
-        case RigidInertia():
-            return RigidInertia(with_numbers(thing.mass, f), with_numbers(thing.h, f), with_numbers(thing.J, f))
-        case Attached():
-            return Attached(thing.body, with_numbers(thing.placement, f))
-        case tuple():
-            return tuple(with_numbers(entry, f) for entry in thing)
-        case JointType():
-            laws = ("motion", "expressions")
-            names = [field.name for field in dataclasses.fields(thing) if field.name not in laws]
-            return thing.with_fields(**{name: with_numbers(getattr(thing, name), f) for name in names})
-        case Joint():
-            return dataclasses.replace(thing, type=with_numbers(thing.type, f))
-    fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing)}
-    return dataclasses.replace(thing, **{name: with_numbers(value, f) for name, value in fields.items()})

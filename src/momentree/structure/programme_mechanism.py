@@ -114,7 +114,7 @@ def programme_mechanism(
 
 def unloaded(mechanism: Mechanism) -> Mechanism:
     """The same without gravity and the forces of the model: those of its joints stay."""
-    return dataclasses.replace(mechanism, gravity=NOTHING, torques=(), forces=(), springs=(), contacts=())
+    return dataclasses.replace(mechanism, gravity=NOTHING, torques=(), elements=())
 
 
 # --- the model ---

@@ -9,7 +9,6 @@ mass matrix is diag(m, m, J). Every joint is a constraint f(q) = 0.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 from momentree.errors import MomentreeError
 from momentree.model.elements import Joint
@@ -36,8 +35,8 @@ def separate_bodies(mechanism: Mechanism) -> Mechanism:
             continue
         new, shifts[body.number] = _centered(body)
         bodies.append(_named(new, mechanism))
-    moved = dataclasses.replace(maximal, bodies=tuple(bodies))
-    return _reattached(moved, lambda frame: _shifted(frame, shifts))
+    reattached = maximal.reattached(lambda frame: _shifted(frame, shifts))
+    return dataclasses.replace(reattached, bodies=tuple(bodies))
 
 
 def _refuse_armatures(mechanism: Mechanism) -> None:
@@ -85,21 +84,3 @@ def _named(body: TreeBody, mechanism: Mechanism) -> TreeBody:
 def _shifted(frame: Attached, shifts: dict[int, Transform]) -> Attached:
     X = shifts.get(frame.body)
     return frame if X is None else Attached(frame.body, X.inverse() @ frame.placement)
-
-
-def _reattached(mechanism: Mechanism, moved: Callable[[Attached], Attached]) -> Mechanism:
-    """The mechanism with every frame of its elements moved."""
-    replace = dataclasses.replace
-    return replace(
-        mechanism,
-        loops=tuple(replace(loop, first=moved(loop.first), second=moved(loop.second)) for loop in mechanism.loops),
-        forces=tuple(replace(force, frame=moved(force.frame)) for force in mechanism.forces),
-        springs=tuple(
-            replace(spring, first=moved(spring.first), second=moved(spring.second)) for spring in mechanism.springs
-        ),
-        contacts=tuple(
-            replace(contact, frame=moved(contact.frame), against=moved(contact.against))
-            for contact in mechanism.contacts
-        ),
-        frames=tuple((name, moved(frame)) for name, frame in mechanism.frames),
-    )

@@ -94,23 +94,17 @@ def conservative(mechanism: Mechanism) -> Mechanism:
         mechanism,
         bodies=tuple(_with_joint(body, limits=None, stops=None) for body in mechanism.bodies),
         loops=(),
-        springs=tuple(spring for spring in mechanism.springs if not spring.tension_only),
-        contacts=(),
+        elements=tuple(part for element in mechanism.elements if (part := element.smooth_part)),
     )
 
 
 def without_potential(mechanism: Mechanism) -> Mechanism:
     """The mechanism with all other elements: `conservative` and this one have each force once."""
-    damped = [
-        spring if spring.tension_only else replace(spring, stiffness=sp.Integer(0))
-        for spring in mechanism.springs
-        if spring.tension_only or spring.damping != 0
-    ]
     return replace(
         mechanism,
         gravity=ZERO,
         bodies=tuple(_with_joint(body, spring=None, rest=None) for body in mechanism.bodies),
-        springs=tuple(damped),
+        elements=tuple(part for element in mechanism.elements if (part := element.other_part)),
     )
 
 

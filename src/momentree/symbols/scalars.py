@@ -21,7 +21,8 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import FUNCTIONS
-from momentree.structure.mechanism import Laws, Mechanism
+from momentree.structure.mechanism import Mechanism
+from momentree.structure.parts import with_laws
 
 SHORT_DECIMAL = 9  # significant digits up to which a number is taken for exactly what it says
 LARGEST_DENOMINATOR = 1000  # of fractions that are recognised in a float: 0.08333333333333333 is 1/12
@@ -167,21 +168,13 @@ def _scalar(x: Scalar, free: Mapping[Reference, sp.Symbol]) -> sp.Expr:
 def _with_laws(mechanism: Mechanism, exact_law: Callable[[Expression], Any]) -> Mechanism:
     """The mechanism with each of its laws replaced."""
 
-    def laws(old: Laws | None) -> Laws | None:
-        return None if old is None else Laws(*(tuple(map(exact_law, level)) for level in old))
-
-    def pushed(push: Any) -> Any:
-        return dataclasses.replace(push, force=each(push.force), moment=each(push.moment))
-
-    def each(old: Iterable[Expression]) -> tuple[Any, ...]:
-        return tuple(map(exact_law, old))
-
+    bodies = tuple(dataclasses.replace(body, laws=with_laws(body.laws, exact_law)) for body in mechanism.bodies)
     return dataclasses.replace(
         mechanism,
-        ground=laws(mechanism.ground),
-        bodies=tuple(dataclasses.replace(body, laws=laws(body.laws)) for body in mechanism.bodies),
-        torques=tuple(dataclasses.replace(drive, laws=each(drive.laws)) for drive in mechanism.torques),
-        forces=tuple(map(pushed, mechanism.forces)),
+        ground=with_laws(mechanism.ground, exact_law),
+        bodies=bodies,
+        torques=with_laws(mechanism.torques, exact_law),
+        elements=with_laws(mechanism.elements, exact_law),
     )
 
 

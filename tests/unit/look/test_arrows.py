@@ -34,10 +34,10 @@ def test_reactions_hold_the_weight_of_a_body_at_rest():
     found = reactions(run, frames)
     assert found.points[:, 0] == pytest.approx(np.tile([0, 0, 3], (len(run.t), 1)))
     assert found.vectors[0, 0] == pytest.approx([0, -4, 2 * 9.81 - 6], abs=1e-9)
-    pull, load = forces(run, frames).vectors[0]
+    load, pull = forces(run, frames).vectors[0]
     assert pull == pytest.approx([0, 0, -6])  # on the first end, in the ground
     assert load == pytest.approx([0, 4, 0])
-    assert forces(run, frames).points[0, 1] == pytest.approx([0, 0, 1])
+    assert forces(run, frames).points[0, 0] == pytest.approx([0, 0, 1])
 
 
 def test_the_feet_of_the_walker_carry_its_weight():

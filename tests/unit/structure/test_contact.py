@@ -15,15 +15,8 @@ import momentree as mt
 from momentree.assembly.configuration_space import integrate
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.trace.tape import Tape
-from momentree.equations.contact import (
-    contact_forces,
-    contact_geometry,
-    contact_state,
-    elastic_energy,
-    elastic_force,
-    normal_force,
-)
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import ends_of
 from momentree.equations.kinematics import records
 
 SHAPES = {
@@ -56,6 +49,18 @@ def touch_of(**numbers):
     return two_bodies(**numbers).mechanism.contacts[0]
 
 
+def state_of(touch, moving):
+    return touch.state(ends_of(touch, moving))
+
+
+def geometry_of(touch, placed):
+    return touch.geometry(ends_of(touch, placed))
+
+
+def forces_of(touch, moving):
+    return touch.wrenches(ends_of(touch, moving), {})
+
+
 def state(system, seed, apart=0.3):
     """Positions near each other, any orientation, any velocities."""
     random = np.random.default_rng(seed)
@@ -84,7 +89,7 @@ def test_the_linear_law_in_numbers_of_a_walker():
     ]:
         moving = records(Evaluation(mechanism, [0.7, 1.5 - pen, angle]), [v_y, v_z, turning])
         N = max(0.0, 4e4 * pen - 1500 * v_z * min(1.0, pen / 1e-3)) if pen > 0 else 0.0
-        found = contact_state(mechanism.contacts[0], moving)
+        found = state_of(mechanism.contacts[0], moving)
         assert found.geometry.depth == pytest.approx(pen, rel=1e-9)
         assert math.isclose(found.N, N, rel_tol=1e-9)
         at_the_ground = v_y + turning * (1.5 - pen)  # the point of the leg that is at (y, 0)
@@ -94,10 +99,10 @@ def test_the_linear_law_in_numbers_of_a_walker():
 
 def test_hunt_and_crossley_in_numbers():
     touch = touch_of(law="hunt-crossley", stiffness=1e5, damping=0.2)
-    assert normal_force(touch, 1e-4, 0.5) == pytest.approx(1e5 * 1e-6 * (1 + 1.5 * 0.2 * 0.5))
-    assert normal_force(touch, 1e-4, -0.5) == pytest.approx(1e5 * 1e-6 * (1 - 1.5 * 0.2 * 0.5))
-    assert normal_force(touch, 1e-4, -5.0) == 0
-    assert normal_force(touch, -1e-4, 5.0) == 0
+    assert touch.normal_force(1e-4, 0.5) == pytest.approx(1e5 * 1e-6 * (1 + 1.5 * 0.2 * 0.5))
+    assert touch.normal_force(1e-4, -0.5) == pytest.approx(1e5 * 1e-6 * (1 - 1.5 * 0.2 * 0.5))
+    assert touch.normal_force(1e-4, -5.0) == 0
+    assert touch.normal_force(-1e-4, 5.0) == 0
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
@@ -106,19 +111,19 @@ def test_hunt_and_crossley_in_numbers():
 @pytest.mark.repeats(1)
 def test_no_contact_pulls_and_none_begins_with_a_blow(law, depth, approach):
     touch = touch_of(**law)
-    N = normal_force(touch, depth, approach)
+    N = touch.normal_force(depth, approach)
     assert N >= 0
     assert depth > 0 or N == 0
-    assert abs(normal_force(touch, 1e-9, approach)) < 1e-3  # N; continuous where they touch
+    assert abs(touch.normal_force(1e-9, approach)) < 1e-3  # N; continuous where they touch
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_the_elastic_force_is_the_slope_of_the_energy(law):
     touch = touch_of(**law)
     for depth in (-0.1, 0.01, 0.2):
-        slope = (elastic_energy(touch, depth + 1e-6) - elastic_energy(touch, depth - 1e-6)) / 2e-6
-        assert elastic_force(touch, depth) == pytest.approx(slope, rel=1e-7, abs=1e-9)
-        assert normal_force(touch, depth, 0.0) == pytest.approx(elastic_force(touch, depth), rel=1e-14)
+        slope = (touch.elastic_energy(depth + 1e-6) - touch.elastic_energy(depth - 1e-6)) / 2e-6
+        assert touch.elastic_force(depth) == pytest.approx(slope, rel=1e-7, abs=1e-9)
+        assert touch.normal_force(depth, 0.0) == pytest.approx(touch.elastic_force(depth), rel=1e-14)
 
 
 @given(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3))
@@ -128,9 +133,8 @@ def test_friction_opposes_the_sliding_and_is_smooth_at_rest(x, y):
     m.joint("block", mt.Free(), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
     m.contact("block", stiffness=100.0, friction=0.4, slip=0.02)
     mechanism = m.build().mechanism
-    found = contact_state(
-        mechanism.contacts[0], records(Evaluation(mechanism, [0, 0, -0.5, 0, 0, 0, 1]), [x, y, 0, 0, 0, 0])
-    )
+    moving = records(Evaluation(mechanism, [0, 0, -0.5, 0, 0, 0, 1]), [x, y, 0, 0, 0, 0])
+    found = state_of(mechanism.contacts[0], moving)
     speed = math.hypot(x, y)
     strength = 0.4 * 50.0 * math.tanh(speed / 0.02)
     expected = (-strength * (x / speed), -strength * (y / speed)) if speed > 1e-100 else (0, 0)
@@ -161,7 +165,7 @@ def test_depth_of_every_shape_against_distances():
                 points = centre + 0.5 * (np.outer(np.cos(angles), n1) + np.outer(np.sin(angles), np.cross(a, n1)))
             distances = points @ axes[2] if touch.ball is None else np.linalg.norm(points, axis=1) - touch.ball
             around = 0.0 if touch.disc is not None else touch.radius
-            geometry = contact_geometry(touch, placed)
+            geometry = geometry_of(touch, placed)
             assert geometry.depth == pytest.approx(around - distances.min(), abs=1e-7), name
             # the point where the force acts is on the plane, or parts the depth of two balls as their radii
             radius = touch.ball / (touch.ball + touch.radius) if touch.ball else 1
@@ -177,10 +181,10 @@ def test_the_approach_is_the_rate_of_the_depth(shape):
     for seed in range(5):
         q, v = state(system, seed)
         ahead, behind = (
-            contact_geometry(m.contacts[0], records(Evaluation(m, integrate(m, q, h * v)))).depth for h in (1e-6, -1e-6)
+            geometry_of(m.contacts[0], records(Evaluation(m, integrate(m, q, h * v)))).depth for h in (1e-6, -1e-6)
         )
         rate = (ahead - behind) / 2e-6
-        assert contact_state(m.contacts[0], records(Evaluation(m, q), v)).approach == pytest.approx(rate, abs=1e-7)
+        assert state_of(m.contacts[0], records(Evaluation(m, q), v)).approach == pytest.approx(rate, abs=1e-7)
 
 
 def test_what_has_no_direction_gives_numbers():
@@ -191,10 +195,10 @@ def test_what_has_no_direction_gives_numbers():
     m.contact("disc", radius=0.3, ball=0.2, stiffness=100.0, friction=0.5)
     mechanism = m.build().mechanism
     moving = records(Evaluation(mechanism, [0, 0, -0.1, 0, 0, 0, 1]), np.zeros(6))
-    assert math.isclose(contact_state(mechanism.contacts[0], moving).N, 10.0)
+    assert math.isclose(state_of(mechanism.contacts[0], moving).N, 10.0)
     moving = records(Evaluation(mechanism, [0, 0, 0, 0, 0, 0, 1]), np.zeros(6))
     for touch in mechanism.contacts:
-        assert np.isfinite([*contact_forces(touch, moving)[0]]).all()
+        assert np.isfinite([*forces_of(touch, moving)[0]]).all()
 
 
 # --- both bodies ---
@@ -208,7 +212,7 @@ def test_action_is_reaction(shape, law):
     for seed in range(5):
         q, v = state(system, seed)
         moving = records(Evaluation(system.mechanism, q), v)
-        first, second = contact_forces(system.mechanism.contacts[0], moving)
+        first, second = forces_of(system.mechanism.contacts[0], moving)
         ends = [moving[i].X_0.force_to_parent(f) for i, f in ((1, first), (2, second))]
         scale = np.abs([*ends[0]]).max()
         assert np.abs([*(ends[0] + ends[1])]).max() <= 1e-13 * scale
@@ -247,7 +251,7 @@ def test_it_does_not_matter_who_sees_it(shape):
     one, other = (
         records(Evaluation(system.mechanism, at), v) for at in (q, moved)
     )  # velocities are in axes of the bodies
-    for a, b in zip(*(contact_forces(system.mechanism.contacts[0], seen) for seen in (one, other)), strict=True):
+    for a, b in zip(*(forces_of(system.mechanism.contacts[0], seen) for seen in (one, other)), strict=True):
         np.testing.assert_allclose([*a], [*b], rtol=1e-10, atol=1e-9)
 
 
@@ -261,9 +265,7 @@ def test_machine_code_and_batches_are_what_floats_are(shape, law):
     mechanism = system.mechanism
 
     def forces(q, v):
-        return [
-            x for force in contact_forces(mechanism.contacts[0], records(Evaluation(mechanism, q), v)) for x in force
-        ]
+        return [x for force in forces_of(mechanism.contacts[0], records(Evaluation(mechanism, q), v)) for x in force]
 
     tape = Tape()
     names = {"q": tuple(f"q{i}" for i in range(system.nq)), "v": tuple(f"v{i}" for i in range(system.nv))}
