@@ -59,7 +59,9 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         if code is not None and code not in CODES:
             raise MomentreeError(f"build: there is no code '{code}'.{suggestion(code, CODES)}")
         free = free if isinstance(free, str) else tuple(dict.fromkeys([*free, *(said.name for said in model.inputs)]))
-        return cls(freeze(model, free, tolerance), snapshot, code)
+        mechanism = freeze(model, free, tolerance)
+        snapshot.bodies = [body.with_digests() for body in snapshot.bodies]
+        return cls(mechanism, snapshot, code)
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import os
@@ -76,6 +77,18 @@ def integrals_of(path: Any, hull: bool = False) -> Integrals:
     return _integrals(*_version(check_file(path)), hull)
 
 
+def digest_of(path: Any) -> str:
+    """SHA-256 of the content of a file; raises Mistake."""
+    return _digest(*_version(check_file(path)))
+
+
+def check_digest(path: Any, digest: Any) -> None:
+    """Raises Mistake if a file is not the one that had this digest."""
+    if digest_of(path) != digest:
+        message = f"the file '{_shown(path)}' is not the one that gave the inertia: it has another SHA-256"
+        raise Mistake(f"{message}. Restore it, or compute again with the one that is there.", "file")
+
+
 def _mesh(path: Any) -> Any:
     return _read(*_version(check_file(path)))
 
@@ -104,6 +117,12 @@ def _read(path: str, changed: int, size: int) -> Any:
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise Mistake(f"the file '{_shown(path)}' has no triangles.", "file")
     return mesh
+
+
+@lru_cache(maxsize=64)
+def _digest(path: str, changed: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=64)

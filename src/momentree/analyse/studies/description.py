@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 LONGEST = 60  # letters of a difference that are shown
+_BOUND = re.compile(r'(file = "[^"]*")(?:(?!file = ).)*digest = "(\w*)"')  # in the text of a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +122,9 @@ def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
     if where == "model" and isinstance(ours, str) and isinstance(theirs, str):
         pairs = zip(ours.splitlines(), theirs.splitlines(), strict=False)
         line = next(((a, b) for a, b in pairs if a != b), ("", ""))
+        changed = [b for a, b in zip(*(_BOUND.findall(one) for one in line), strict=False) if a != b]
+        if changed:
+            return [f"the content of {changed[0][0]}"]
         return [f"the model, where it has `{_short(line[1])}` and not `{_short(line[0])}`"]
     if where == "design values":
         return ["the values of the design"]
