@@ -69,24 +69,21 @@ def triangles_of(path: Any) -> Triangles:
     return Triangles(np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64))
 
 
-def integrals_of(path: Any, hull: bool = False) -> Integrals:
+def integrals_of(path: Any, hull: bool = False, digest: Any = None) -> Integrals:
     """Volume, center and inertia of the solid that a mesh encloses, or of its convex hull; raises Mistake.
 
-    By the divergence theorem (trimesh), exact for triangles. It has a meaning only if they are closed.
+    By the divergence theorem (trimesh), exact for triangles. It has a meaning only if they are closed. With a digest,
+    a file that has another is refused.
     """
+    if digest is not None and digest_of(path) != digest:
+        message = f"the file '{_shown(path)}' is not the one that gave the inertia: it has another SHA-256"
+        raise Mistake(f"{message}. Restore it, or compute again with the one that is there.", "file")
     return _integrals(*_version(check_file(path)), hull)
 
 
 def digest_of(path: Any) -> str:
     """SHA-256 of the content of a file; raises Mistake."""
     return _digest(*_version(check_file(path)))
-
-
-def check_digest(path: Any, digest: Any) -> None:
-    """Raises Mistake if a file is not the one that had this digest."""
-    if digest_of(path) != digest:
-        message = f"the file '{_shown(path)}' is not the one that gave the inertia: it has another SHA-256"
-        raise Mistake(f"{message}. Restore it, or compute again with the one that is there.", "file")
 
 
 def _mesh(path: Any) -> Any:

@@ -11,15 +11,7 @@ from typing import Any, ClassVar, Self
 from momentree.model.colors import color_of
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame, rotation_of
-from momentree.model.mesh_files import (
-    Integrals,
-    Triangles,
-    check_digest,
-    check_file,
-    digest_of,
-    integrals_of,
-    triangles_of,
-)
+from momentree.model.mesh_files import Triangles, check_file, digest_of, integrals_of, triangles_of
 from momentree.model.outlines import Moments, check_outline, corners, moments_of
 from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
@@ -351,21 +343,16 @@ class MeshShape(Shape):
 
     def solid(self, m: Scalar, values: Values) -> RigidInertia:
         scale = self.scaling(values)
-        found = self._integrals()
+        found = integrals_of(self.file, self.hull, self.digest)
         J = tuple(m * (scale * scale) * entry for entry in found.J)
         return RigidInertia.about_centre(m, Vector(*(scale * x for x in found.com)), J)
 
     def volume(self, values: Values) -> Scalar:
         scale = self.scaling(values)
-        return self._integrals().volume * (scale * scale * scale)
+        return integrals_of(self.file, self.hull, self.digest).volume * (scale * scale * scale)
 
     def with_digest(self) -> MeshShape:
         return replace(self, digest=digest_of(self.file)) if self.has_mass else self
-
-    def _integrals(self) -> Integrals:
-        if self.digest is not None:
-            check_digest(self.file, self.digest)
-        return integrals_of(self.file, self.hull)
 
     def scaling(self, values: Values) -> Scalar:
         """m for one unit of the file."""

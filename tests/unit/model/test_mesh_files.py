@@ -136,7 +136,7 @@ def test_what_depends_on_a_mesh_is_not_mixed_with_that_of_another(tmp_path):
     assert (loaded.energy.kinetic == run.energy.kinetic).all()  # as it was saved
     with pytest.raises(mt.MomentreeError, match="not the one that gave the inertia"):
         loaded.reactions("A")
-    with pytest.raises(mt.MomentreeError, match="It differs in the content of file = .*box.stl"):
+    with pytest.raises(mt.MomentreeError, match=r"It differs in the content of file = .*box.stl"):
         mt.study(box_model(path), **study, path=tmp_path / "s.zarr")
 
 

@@ -30,7 +30,7 @@ from momentree.simulate.step_plan import StepPlan
 if TYPE_CHECKING:
     from momentree.system import System
 
-FORMAT = 1
+FORMAT, UNCHECKED = 2, 1  # of stores; earlier versions gave them no checksums
 LONGEST = 60  # letters of a difference that are shown
 _BOUND = re.compile(r'(file = "[^"]*")(?:(?!file = ).)*digest = "(\w*)"')  # in the text of a model
 
