@@ -90,7 +90,10 @@ class StudyDescription:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What a store keeps of it: equal for studies with equal results. Plain texts, numbers, lists and dicts."""
+        """What a store keeps of it: equal for studies with equal results. Plain texts, numbers, lists and dicts.
+
+        Raises a MomentreeError where there is a function of which nothing can be kept.
+        """
         from momentree import __version__
 
         design = {"names": [*self.design.names], "shape": [*self.design.shape], "values": self.design.digest}
@@ -105,6 +108,8 @@ class StudyDescription:
             "outputs": {output.name: output.identity for output in self.outputs},
             "together": self.together,
         }
+        built = {"tolerance": self.system.mechanism.set_tolerance, "code": self.system.code}
+        identity |= {name: chosen for name, chosen in built.items() if chosen is not None}
         plain: dict[str, Any] = json.loads(json.dumps(identity, default=_plain))
         return plain
 

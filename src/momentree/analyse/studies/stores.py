@@ -173,16 +173,16 @@ def _shaped(results: ChunkResults, region: Region) -> dict[str, Any]:
 
 
 def attributes_of(study: StudyDescription) -> dict[str, Any]:
-    """What the results say of themselves; the identity as JSON."""
-    identity = study.identity
+    """What the results say of themselves; the identity as JSON, where there is one: in memory there need not be."""
     design = study.design
-    return {
+    about = {
         "title": f"study of {study.system.name}",
-        "momentree": identity["momentree"],
         "momentree_study": FORMAT,
         "design": design.kind if design.seed is None else f"{design.kind}, seed {design.seed}",
-        "study": json.dumps(identity),
     }
+    with contextlib.suppress(MomentreeError):
+        about |= {"momentree": study.identity["momentree"], "study": json.dumps(study.identity)}
+    return about
 
 
 # --- on the disk -----------------------------------------------------------------------------------------------------

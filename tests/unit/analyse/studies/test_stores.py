@@ -18,7 +18,7 @@ import momentree as mt
 from momentree.analyse.studies.designs import grid
 from momentree.analyse.studies.stores import Regions
 from momentree.analyse.studies.study import Study
-from study_models import rotor
+from study_models import four_bar, rotor
 
 OVER = {"r": [0.5, 0.6, 0.7], "A'": [1.0, 2.0]}
 OUTPUTS = {"end": "last(A)", "curve": "samples(A)"}
@@ -97,6 +97,14 @@ def test_a_store_of_another_study_is_refused_with_the_difference(tmp_path, chang
     with pytest.raises(mt.MomentreeError, match="holds another study") as error:
         study(tmp_path / "s.zarr", **change)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("built", [{"tolerance": 1e-4}, {"code": "rolled"}, {"free": ["a", "b"]}])
+def test_a_system_that_was_built_otherwise_is_another(tmp_path, built):
+    arguments = {"over": {"a": [1.0]}, "outputs": {"end": "last(A)"}, "every": 0.1, "path": tmp_path / "s.zarr"}
+    mt.study(four_bar().build(free=["a"]), **arguments).run()
+    with pytest.raises(mt.MomentreeError, match=f"holds another study. It differs in {next(iter(built))}"):
+        mt.study(four_bar().build(**{"free": ["a"], **built}), **arguments)
 
 
 def test_paths_that_cannot_be_are_refused(tmp_path):
