@@ -119,11 +119,32 @@ def load(path: Path) -> Run:
         if not stat.S_ISREG(target.stat().st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file but a folder, a pipe or a device")
         with target.open("rb") as file:
-            return _loaded(file, printable(path))
+            run = _loaded(file, printable(path))
     except FileNotFoundError:
         raise MomentreeError(f"{printable(path)}: there is no such file.") from None
     except OSError as error:
         raise MomentreeError(f"{printable(path)}: cannot be read: {reason_of(error)}.") from None
+    if os.path.isdir(folder_of(target)):
+        _warn_of_later(run, target)
+    return run
+
+
+def _warn_of_later(run: Run, path: Path) -> None:
+    """Say that there is a later run, which is not finished, beside the one in the file."""
+    try:
+        later = unfinished(path)
+    except RunError as error:
+        later = error.run
+    except MomentreeError:  # nothing that could be continued
+        return
+    t, count = later.end.t, len(later.t)
+    same = later.model == run.model and dict(later.settings) == dict(run.settings) and count <= len(run.t)
+    if same and all(np.array_equal(getattr(later, name), getattr(run, name)[:count]) for name in ("t", "q", "v")):
+        return  # all of it is in the file
+    name = printable(path)
+    message = f"holds a run that was finished; {folder_of(path).name} beside it holds a later one, up to t = {t:g} s"
+    way_out = f'Continue that with momentree.resume_run("{name}"), which replaces the file, or delete the folder'
+    warn(RunWarning(f"{name}: {message}. {way_out}."))
 
 
 def _loaded(file: BinaryIO, name: str) -> Run:
