@@ -19,6 +19,7 @@ from momentree.files.atomic_write import printable, reason_of, source, write_who
 from momentree.results.checkpoints import current_settings, folder_of, read_parts
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
+from momentree.results.programme_run_files import KIND as OF_PROGRAMME
 from momentree.results.run import Run, RunError, RunWarning
 from momentree.results.run_export import check_run_path
 from momentree.results.run_inputs import with_values_so_far
@@ -152,6 +153,8 @@ def _loaded(file: BinaryIO, name: str) -> Run:
     try:
         checked = has_checksum(file)
         data = _opened(file if checked else io.BytesIO(_fresh(file)))
+        if data.attrs.get("kind") == OF_PROGRAMME:
+            raise MomentreeError(f"{name}: is {OF_PROGRAMME}. It is loaded by momentree.load_programme_run.")
         if int(data.attrs["format"]) > CHECKED:
             raise MomentreeError(f"{name}: was written by a later version of Momentree, which can read it.")
         if checked != (data.attrs["format"] == CHECKED):
