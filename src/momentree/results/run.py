@@ -36,7 +36,7 @@ from momentree.results.frame_motion import FrameMotion
 from momentree.results.run_export import RunExport
 from momentree.results.run_inputs import RunInputs, mechanism_of_run
 from momentree.results.run_momenta import RunMomenta
-from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
+from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm, read_only
 from momentree.simulate.events import acting_events
 from momentree.structure.locked_joints import free_indices, locked
 from momentree.structure.mechanism import Loop, Mechanism
@@ -104,6 +104,9 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     model: str = field(repr=False)
     free: tuple[str, ...] = ()
     version: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", self.samples.read_only())
 
     if not TYPE_CHECKING:
         __getattr__ = renamed_attributes(rate="velocity", closure="closure_error", closure_rate="closure_velocity")
@@ -266,17 +269,17 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     @cached_property
     def closure_error(self) -> Array:
         """The largest closure error of any loop or holonomic constraint (m, rad), k."""
-        return np.asarray(self.openings[:, :2].max(axis=1))
+        return read_only(self.openings[:, :2].max(axis=1))
 
     @cached_property
     def closure_velocity(self) -> Array:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s), k."""
-        return np.asarray(self.openings[:, 2:].max(axis=1))
+        return read_only(self.openings[:, 2:].max(axis=1))
 
     @cached_property
     def openings(self) -> Array:
         """The largest closure errors (m; rad) and their velocities (m/s; rad/s), of loops and constraints; k x 4."""
-        return self._in_phases(lambda samples: samples.openings())
+        return read_only(self._in_phases(lambda samples: samples.openings()))
 
     @cached_property
     def impacts(self) -> tuple[Impact, ...]:
@@ -299,9 +302,13 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
     # --- onwards ---
 
-    @cached_property
+    @property
     def data(self) -> xarray.Dataset:
         """Everything with names and units: dims time, coordinate, velocity, work_term (docs/results.md)."""
+        return self._data.copy()
+
+    @cached_property
+    def _data(self) -> xarray.Dataset:
         from momentree.results.run_files import dataset
 
         return dataset(self)
@@ -373,7 +380,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
     def with_measures(self, **measured: Any) -> Run:
         """The same run with measures that need not be computed again."""
-        vars(self).update(measured)
+        vars(self).update({name: read_only(x) if isinstance(x, np.ndarray) else x for name, x in measured.items()})
         return self
 
     @property

@@ -80,7 +80,10 @@ def dataset(run: Run) -> xarray.Dataset:
         variables[kind] = (("time", f"{kind}_name"), np.array([column.values for column in columns]).T)
         coordinates[f"{kind}_name"] = (f"{kind}_name", _texts(column.name for column in columns))
         coordinates[f"{kind}_unit"] = (f"{kind}_name", _texts(column.unit for column in columns))
-    return xarray.Dataset(variables, coordinates, _attributes(run))
+    data = xarray.Dataset(variables, coordinates, _attributes(run))
+    for variable in data.variables.values():
+        variable.values.flags.writeable = False
+    return data
 
 
 def content(run: Run) -> tuple[memoryview, bytes]:
