@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from momentree.export.convert_command import convert_command
 from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
 from momentree.look.devices_command import devices_command
+from momentree.look.standard_streams import fill_closed_streams, refuse_to_print
 from momentree.look.study_command import study_command
 
 if TYPE_CHECKING:
@@ -471,6 +471,7 @@ _command = functools.cache(typer.main.get_command)  # which looks at all options
 
 def main() -> None:
     """Run the command line. Exit status: 0 done, 1 the model or the run is bad, 2 the command line is wrong."""
+    fill_closed_streams()
     try:
         try:
             _command(app)()
@@ -483,16 +484,7 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # of standard output: files have errors of their own
-        _refuse_to_print(error)
+        refuse_to_print(error)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
-
-
-def _refuse_to_print(error: OSError) -> None:
-    """Say why nothing can be printed, and exit; the rest of the output is lost."""
-    with contextlib.suppress(OSError):
-        reason = f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}"
-        print(f"{reason}. Choose another file.", file=sys.stderr, flush=True)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    sys.exit(1)

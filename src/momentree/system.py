@@ -64,6 +64,7 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         mechanism = freeze(model, free, tolerance)
         if tolerance is not None:
             mechanism = mechanism.with_given(Given(tolerance=mechanism.set_tolerance))
+        snapshot.bodies = [body.with_digests() for body in snapshot.bodies]
         return cls(mechanism, snapshot, code)
 
     @property

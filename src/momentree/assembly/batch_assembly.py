@@ -7,12 +7,14 @@ that closes a loop, some components of a ball), is assembled by `assemble`, alon
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentree.activity import activity, showing
 from momentree.assembly.assemble import assemble
@@ -53,7 +55,7 @@ FEW_ROWS, MANY_ROWS = 4096, 65_536
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Many states of one system: `states[i]` is one of them.
+    """Many states of one system: `states[i]` is one of them, `states[2:5]` and `states[[0, 3]]` are some.
 
     | field      | shape | meaning                                                             |
     |------------|-------|---------------------------------------------------------------------|
@@ -75,9 +77,33 @@ class States:
     def __len__(self) -> int:
         return len(self.q)
 
-    def __getitem__(self, i: int) -> State:
+    def __iter__(self) -> Iterator[State]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, i: int) -> State: ...
+    @overload
+    def __getitem__(self, i: slice | Sequence[int] | Array) -> States: ...
+
+    def __getitem__(self, i: Any) -> State | States:
+        chosen = _chosen(i, len(self))
+        if chosen.ndim:
+            own_of_each = {name: values[chosen] for name, values in self.parameters.items()}
+            reasons = tuple(self.reasons[k] for k in chosen.tolist())
+            given = {name: values if np.ndim(values) == 0 else values[chosen] for name, values in self.given.items()}
+            return States(self.system, self.q[chosen], self.v[chosen], self.t, own_of_each, reasons, given)
+        i = int(chosen)
         own = {name: float(values if np.ndim(values) == 0 else values[i]) for name, values in self.given.items()}
         return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
+
+
+def _chosen(i: Any, count: int) -> NDArray[np.int64]:
+    """The number of one of so many states, or those of some."""
+    try:
+        return np.asarray(np.arange(count)[i if isinstance(i, (slice, np.ndarray)) else np.asarray(i)])
+    except (IndexError, TypeError, ValueError):
+        message = f"there is no state {reprlib.repr(i)}; there are {count}"
+        raise MomentreeError(f"states: {message}. Give a number, a slice or a list of numbers.") from None
 
 
 def assemble_many(

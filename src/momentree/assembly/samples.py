@@ -39,6 +39,8 @@ class Samples:
     ):
         self.mechanism, self.t, self.parameters = mechanism, t, parameters
         self.q, self.v = np.ascontiguousarray(q.T), np.ascontiguousarray(v.T)
+        for kept in (self.q, self.v):  # on which all results depend that are computed once
+            kept.flags.writeable = False
 
     @cached_property
     def bodies(self) -> Records:

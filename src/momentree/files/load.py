@@ -107,7 +107,11 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
             key, colon, text = value.partition(":=")
             if not colon:
                 raise MomentreeError(f"--load {entry}: write arguments=NAME:=VALUE; repeat it for several.")
-            options.setdefault(name, {})[key] = text
+            if key in options.setdefault(name, {}):
+                raise MomentreeError(f"--load {entry}: {key} is given twice.")
+            options[name][key] = text
+        elif name in options:
+            raise MomentreeError(f"--load {entry}: {name} is given twice.")
         else:
             options[name] = value.lower() == "true" if name in TRUTHS else value
     return options

@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -44,6 +45,7 @@ RAISED = 1e-9  # of the largest moment: what a moment that is nearly zero is rai
 SLACK = 1e-9  # of the largest moment: by which round-off may violate the triangle inequality
 CLOSING = ((Revolute,), (Fixed, Spherical, Free))  # types of joints that close loops, the best ones last
 MESHES = (".stl", ".obj")  # that MuJoCo reads
+MOST_TRIANGLES = 200_000  # of an STL file that it reads
 
 
 def mjcf_text(model: Model, path: str | os.PathLike[str], lossy: bool = False) -> str:
@@ -319,8 +321,8 @@ class _Mjcf:
             half = {"box": (0.5, 0.5, 0.5), "sphere": (1.0,)}.get(drawn.kind, (1.0, 0.5))
             size = digits(*(part * each for part, each in zip(half, drawn.sizes, strict=True)))
             element.add("geom", type=drawn.kind, size=size, **pos_quat(X), rgba=rgba)
-        elif os.path.splitext(drawn.file)[1].lower() not in MESHES:
-            self.notes.change("meshes not drawn, which MuJoCo does not read", os.path.basename(drawn.file))
+        elif unread := _unread(drawn.file):
+            self.notes.change(f"meshes not drawn, which MuJoCo does not read: {unread}", os.path.basename(drawn.file))
         else:
             key = (drawn.file, drawn.sizes[0])
             if key not in self.meshes:
@@ -386,3 +388,18 @@ def principal(solid: Solid) -> tuple[tuple[float, ...], Rotation]:
     if np.linalg.det(axes) < 0:
         axes = -axes
     return tuple(map(float, moments)), Rotation(*(Vector(*map(float, row)) for row in axes))
+
+
+def _unread(file: str) -> str:
+    """Why MuJoCo does not read a mesh; "" where it does. A binary STL file has 84 bytes, and 50 for each triangle."""
+    ending = os.path.splitext(file)[1].lower()
+    if ending not in MESHES:
+        return f"files {ending}"
+    if ending == ".stl":
+        with contextlib.suppress(OSError), open(file, "rb") as content:
+            count = int.from_bytes(content.read(84)[80:], "little")
+            if os.path.getsize(file) != 84 + 50 * count:
+                return "STL as text"
+            if count > MOST_TRIANGLES:
+                return f"STL of more than {MOST_TRIANGLES:,} triangles"
+    return ""

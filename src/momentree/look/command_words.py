@@ -21,6 +21,8 @@ def named_numbers(entries: list[str] | None, option: str) -> Numbers:
         numbers = [_number(number) for number in text.split(",")]
         if not name or None in numbers:
             raise typer.BadParameter(f"{option} {entry}: write NAME=VALUE, such as A=1.0, A=30*deg or hull=0,0,1.")
+        if name.strip() in values:
+            raise typer.BadParameter(f"{option} {entry}: {name.strip()} is given twice.")
         values[name.strip()] = numbers[0] if len(numbers) == 1 else numbers  # type: ignore[assignment]
     return values
 

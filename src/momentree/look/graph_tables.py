@@ -15,6 +15,7 @@ from momentree.structure.walks import Walk, around
 
 MOST_LINES = 12  # chains of bodies, parts and the like
 LONGEST_WALK = 12  # arcs that are written out
+MOST_COLUMNS = 100  # arcs up to which matrices are printed
 LARGEST_DATA = 1000  # bodies up to which --json has matrices
 
 
@@ -42,18 +43,16 @@ def graph_headline(graph: Graph) -> str:
     if not graph.is_connected:
         loops = f", with {_loops(graph)}" if graph.cut else ""
         lines = [f"{first}: not connected{loops}, {graph.components} parts"]
-        lines += _few([f"  {vertices(graph.reachable(body))}" for body in (0, *graph.first_floating)])
+        lines += _few((0, *graph.first_floating), lambda body: f"  {vertices(graph.reachable(body))}")
     else:
         kind = "a tree" if graph.is_tree else f"connected, {_loops(graph)}"
         proper = "numbered properly" if graph.is_proper else "not numbered properly"
         lines = [f"{first}: {kind}, {proper}"]
     if graph.cut and graph.is_connected:
         lines.append(f"spanning tree: {arcs(graph.tree)}; cut: {arcs(graph.cut)}")
-    joined = (
-        f"{arcs(group)} join the same two bodies, so each after the first closes a loop" for group in graph.parallel
-    )
-    lines += _few([*joined])
-    lines += _few([f"s{image} is the image of s{pre_image}" for image, pre_image in graph.images])
+    closing = "join the same two bodies, so each after the first closes a loop"
+    lines += _few(graph.parallel, lambda group: f"{arcs(group)} {closing}")
+    lines += _few(graph.images, lambda pair: f"s{pair[0]} is the image of s{pair[1]}")
     return "\n".join(lines)
 
 
@@ -61,10 +60,10 @@ def _loops(graph: Graph) -> str:
     return f"{graph.number_of_loops} loop{'s' * (graph.number_of_loops != 1)}"
 
 
-def _few(lines: list[str]) -> list[str]:
-    """The first lines, and how many more there are."""
-    more = len(lines) - MOST_LINES
-    return lines[:MOST_LINES] + [f"... and {more} more"] * (more > 0)
+def _few(things: Sequence[Any], line: Callable[[Any], str]) -> list[str]:
+    """A line of each of the first, and how many more there are."""
+    more = len(things) - MOST_LINES
+    return [line(thing) for thing in things[:MOST_LINES]] + [f"... and {more} more"] * (more > 0)
 
 
 def vertices(numbers: Iterable[int]) -> str:
@@ -129,22 +128,27 @@ def _columns(columns: dict[str, Callable[[int], str]], numbers: Sequence[int]) -
 
 def order_text(graph: Graph) -> str:
     """The weak order of the bodies, as a chain to each leaf."""
-    lines = []
-    for leaf in graph.leaves[: MOST_LINES + 1]:
+
+    def chain_to(leaf: int) -> str:
         chain = [f"s{body}" for body in graph.path_between(0, leaf).bodies]
         if len(chain) > LONGEST_WALK:
             chain = [*chain[:6], "...", *chain[-3:]]
-        lines.append(f"  {' < '.join(chain)}")
-    lines += [""] * (len(graph.leaves) - len(lines))  # counted, not shown
-    return "\n".join(["order (s_i < s_j: s_i lies on the path from s_j to s0)", *_few(lines)])
+        return f"  {' < '.join(chain)}"
+
+    return "\n".join(["order (s_i < s_j: s_i lies on the path from s_j to s0)", *_few(graph.leaves, chain_to)])
 
 
 def cycles_table(graph: Graph) -> str:
     """The cycle that each cut arc closes, walked along it."""
-    if not graph.cycles:
-        return ""
-    rows = [(str(i), f"u{cycle.cut}", walk_text(around(cycle))) for i, cycle in enumerate(graph.cycles, 1)]
-    return table(("loop", "cut arc", "cycle"), rows)
+
+    def cycle(i: int) -> str:
+        (closed,) = graph._rooting.cycles(graph.arcs, [graph.cut[i - 1]])  # only those that are shown
+        return walk_text(around(closed))
+
+    def cut(i: int) -> str:
+        return f"u{graph.cut[i - 1]}"
+
+    return _columns({"loop": str, "cut arc": cut, "cycle": cycle}, range(1, len(graph.cut) + 1))
 
 
 def peeling_text(graph: Graph) -> str:
@@ -160,8 +164,9 @@ def peeling_text(graph: Graph) -> str:
     if graph.is_proper:
         lines.append("The present numbering is proper already and is kept.")
     elif graph.cut:
-        new = listed([f"u{arc} becomes u{graph.peel()[1][arc - 1]}" for arc in graph.cut])
-        lines.append(f"Cut arcs come last: {new}.")
+        _, new = graph.peel()
+        listing = listed([f"u{arc} becomes u{new[arc - 1]}" for arc in graph.cut])
+        lines.append(f"Cut arcs come last: {listing}.")
     return "\n".join(lines)
 
 
@@ -170,9 +175,10 @@ def peeling_text(graph: Graph) -> str:
 
 def matrices_text(graph: Graph) -> str:
     """The functions i+ and i-, S0, S and T by their definitions, T as the inverse of S, and what the lecture proves."""
-    if graph.n > LARGEST_MATRIX:
+    if graph.n > LARGEST_MATRIX or graph.m > MOST_COLUMNS:
         most = f"; --json has them up to {LARGEST_DATA} bodies" if graph.n <= LARGEST_DATA else ""
-        return f"S0, S and T of {graph.n} bodies are too large to print{most}."
+        what = f"{graph.n} bodies" if graph.n > LARGEST_MATRIX else f"{graph.m} arcs"
+        return f"S0, S and T of {what} are too large to print{most}."
     functions = [("i+", graph.i_plus), ("i-", graph.i_minus)]
     parts = ["\n".join(f"{name} = {{{', '.join(map(str, values.tolist()))}}}" for name, values in functions)]
     if graph.cut:

@@ -125,6 +125,7 @@ def _last(run: Run) -> dict[str, Any]:
         "kinetic_J": account.kinetic[-1],
         "potential_J": account.potential[-1],
         "work_J": {name: work[-1] for name, work in account.work.items()},
+        **{f"{kind}s": {one.name: one.values[-1] for one in columns} for kind, columns in run.named_columns().items()},
     }
 
 

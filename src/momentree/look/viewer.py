@@ -14,6 +14,7 @@ from momentree.assembly.state import State
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import write_file
 from momentree.look.motion_frames import motion_frames
+from momentree.look.scene import at_values_of
 from momentree.look.stage import HOST, close_server, open_server
 from momentree.look.viewer_file import check_page, motion_page, suitable_rate, write_scene
 from momentree.look.viewer_model import ModelView
@@ -73,10 +74,11 @@ def look_at_system(
     if save is not None:
         check_page(save)
     start = system.start() if state is None else state
-    if not isinstance(start, State) or start.mechanism.coordinates != system._numeric.coordinates:
+    if not isinstance(start, State):
         raise MomentreeError("look: the state is none of this system. Create it with its assemble(...).")
+    at = at_values_of(system, start, "look")
     with _server(port, system.name, lasting=save is None) as server:
-        view = ModelView(server, system, start)
+        view = ModelView(server, at, start)
         if save is not None:
             write_scene(server, save, system.name)
             return None

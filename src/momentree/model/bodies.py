@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,10 @@ class Body:
     def solids(self) -> tuple[Shape, ...]:
         """The shapes that give it inertia; the others are only drawn."""
         return tuple(shape for shape in self.shapes if isinstance(shape, Shape) and shape.has_mass)
+
+    def with_digests(self) -> Body:
+        """The same, bound to the content of the files that give its inertia."""
+        return replace(self, shapes=tuple(shape.with_digest() for shape in self.shapes))
 
     def at(self, position: Sequence[Any], rotation: Any = None) -> Frame:
         """A frame fixed in this body."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import os
@@ -68,12 +69,21 @@ def triangles_of(path: Any) -> Triangles:
     return Triangles(np.array(mesh.vertices, dtype=float), np.array(mesh.faces, dtype=np.int64))
 
 
-def integrals_of(path: Any, hull: bool = False) -> Integrals:
+def integrals_of(path: Any, hull: bool = False, digest: Any = None) -> Integrals:
     """Volume, center and inertia of the solid that a mesh encloses, or of its convex hull; raises Mistake.
 
-    By the divergence theorem (trimesh), exact for triangles. It has a meaning only if they are closed.
+    By the divergence theorem (trimesh), exact for triangles. It has a meaning only if they are closed. With a digest,
+    a file that has another is refused.
     """
+    if digest is not None and digest_of(path) != digest:
+        message = f"the file '{_shown(path)}' is not the one that gave the inertia: it has another SHA-256"
+        raise Mistake(f"{message}. Restore it, or compute again with the one that is there.", "file")
     return _integrals(*_version(check_file(path)), hull)
+
+
+def digest_of(path: Any) -> str:
+    """SHA-256 of the content of a file; raises Mistake."""
+    return _digest(*_version(check_file(path)))
 
 
 def _mesh(path: Any) -> Any:
@@ -104,6 +114,12 @@ def _read(path: str, changed: int, size: int) -> Any:
     if not isinstance(mesh, trimesh.Trimesh) or not len(mesh.faces):
         raise Mistake(f"the file '{_shown(path)}' has no triangles.", "file")
     return mesh
+
+
+@lru_cache(maxsize=64)
+def _digest(path: str, changed: int, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from momentree.model.colors import color_of
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame, rotation_of
-from momentree.model.mesh_files import Triangles, check_file, integrals_of, triangles_of
+from momentree.model.mesh_files import Triangles, check_file, digest_of, integrals_of, triangles_of
 from momentree.model.outlines import Moments, check_outline, corners, moments_of
 from momentree.model.values import Mistake, Raw, Values, check_later, not_negative, plain, positive
 from momentree.spatial import RigidInertia, Rotation, Scalar, Transform, Vector
@@ -50,6 +50,10 @@ class Shape:
     def at(self, position: Sequence[Any], rotation: Any = None) -> Self:
         """The same shape at another place in the body: `mt.box(...).at((0, 0, 1), mt.turn("z", 0.5))`."""
         return replace(self, position=position, rotation=rotation)
+
+    def with_digest(self) -> Shape:
+        """The same, bound to the content of the file that gives its inertia, if there is one."""
+        return self
 
     @property
     def has_mass(self) -> bool:
@@ -318,17 +322,19 @@ class Polygon(Shape):
 class MeshShape(Shape):
     """Triangles from a file: STL, OBJ or PLY.
 
-    | field | meaning                                                                             |
-    |-------|-------------------------------------------------------------------------------------|
-    | file  | its path, made absolute                                                             |
-    | scale | m for one unit of the file: 0.001 if it is in millimeters                           |
-    | hull  | True: with the inertia of the convex hull, for meshes that are not closed           |
+    | field  | meaning                                                                            |
+    |--------|------------------------------------------------------------------------------------|
+    | file   | its path, made absolute                                                            |
+    | scale  | m for one unit of the file: 0.001 if it is in millimeters                          |
+    | hull   | True: with the inertia of the convex hull, for meshes that are not closed          |
+    | digest | SHA-256 of the file that gave the inertia: with another it is refused; None: any   |
     """
 
     kind = "mesh"
     file: Raw
     scale: Raw = 1
     hull: Raw = False
+    digest: Raw = None
 
     def __post_init__(self) -> None:
         file = os.fspath(self.file) if isinstance(self.file, os.PathLike) else self.file
@@ -337,13 +343,16 @@ class MeshShape(Shape):
 
     def solid(self, m: Scalar, values: Values) -> RigidInertia:
         scale = self.scaling(values)
-        found = integrals_of(self.file, self.hull)
+        found = integrals_of(self.file, self.hull, self.digest)
         J = tuple(m * (scale * scale) * entry for entry in found.J)
         return RigidInertia.about_centre(m, Vector(*(scale * x for x in found.com)), J)
 
     def volume(self, values: Values) -> Scalar:
         scale = self.scaling(values)
-        return integrals_of(self.file, self.hull).volume * (scale * scale * scale)
+        return integrals_of(self.file, self.hull, self.digest).volume * (scale * scale * scale)
+
+    def with_digest(self) -> MeshShape:
+        return replace(self, digest=digest_of(self.file)) if self.has_mass else self
 
     def scaling(self, values: Values) -> Scalar:
         """m for one unit of the file."""

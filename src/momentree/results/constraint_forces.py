@@ -19,6 +19,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.sweeps import Records
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.higher_pairs import HigherPair, Rolling
+from momentree.simulate.blocks import read_only
 from momentree.structure.mechanism import Constraint, Loop, Mechanism
 
 PULLS = 1e-9  # of the largest force of a rolling contact: below it, a normal force that pulls is round-off
@@ -185,7 +186,7 @@ def rolling_forces(pair: Rolling, found: Array) -> RollingForces:
     """From its Lagrange multipliers: of the contact, whose normal points out of the ball, and of no slip."""
     inside = isinstance(pair.ball, (int, float)) and pair.ball < 0  # in a hollow ball
     normal = -found[:, 0] if inside else found[:, 0]
-    return RollingForces(normal, np.hypot(found[:, 1], found[:, 2]), pair.friction)
+    return RollingForces(read_only(normal), read_only(np.hypot(found[:, 1], found[:, 2])), pair.friction)
 
 
 def rolling_pairs(mechanism: Mechanism) -> dict[str, Rolling]:

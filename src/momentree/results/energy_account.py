@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.simulate.blocks import read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,11 @@ class EnergyAccount:
     potential: Array
     work: Mapping[str, Array]
 
+    def __post_init__(self) -> None:
+        for name in ("kinetic", "potential"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        object.__setattr__(self, "work", {name: read_only(x) for name, x in self.work.items()})
+
     @property
     def total(self) -> Array:
         """Kinetic and potential energy together."""
@@ -35,7 +41,7 @@ class EnergyAccount:
     def balance(self) -> Array:
         """What the account cannot explain."""
         total = self.total
-        return total - total[:1] - sum(self.work.values(), start=np.zeros_like(total))
+        return read_only(total - total[:1] - sum(self.work.values(), start=np.zeros_like(total)))
 
     @property
     def through(self) -> float:

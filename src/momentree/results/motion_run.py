@@ -32,7 +32,7 @@ class MotionRun(Run):
         """Kinetic, potential and total energy, the work of each work term, and the balance (J)."""
         return super().energy if self._accounted is self else self._accounted.energy
 
-    @cached_property
+    @property
     def data(self) -> xarray.Dataset:
         """Everything with names and units."""
         return super().data if self._accounted is self else self._accounted.data

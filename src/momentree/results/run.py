@@ -37,7 +37,7 @@ from momentree.results.run_export import RunExport
 from momentree.results.run_inputs import RunInputs, mechanism_of_run
 from momentree.results.run_momenta import RunMomenta
 from momentree.results.run_states import state_of_run
-from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm
+from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm, read_only
 from momentree.simulate.events import acting_events
 from momentree.structure.given import Given
 from momentree.structure.locked_joints import free_indices, locked
@@ -108,6 +108,9 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     free: tuple[str, ...] = ()
     version: str = ""
     given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", self.samples.read_only())
 
     if not TYPE_CHECKING:
         __getattr__ = renamed_attributes(rate="velocity", closure="closure_error", closure_rate="closure_velocity")
@@ -270,17 +273,17 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
     @cached_property
     def closure_error(self) -> Array:
         """The largest closure error of any loop or holonomic constraint (m, rad), k."""
-        return np.asarray(self.openings[:, :2].max(axis=1))
+        return read_only(self.openings[:, :2].max(axis=1))
 
     @cached_property
     def closure_velocity(self) -> Array:
         """The largest velocity at which any loop or constraint opens (m/s, rad/s), k."""
-        return np.asarray(self.openings[:, 2:].max(axis=1))
+        return read_only(self.openings[:, 2:].max(axis=1))
 
     @cached_property
     def openings(self) -> Array:
         """The largest closure errors (m; rad) and their velocities (m/s; rad/s), of loops and constraints; k x 4."""
-        return self._in_phases(lambda samples: samples.openings())
+        return read_only(self._in_phases(lambda samples: samples.openings()))
 
     @cached_property
     def impacts(self) -> tuple[Impact, ...]:
@@ -303,9 +306,13 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
     # --- onwards ---
 
-    @cached_property
+    @property
     def data(self) -> xarray.Dataset:
         """Everything with names and units: dims time, coordinate, velocity, work_term (docs/results.md)."""
+        return self._data.copy()
+
+    @cached_property
+    def _data(self) -> xarray.Dataset:
         from momentree.results.run_files import dataset
 
         return dataset(self)
@@ -378,7 +385,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
     def with_measures(self, **measured: Any) -> Run:
         """The same run with measures that need not be computed again."""
-        vars(self).update(measured)
+        vars(self).update({name: read_only(x) if isinstance(x, np.ndarray) else x for name, x in measured.items()})
         return self
 
     @property

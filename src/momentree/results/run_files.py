@@ -19,6 +19,7 @@ from momentree.files.atomic_write import printable, reason_of, source, write_who
 from momentree.results.checkpoints import current_settings, folder_of, read_parts
 from momentree.results.checksum import Damaged, checksum_line, has_checksum
 from momentree.results.global_error import ErrorEstimate
+from momentree.results.programme_run_files import KIND as OF_PROGRAMME
 from momentree.results.run import Run, RunError, RunWarning
 from momentree.results.run_export import check_run_path
 from momentree.results.run_inputs import with_values_so_far
@@ -79,7 +80,10 @@ def dataset(run: Run) -> xarray.Dataset:
         variables[kind] = (("time", f"{kind}_name"), np.array([column.values for column in columns]).T)
         coordinates[f"{kind}_name"] = (f"{kind}_name", _texts(column.name for column in columns))
         coordinates[f"{kind}_unit"] = (f"{kind}_name", _texts(column.unit for column in columns))
-    return xarray.Dataset(variables, coordinates, _attributes(run))
+    data = xarray.Dataset(variables, coordinates, _attributes(run))
+    for variable in data.variables.values():
+        variable.values.flags.writeable = False
+    return data
 
 
 def content(run: Run) -> tuple[memoryview, bytes]:
@@ -119,11 +123,32 @@ def load(path: Path) -> Run:
         if not stat.S_ISREG(target.stat().st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file but a folder, a pipe or a device")
         with target.open("rb") as file:
-            return _loaded(file, printable(path))
+            run = _loaded(file, printable(path))
     except FileNotFoundError:
         raise MomentreeError(f"{printable(path)}: there is no such file.") from None
     except OSError as error:
         raise MomentreeError(f"{printable(path)}: cannot be read: {reason_of(error)}.") from None
+    if os.path.isdir(folder_of(target)):
+        _warn_of_later(run, target)
+    return run
+
+
+def _warn_of_later(run: Run, path: Path) -> None:
+    """Say that there is a later run, which is not finished, beside the one in the file."""
+    try:
+        later = unfinished(path)
+    except RunError as error:
+        later = error.run
+    except MomentreeError:  # nothing that could be continued
+        return
+    t, count = later.end.t, len(later.t)
+    same = later.model == run.model and dict(later.settings) == dict(run.settings) and count <= len(run.t)
+    if same and all(np.array_equal(getattr(later, name), getattr(run, name)[:count]) for name in ("t", "q", "v")):
+        return  # all of it is in the file
+    name = printable(path)
+    message = f"holds a run that was finished; {folder_of(path).name} beside it holds a later one, up to t = {t:g} s"
+    way_out = f'Continue that with momentree.resume_run("{name}"), which replaces the file, or delete the folder'
+    warn(RunWarning(f"{name}: {message}. {way_out}."))
 
 
 def _loaded(file: BinaryIO, name: str) -> Run:
@@ -131,6 +156,8 @@ def _loaded(file: BinaryIO, name: str) -> Run:
     try:
         checked = has_checksum(file)
         data = _opened(file if checked else io.BytesIO(_fresh(file)))
+        if data.attrs.get("kind") == OF_PROGRAMME:
+            raise MomentreeError(f"{name}: is {OF_PROGRAMME}. It is loaded by momentree.load_programme_run.")
         if int(data.attrs["format"]) > CHECKED:
             raise MomentreeError(f"{name}: was written by a later version of Momentree, which can read it.")
         if checked != (data.attrs["format"] == CHECKED):

@@ -14,6 +14,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.inputs import Input, Output
 from momentree.model.switches import frame_references
 from momentree.model.values import TIME
+from momentree.simulate.blocks import read_only
 from momentree.simulate.driven_system import acting_laws
 from momentree.simulate.events import frame_motion
 from momentree.simulate.input_schedule import name_in_checkpoint
@@ -94,7 +95,7 @@ class RunInputs:
                 names.update(zip(frame_references(name), self._frame_columns(name), strict=True))
         with np.errstate(all="ignore"):
             column = np.asarray(expression.evaluate(names), dtype=float)
-        return np.array(np.broadcast_to(column, run.t.shape))
+        return read_only(np.array(np.broadcast_to(column, run.t.shape)))
 
     def _frame_columns(self, name: str) -> list[Array]:
         """Position, velocity and angular velocity of a frame of the model, relative to the ground, in its axes."""

@@ -23,7 +23,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.hamiltonian_variables import hamiltonian_variables, subtree_momenta
 from momentree.errors import MomentreeError
-from momentree.simulate.blocks import Block
+from momentree.simulate.blocks import Block, read_only
 from momentree.simulate.settings import settings_of
 from momentree.simulate.simulation import Simulation
 
@@ -63,13 +63,13 @@ class RunMomenta:
         mu = mu.reshape(len(run.t), len(run.mechanism.bodies), 6)
         eta = np.zeros((len(run.t), len(constraint_names(run.mechanism, on_velocities=True))))
         if not _accumulates(run):
-            return MomentaOverTime(p, p.copy(), eta, mu, mu.copy())
+            return MomentaOverTime(*map(read_only, (p, p, eta, mu, mu)))
         p_star = _integrated_again(run)
         samples = Samples(run.mechanism, run.q, run.v, run.t)
         found = hamiltonian_variables(Evaluation(run.mechanism, samples.q, samples.t), [*p_star.T])
         _check_same("velocities", samples.table(found.v), run.v)
         mu_star = samples.table([x for six in found.mu_star for x in six]).reshape(mu.shape)
-        return MomentaOverTime(p, p_star, samples.table(found.eta), mu, mu_star)
+        return MomentaOverTime(*map(read_only, (p, p_star, samples.table(found.eta), mu, mu_star)))
 
 
 def _momenta(samples: Samples) -> Array:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 Setting = float | int | str | None
 
 
+def read_only(array: Array) -> Array:
+    """A view of an array through which it cannot be changed."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Consecutive samples.
@@ -37,6 +44,10 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    def read_only(self) -> Block:
+        """The same samples, which nobody changes through this."""
+        return Block(*(read_only(array) for array in (self.t, self.q, self.v, self.work)))
 
     def part(self, samples: slice) -> Block:
         """Some of the samples."""

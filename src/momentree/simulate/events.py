@@ -20,6 +20,7 @@ from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.switches import frame_references
 from momentree.model.values import TIME, Mistake
 from momentree.simulate.blocks import WorkTerm
+from momentree.simulate.settings import of_python
 from momentree.structure.mechanism import Attached, Mechanism
 
 WITHIN = 4  # parts of a step that are searched for a zero crossing
@@ -40,6 +41,10 @@ class Event:
     when: str
     stop: bool = False
     direction: str = "either"
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, of_python(value))
 
 
 class Watched(NamedTuple):

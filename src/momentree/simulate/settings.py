@@ -54,6 +54,10 @@ class Settings:
     if_stiff: str | None = None
     rtol_if_stiff: float | None = None
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, of_python(value))
+
     @property
     def method(self) -> Method:
         """The record of the integrator."""
@@ -198,6 +202,13 @@ def settings_of(**settings: Any) -> Settings:
         exists = isinstance(integrator, str) and integrator in METHODS  # `check` rejects all others
         settings["rtol"] = METHODS[integrator if exists else DEFAULT].rtol
     return Settings(**settings)
+
+
+def of_python(x: Any) -> Any:
+    """A number, truth value or text of NumPy as one of Python; anything else as it is."""
+    if isinstance(x, np.longdouble):  # which stays one by `item`
+        return float(x)
+    return x.item() if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim) else x
 
 
 def is_number(x: Any) -> bool:

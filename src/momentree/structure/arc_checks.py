@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from momentree.errors import GraphError
 from momentree.structure.spanning_tree import Ints, frozen
 
-LARGEST_BODY = 2**31 - 1
+LARGEST_BODY = 10_000_000  # each takes some hundred bytes
 
 
 def is_integer(number: object) -> bool:
@@ -33,7 +33,7 @@ def named(bodies: Sequence[int], count: int | None = None) -> str:
 def checked_arcs(arcs: Iterable[Sequence[int]] | NDArray[Any], n: int | None) -> Ints:
     """The arcs as an m x 2 array, or every fault that they have."""
     if n is not None and not (is_integer(n) and 0 <= n <= LARGEST_BODY):
-        raise GraphError(f"n: {n!r} is not a number of bodies. Give an integer from 0.")
+        raise GraphError(f"n: {n!r} is not a number of bodies. Give an integer from 0 to {LARGEST_BODY:,}.")
     pairs = arcs.tolist() if isinstance(arcs, np.ndarray) else list(arcs)
     last = LARGEST_BODY if n is None else n
     if faults := [f"arc {a}: {fault}" for a, pair in enumerate(pairs, 1) if (fault := arc_fault(pair, last))]:
@@ -50,6 +50,8 @@ def arc_fault(pair: Any, last: int) -> str:
             return f"body {body!r} is not an integer. Bodies are numbered from 1; 0 is the external body."
         if body < 0:
             return f"body {body} is negative. Bodies are numbered from 1; 0 is the external body."
+        if body > LARGEST_BODY:
+            return f"there is no body {body}: a graph has at most {LARGEST_BODY:,} bodies."
         if body > last:
             return f"there is no body {body}. Bodies are numbered 0 to {last}; a larger n makes room for more."
     if pair[0] == pair[1]:

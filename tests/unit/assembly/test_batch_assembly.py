@@ -199,3 +199,27 @@ def test_none_are_none(system):
     assert nothing.q.shape == (0, 3)
     assert nothing.v.shape == (0, 3)
     assert len(system.assemble_many({"A": 0.5})) == 1
+
+
+@pytest.mark.parametrize("chosen", [slice(0, 2), slice(None, None, -2), slice(9, 9), [2, 0], np.array([1]), (-1, 0)])
+def test_some_states_are_states(chosen):
+    m = four_bar()
+    m.parameter("g", 9.81)
+    system = m.build(free=["g"])
+    states = system.assemble_many({"A": np.linspace(0.5, 1.0, 4)}, parameters={"g": [1.0, 2.0, 3.0, 4.0]})
+    some, numbers = states[chosen], np.arange(4)[chosen if isinstance(chosen, slice) else list(chosen)]
+    assert type(some) is type(states)
+    assert (some.q == states.q[numbers]).all()
+    assert (some.parameters["g"] == states.parameters["g"][numbers]).all()
+    assert len(some.reasons) == len(some) == len(numbers)
+    assert [one.parameters for one in some] == [states[int(i)].parameters for i in numbers]
+
+
+def test_states_are_gone_through_and_others_are_refused():
+    states = four_bar().build().assemble_many({"A": np.linspace(0.5, 1.0, 3)})
+    assert [state["A"] for state in states] == pytest.approx([0.5, 0.75, 1.0])
+    assert states[np.array([True, False, True])].q.shape == (2, states.q.shape[1])
+    assert states[-1]["A"] == pytest.approx(1.0)
+    for wrong in (3, -4, "A", 1.5, [0, 7], None, slice("a", "b")):
+        with pytest.raises(mt.MomentreeError, match=r"there is no state .*; there are 3"):
+            states[wrong]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 import momentree as mt
 from momentree.files.mjcf_writer import mjcf_text, principal
@@ -212,3 +213,19 @@ def test_published_robots(tmp_path, name):
     assert max(differences(np.random.default_rng(0), ours, theirs)) < 1e-12
     assert ours.mobility == theirs.mobility
     assert [len(body.shapes) for body in again.bodies] == [len(body.shapes) for body in model.bodies]
+
+
+@pytest.mark.parametrize(
+    ("name", "unread"), [("b.stl", ""), ("text.stl", "STL as text"), ("box.obj", ""), ("box.ply", "files .ply")]
+)
+def test_meshes_are_written_if_mujoco_reads_them_and_noted_if_not(tmp_path, name, unread):
+    solid, path = trimesh.creation.box((1, 2, 3)), tmp_path / name
+    solid.export(path, file_type="stl_ascii" if name == "text.stl" else None)
+    m = mt.Model("drawn")
+    m.joint("A", mt.Revolute("z"), m.ground, m.body("box", mass=1.0, inertia=(1, 1, 1), shapes=[mt.mesh(path)]))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        m.save(tmp_path / "x.xml")
+    noted = [str(one.message) for one in told if "MuJoCo does not read" in str(one.message)]
+    assert [f"does not read: {unread}" in one for one in noted] == [True] * bool(unread)
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml")).nmesh == (0 if unread else 1)

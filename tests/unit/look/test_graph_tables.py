@@ -1,9 +1,13 @@
 """The tables of a graph: what they say is what the graph says, small, large, connected or not."""
 
 import json
+import sys
 import time
 
+import pytest
+
 import momentree as mt
+from momentree.errors import GraphError
 from momentree.look.graph_tables import graph_data, graph_report, identities
 from momentree.structure.graph import Graph
 from random_graphs import law, parts, random_graph
@@ -103,3 +107,46 @@ def test_identities_are_computed(monkeypatch):
     graph = Graph("0-1 1-2")
     vars(graph).update(T=-graph.T)
     assert identities(graph) == ["every column of S_full sums to zero"]
+
+
+GROWING = {
+    "floating": lambda n: Graph([(0, 1)], n=n),
+    "chain": lambda n: Graph([(i, i + 1) for i in range(n)]),
+    "parallel arcs": lambda n: Graph([(0, 1)] * n),
+    "cycles through all": lambda n: Graph([(i, i + 1) for i in range(n)] + [(0, n)] * n),
+    "star": lambda n: Graph([(0, i) for i in range(1, n)]),
+    "not numbered properly": lambda n: Graph([(i + 1, i) for i in range(n - 1)] + [(n - 1, n)]),
+    "pairs": lambda n: Graph([(i + j, i + 1) for j in (0, 2) for i in range(n - 2)]),
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+def test_the_work_of_printing_a_graph_grows_as_the_graph(what):
+    """Counted are lines of code, which no other process disturbs: of four times as many bodies, four times as many."""
+
+    def work(n: int) -> tuple[int, int]:
+        graph, lines = GROWING[what](n), 0
+
+        def count(frame, event, argument):
+            nonlocal lines
+            lines += event == "line"
+            return count
+
+        before = sys.gettrace()
+        sys.settrace(count)
+        try:
+            text = str(graph)
+        finally:
+            sys.settrace(before)
+        return lines, len(text)
+
+    work(100)  # what is done once
+    (few, short), (more, long) = work(400), work(1600)
+    assert more < 6 * few
+    assert long < 3 * short
+
+
+def test_a_graph_of_more_bodies_than_fit_into_memory_is_refused():
+    for arcs, n in (([(0, 1)], 10**9), ([(0, 10**9)], None), ([(0, 1)], 10_000_001)):
+        with pytest.raises(GraphError, match="10,000,000"):
+            Graph(arcs, n=n)

@@ -147,3 +147,36 @@ def test_names_do_no_harm(tmp_path):
         page = xml.dom.minidom.parse(str(tmp_path / picture))
         assert not page.getElementsByTagName("script")
         assert "x" * 100 not in (tmp_path / picture).read_text()
+
+
+def pendulum() -> mt.Model:
+    m = mt.Model("pendulum")
+    m.parameter("l", 0.8)
+    bob = m.body("bob", mass=1.0, com=(0, 0, "-l"), inertia=(0.1, 0.1, 0.1), shapes=[mt.rod(length="l", along="-z")])
+    m.joint("A", mt.Revolute("y"), m.ground.at(("l", 0, 0)), bob)
+    return m
+
+
+@pytest.mark.parametrize("way", ["draw", "look"])
+def test_a_state_is_shown_with_the_values_that_it_carries(way, tmp_path):
+    system = pendulum().build(free=["l"])
+    short = system.assemble({"A": 0.5}, parameters={"l": 0.4})
+    own, at = system.assemble({"A": 0.5}), system.with_parameters(l=0.4)
+    shown = []
+    for number, (of, state) in enumerate(((system, short), (at, short), (at, at.assemble({"A": 0.5})), (system, own))):
+        path = tmp_path / f"{number}.{'svg' if way == 'draw' else 'html'}"
+        getattr(of, way)(path, state=state)
+        shown.append(path.read_bytes())
+    assert shown[0] == shown[1] == shown[2] != shown[3]
+
+
+@pytest.mark.parametrize("way", ["draw", "look"])
+def test_a_run_s_state_is_shown_with_its_values_and_one_of_another_system_refused(way, tmp_path):
+    system, name = pendulum().build(free=["l"]), f"x.{'svg' if way == 'draw' else 'html'}"
+    run = system.simulate(system.assemble({"A": 0.5}), t_end=0.2, parameters={"l": 0.4})
+    getattr(system, way)(tmp_path / name, state=run.state())
+    shown = (tmp_path / name).read_bytes()
+    getattr(run.system, way)(tmp_path / name, state=run.state())
+    assert (tmp_path / name).read_bytes() == shown
+    with pytest.raises(MomentreeError, match=f"{way}: the state is none of this system"):
+        getattr(mt.load(MODELS["four_bar"]).build(), way)(tmp_path / name, state=run.state())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,16 @@ def test_names_are_checked_with_a_run_of_one_sample(run):
     Outputs(show=("phi", "energy", "reactions of phi", "path of rod")).check_shown(run.system, run.state(0))
     with pytest.raises(MomentreeError, match="there is nothing called 'rho' to plot"):
         Outputs(show=("rho",)).check_shown(run.system, run.state(0))
+
+
+def test_the_object_that_is_printed_has_the_last_inputs_and_outputs(capsys):
+    m = mt.Model("slider", gravity=(0, 0, 0))
+    m.input("u", 3.0)
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
+    m.torque("x", "u")
+    m.output("both", "x + u")
+    run = m.build().simulate(t_end=2.0)
+    Outputs(as_json=True).print_summary(run)
+    last = json.loads(capsys.readouterr().out)["last"]
+    assert last["inputs"] == {"u": 3.0}
+    assert last["outputs"] == {"both": pytest.approx(last["coordinates"]["x"] + 3.0)}

@@ -72,6 +72,21 @@ def test_a_long_run_is_thinned_to_its_envelope():
     assert np.all(np.diff(few) > 0)
 
 
+@pytest.mark.parametrize("gap", [np.nan, np.inf])
+def test_a_gap_hides_nothing_but_itself_where_a_run_is_thinned(gap):
+    t = np.linspace(0, 1, 100_000)
+    values = np.sin(1e4 * t)
+    values[[7, 54_321]] = gap
+    values[60_000:70_000] = gap
+    few, drawn = thinned(t, values)
+    assert len(few) < 5000
+    finite, of_all = drawn[np.isfinite(drawn)], values[np.isfinite(values)]
+    assert (finite.max(), finite.min()) == (of_all.max(), of_all.min())
+    gaps = few[~np.isfinite(drawn)]
+    assert {t[7], t[54_321], t[60_000], t[69_999]} <= {*gaps}
+    assert len(finite) > 1780 * 2  # all columns but those within the gap
+
+
 # --- the bar ---
 
 

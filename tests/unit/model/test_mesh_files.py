@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import momentree as mt
+from momentree.files import loads
 from momentree.model import mesh_files
 from momentree.model.mesh_files import integrals_of, triangles_of
 from momentree.model.values import Mistake
+from momentree.results.run import text_of
 
 
 @pytest.mark.parametrize("ending", ["stl", "obj", "ply", "STL"])
@@ -96,3 +100,51 @@ def test_a_file_may_be_too_large(tmp_path, monkeypatch):
     monkeypatch.setattr(mesh_files, "LARGEST_FILE", 100)
     with pytest.raises(Mistake, match="larger than"):
         triangles_of(str(tmp_path / "box.stl"))
+
+
+# --- bound to their content ---
+
+
+def box_model(path: Path) -> mt.Model:
+    m = mt.Model("box")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("arm", mt.mesh(path, density=1000.0, hull=True)))
+    m.start_at({"A": 0.5}, t_end=0.5)
+    return m
+
+
+def test_a_text_of_a_system_gives_its_inertia_or_is_refused_by_the_name_of_the_file(tmp_path):
+    path = tmp_path / "box.stl"
+    trimesh.creation.box((1, 2, 3)).export(path)
+    system = box_model(path).build()
+    text = text_of(system)
+    assert loads(text).build().mass_matrix([0.1]) == system.mass_matrix([0.1])
+    trimesh.creation.box((1, 2, 4)).export(path)
+    with pytest.raises(mt.MomentreeError, match=r"body 'arm'.*box.stl' is not the one that gave the inertia"):
+        loads(text).build()
+    assert text_of(box_model(path).build()) != text
+    trimesh.creation.box((1, 2, 3)).export(path)
+    assert text_of(loads(text).build()) == text
+
+
+def test_what_depends_on_a_mesh_is_not_mixed_with_that_of_another(tmp_path):
+    path, study = tmp_path / "box.stl", {"over": {"A'": [1.0, 2.0]}, "outputs": {"end": "last(A)"}, "every": 0.1}
+    trimesh.creation.box((1, 2, 3)).export(path)
+    run = box_model(path).build().simulate(path=tmp_path / "run.nc")
+    mt.study(box_model(path), **study, path=tmp_path / "s.zarr").run()
+    trimesh.creation.box((1, 2, 4)).export(path)
+    loaded = mt.load_run(tmp_path / "run.nc")
+    assert (loaded.energy.kinetic == run.energy.kinetic).all()  # as it was saved
+    with pytest.raises(mt.MomentreeError, match="not the one that gave the inertia"):
+        loaded.reactions("A")
+    with pytest.raises(mt.MomentreeError, match=r"It differs in the content of file = .*box.stl"):
+        mt.study(box_model(path), **study, path=tmp_path / "s.zarr")
+
+
+def test_drawn_meshes_and_files_of_models_are_bound_to_nothing(tmp_path):
+    path = tmp_path / "box.stl"
+    trimesh.creation.box((1, 2, 3)).export(path)
+    m = box_model(path)
+    m.shape(m.ground, mt.mesh(path))
+    m.save(tmp_path / "m.toml")
+    assert "digest" not in (tmp_path / "m.toml").read_text()
+    assert text_of(m.build()).count("digest") == 1

@@ -10,6 +10,7 @@ import xarray
 
 import momentree as mt
 from momentree.errors import MomentreeError
+from slider import falling
 
 CART = mt.programme("x y phi", ["x'*sin(phi) = y'*cos(phi)"], velocity={"x": "cos(phi)", "phi": 1}, gain=3, name="cart")
 RUN = CART.simulate([0, -1, 0], [1.2, 0.1, 0.9], t_end=2.0, every=0.1)
@@ -46,6 +47,15 @@ def test_damage_is_noticed(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(MomentreeError, match=r"run.nc: .*checksum .* Restore it from a copy, or compute it again"):
         mt.load_programme_run(path)
+
+
+def test_runs_of_programmes_and_of_systems_name_each_other_s_call(tmp_path):
+    RUN.save(tmp_path / "programme.nc")
+    with pytest.raises(MomentreeError, match=r"is a motion by a programme\. .* momentree\.load_programme_run"):
+        mt.load_run(tmp_path / "programme.nc")
+    falling().system.simulate(t_end=0.1, path=tmp_path / "run.nc")
+    with pytest.raises(MomentreeError, match=r"is not a motion by a programme\. .* momentree\.load_run"):
+        mt.load_programme_run(tmp_path / "run.nc")
 
 
 def test_what_cannot_be_is_an_error(tmp_path):

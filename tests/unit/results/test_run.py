@@ -20,6 +20,7 @@ from momentree.errors import MomentreeError
 from momentree.results.recorder import record
 from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics, WorkTerm
+from other_samples import with_coordinates
 from slider import MASS, PUSH, falling
 
 
@@ -117,8 +118,7 @@ def test_joints_of_several_coordinates():
 def opened(by, **settings):
     """The four-bar with its crank turned a little too far in one sample."""
     run, _ = turning(four_bar(), count=30, **settings)
-    run.q[17, 0] += by
-    return run
+    return with_coordinates(run, (17, 0), run.q[17, 0] + by)
 
 
 def test_a_loop_that_opens_is_reported_with_its_constraint_and_time():
@@ -210,8 +210,7 @@ def test_a_file_is_plain_netcdf_with_names_and_units(tmp_path):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -0.0, 5e-324])
 @pytest.mark.repeats(2)
 def test_odd_numbers_survive(tmp_path, value):
-    run, _ = turning(four_bar(), count=4)
-    run.q[2, 1] = value
+    run = with_coordinates(turning(four_bar(), count=4)[0], (2, 1), value)
     assert run.closure_error.shape == (4,)
     run.save(tmp_path / "run.nc")
     assert mt.load_run(tmp_path / "run.nc").q.tobytes() == run.q.tobytes()

@@ -33,7 +33,7 @@ def same(a, b):
     return np.array_equal(a.q, b.q) and np.array_equal(a.samples.work, b.samples.work) and a.end == b.end
 
 
-def interrupted(path, blocks=5):
+def interrupted(path, blocks=5, **settings):
     """A run that was interrupted after so many blocks, a chunk each."""
     seen = []
 
@@ -45,7 +45,7 @@ def interrupted(path, blocks=5):
     before, recorder.SECONDS = recorder.SECONDS, 0.0
     try:
         with pytest.warns(mt.RunWarning, match="interrupted"):
-            return record(falling(), path, stop)
+            return record(falling(**settings), path, stop)
     finally:
         recorder.SECONDS = before
 
@@ -301,3 +301,38 @@ def test_a_child_that_goes_on_with_the_run_of_its_parent_is_refused(tmp_path, mo
     assert ended(children[0]) == 0
     assert same(mt.load_run(path), run)
     assert same(run, record(falling()))
+
+
+# --- a later run beside a finished one ---
+
+
+def test_a_run_beside_which_a_later_one_was_not_finished_is_loaded_with_a_warning(tmp_path):
+    path = tmp_path / "run.nc"
+    first = record(falling(), path)
+    mt.load_run(path)  # without a warning
+    checkpoints.Parts.begin(path, recorder._manifest(falling(every=0.02))).close()  # killed before the first chunk
+    words = r"run\.nc: holds a run that was finished; run\.nc\.parts beside it holds a later one, up to t = "
+    with pytest.warns(mt.RunWarning, match=f"{words}0 s"):
+        assert same(mt.load_run(path), first)
+    interrupted(path, every=0.02)
+    with pytest.warns(mt.RunWarning, match=rf"{words}0\.[1-9]"):
+        assert same(mt.load_run(path), first)
+    assert not same(resume_run(path, make=Falling), first)
+    assert len(mt.load_run(path).t) < len(first.t)
+
+
+def test_a_run_that_was_killed_after_its_file_was_written_is_loaded_without_one(tmp_path, monkeypatch):
+    path = tmp_path / "run.nc"
+    monkeypatch.setattr(recorder, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints.Parts, "delete", lambda parts: None)
+    first = record(falling(), path)
+    assert (tmp_path / "run.nc.parts").is_dir()
+    assert same(mt.load_run(path), first)
+
+
+def test_a_relative_path_is_that_of_the_beginning(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    record(falling(), "run.nc", lambda t, closure_error: os.chdir(tmp_path / "elsewhere"))
+    assert os.listdir(tmp_path / "elsewhere") == []
+    assert (tmp_path / "run.nc").is_file()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from momentree.equations.formulations import FORMULATIONS
@@ -9,7 +12,10 @@ from momentree.equations.stabilizations import STABILIZATIONS
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import DEFAULT, METHODS
 from momentree.integrate.stability import real_stability_limit
-from momentree.simulate.settings import settings_of
+from momentree.results.run import load_run
+from momentree.simulate.events import Event
+from momentree.simulate.settings import Settings, settings_of
+from study_models import rotor
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -75,3 +81,44 @@ def test_without_a_gain_in_the_equations_there_is_no_limit(stabilization):
 @pytest.mark.parametrize("name", ["dop853", "radau"])
 def test_adaptive_step_sizes_follow_any_gain(name):
     settings_of(t_end=1.0, integrator=name, step=0.01, stabilization="leak", gain=1e6).check(0.0)
+
+
+OF_NUMPY = {
+    "t_end": [np.int64(2), np.float32(2), np.float64(2), np.array(2.0)],
+    "formulation": [np.str_("lagrange")],
+    "stabilization": [np.str_("project")],
+    "gain": [np.int8(20), np.float16(20)],
+    "integrator": [np.str_("rk4")],
+    "rtol": [np.float32(1e-6), np.longdouble(1e-6)],
+    "atol": [np.float32(1e-6)],
+    "step": [np.float32(0.125)],
+    "every": [np.float32(0.5), np.int16(1)],
+    "verify": [np.bool_(True)],
+    "if_stiff": [np.str_("radau")],
+    "rtol_if_stiff": [np.float32(1e-4)],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in OF_NUMPY for value in OF_NUMPY[name]])
+def test_settings_of_numpy_are_those_of_python_and_a_run_by_them_is_saved(tmp_path, name, value):
+    m = rotor()
+    kept = {"if_stiff": "radau"} if name == "rtol_if_stiff" else {"step": 0.125} if name == "integrator" else {}
+    given = {"t_end": 2.0, "every": 0.5, **kept, name: value}
+    run = m.build().simulate(**given, path=tmp_path / "run.nc")
+    assert type(run.settings[name]) in (str, int, float, bool)
+    plain = m.build().simulate(**{**given, name: run.settings[name]})
+    assert run.settings[name] == value
+    assert plain.settings == run.settings == load_run(tmp_path / "run.nc").settings
+    assert (plain.q == run.q).all()
+
+
+def test_every_setting_is_tried():
+    assert {*OF_NUMPY} == {field.name for field in dataclasses.fields(Settings)}
+
+
+def test_an_event_of_numpy_is_one_of_python(tmp_path):
+    event = Event(np.str_("A - 0.5"), stop=np.bool_(True), direction=np.str_("either"))
+    run = rotor().build().simulate(t_end=2.0, events={"half": event}, path=tmp_path / "run.nc")
+    assert load_run(tmp_path / "run.nc").settings == run.settings
+    assert type(run.settings["events"]["half"]["stop"]) is bool
+    run.save(tmp_path / "again.nc")

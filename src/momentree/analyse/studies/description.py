@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,8 +30,9 @@ from momentree.simulate.step_plan import StepPlan
 if TYPE_CHECKING:
     from momentree.system import System
 
-FORMAT = 1
+FORMAT, UNCHECKED = 2, 1  # of stores; earlier versions gave them no checksums
 LONGEST = 60  # letters of a difference that are shown
+_BOUND = re.compile(r'(file = "[^"]*")(?:(?!file = ).)*digest = "(\w*)"')  # in the text of a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,10 @@ class StudyDescription:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What a store keeps of it: equal for studies with equal results. Plain texts, numbers, lists and dicts."""
+        """What a store keeps of it: equal for studies with equal results. Plain texts, numbers, lists and dicts.
+
+        Raises a MomentreeError where there is a function of which nothing can be kept.
+        """
         from momentree import __version__
 
         design = {"names": [*self.design.names], "shape": [*self.design.shape], "values": self.design.digest}
@@ -103,6 +108,8 @@ class StudyDescription:
             "outputs": {output.name: output.identity for output in self.outputs},
             "together": self.together,
         }
+        built = {"tolerance": self.system.mechanism.set_tolerance, "code": self.system.code}
+        identity |= {name: chosen for name, chosen in built.items() if chosen is not None}
         plain: dict[str, Any] = json.loads(json.dumps(identity, default=_plain))
         return plain
 
@@ -120,6 +127,9 @@ def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
     if where == "model" and isinstance(ours, str) and isinstance(theirs, str):
         pairs = zip(ours.splitlines(), theirs.splitlines(), strict=False)
         line = next(((a, b) for a, b in pairs if a != b), ("", ""))
+        changed = [b for a, b in zip(*(_BOUND.findall(one) for one in line), strict=False) if a != b]
+        if changed:
+            return [f"the content of {changed[0][0]}"]
         return [f"the model, where it has `{_short(line[1])}` and not `{_short(line[0])}`"]
     if where == "design values":
         return ["the values of the design"]

@@ -8,17 +8,15 @@ time. Texts are parsed, never evaluated by Python.
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.analyse.studies.function_identity import Unknown, function_identity
 from momentree.analyse.studies.reductions import REDUCTIONS, SAMPLES, Reduction
 from momentree.analyse.studies.sample_columns import ColumnOf, known_columns, parameter_values
 from momentree.errors import ExpressionError, MomentreeError, suggestion
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 Array = NDArray[np.float64]
+IDENTITY = "identity"  # the attribute by which a user says what a function is
 RESERVED = ("reason", "status", "motion", "time")  # names of the variables of every study
 KEEPS_UNIT = ("+", "-", "negate", "abs", "min", "max", "select")
 
@@ -78,8 +77,21 @@ class Output:
 
     @property
     def identity(self) -> str:
-        """Equal for equal outputs: the text, or the name of a function and a digest of its code."""
-        return self.what if isinstance(self.what, str) else function_identity(self.what)
+        """Equal for equal outputs: the text, or the identity of a function: the one that the user gives, or a digest.
+
+        Raises a MomentreeError where there is none.
+        """
+        if isinstance(self.what, str):
+            return self.what
+        if IDENTITY in self.attributes:
+            return f"function '{self.attributes[IDENTITY]}'"
+        try:
+            return function_identity(self.what)
+        except Unknown as unknown:
+            name = getattr(self.what, "__name__", type(self.what).__name__)
+            message = f"output '{self.name}' depends on {unknown}, whose content a store cannot keep"
+            way_out = f"({name}, {{'{IDENTITY}': 'version 1'}}), and change it with the function; or leave path= out"
+            raise MomentreeError(f"study: {message}. Say yourself what it is: {way_out}.") from None
 
 
 def read_outputs(system: System, outputs: Any, events: Mapping[str, Any]) -> list[Output]:
@@ -215,37 +227,3 @@ def _evaluated(expression: Expression, t: Array, columns: Mapping[Reference, Arr
         return node.op(*parts) if isinstance(node.op, Lookup) else table[node.op](*parts)
 
     return _all_computed(expression, leaf, combine)
-
-
-# --- functions ---
-
-
-def function_identity(function: Callable[..., Any]) -> str:
-    """The name of a function, and a digest of its code, of its default arguments and of what it encloses."""
-    name = getattr(function, "__qualname__", type(function).__name__)
-    code = getattr(function, "__code__", None)
-    total = hashlib.sha256()
-    if isinstance(code, CodeType):
-        _add_code(total, code)
-        cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-        for value in (getattr(function, "__defaults__", None), *cells):
-            total.update(_pickled(value))
-    else:
-        total.update(_pickled(function))
-    return f"function {name} ({total.hexdigest()[:16]})"
-
-
-def _add_code(total: Any, code: CodeType) -> None:
-    total.update(code.co_code + repr(code.co_names).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _add_code(total, constant)
-        else:  # the order of a set differs from process to process
-            total.update(repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant).encode())
-
-
-def _pickled(value: Any) -> bytes:
-    try:
-        return pickle.dumps(value)
-    except Exception:  # whatever an object does that cannot be pickled
-        return type(value).__qualname__.encode()

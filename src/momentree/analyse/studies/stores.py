@@ -2,7 +2,8 @@
 
 A store is a folder that `xarray.open_zarr` reads. Each chunk of motions is a region of its own, one file of each
 variable, which appears whole or not at all; `status` is written last. So a study that was killed at any moment goes on
-where it was: a chunk whose status is there is complete, and any other is computed again.
+where it was: a chunk whose status is there is complete, and any other is computed again. Chunks and metadata have
+checksums (checked_folder.py, sealed_metadata.py).
 
 | variable          | dims                | meaning                                                                    |
 |-------------------|---------------------|----------------------------------------------------------------------------|
@@ -33,7 +34,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from momentree.analyse.studies.chunks import ChunkResults
-from momentree.analyse.studies.description import FORMAT, StudyDescription, differences
+from momentree.analyse.studies.description import FORMAT, UNCHECKED, StudyDescription, differences
+from momentree.analyse.studies.sealed_metadata import ATTRIBUTE, check_seal, seal
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import printable, reason_and_way_out, reason_of
 from momentree.results.folder_lock import Lock
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**34  # of results in memory
 COMPUTED, FAILED = 1, 2
 STATUS = {"flag_values": [0, 1, 2], "flag_meanings": "not_computed computed failed", "long_name": "status"}
+EVERY_CHUNK = {"write_empty_chunks": True}  # those without values, too: a file that is missing is known to be
 REASON = {"long_name": "why the motion failed"}
 
 
@@ -170,16 +173,16 @@ def _shaped(results: ChunkResults, region: Region) -> dict[str, Any]:
 
 
 def attributes_of(study: StudyDescription) -> dict[str, Any]:
-    """What the results say of themselves; the identity as JSON."""
-    identity = study.identity
+    """What the results say of themselves; the identity as JSON, where there is one: in memory there need not be."""
     design = study.design
-    return {
+    about = {
         "title": f"study of {study.system.name}",
-        "momentree": identity["momentree"],
         "momentree_study": FORMAT,
         "design": design.kind if design.seed is None else f"{design.kind}, seed {design.seed}",
-        "study": json.dumps(identity),
     }
+    with contextlib.suppress(MomentreeError):
+        about |= {"momentree": study.identity["momentree"], "study": json.dumps(study.identity)}
+    return about
 
 
 # --- on the disk -----------------------------------------------------------------------------------------------------
@@ -192,8 +195,8 @@ def zarr_module() -> Any:
     except ImportError:
         message = "a study with path= needs the library zarr, which is not installed"
         raise MomentreeError(f'{message}. Install it by: pip install "momentree[study]"') from None
-    if int(zarr.__version__.split(".")[0]) < 3:
-        message = f"a study with path= needs zarr 3 or later; {zarr.__version__} is installed"
+    if tuple(map(int, zarr.__version__.split(".")[:2])) < (3, 1):
+        message = f"a study with path= needs zarr 3.1 or later; {zarr.__version__} is installed"
         raise MomentreeError(f'{message}. Install it by: pip install "momentree[study]"')
     return zarr
 
@@ -207,7 +210,7 @@ class ZarrStore:
         if not study.identity["model"]:
             message = "the model cannot be written as text, and so a store could not say what it holds"
             raise MomentreeError(f"study: {message}. Leave path= out.")
-        self.regions = Regions.of(study.design, most)
+        self.regions, self._checked = Regions.of(study.design, most), True
         if os.path.lexists(self.path):
             self._continue()
         elif not self.path.parent.is_dir():
@@ -225,14 +228,20 @@ class ZarrStore:
                 warnings.simplefilter("ignore")
                 group = zarr_module().open_group(str(self.path), mode="r", use_consolidated=False)
                 theirs = json.loads(str(group.attrs["study"]))
+                format = int(group.attrs["momentree_study"])
+                if format > FORMAT:
+                    raise MomentreeError(f"{name}: was written by a later version of Momentree. {advice}")
+                self._checked = ATTRIBUTE in group.attrs or format > UNCHECKED
+                if self._checked:
+                    check_seal(self.path, group.attrs)
                 block = tuple(group["status"].chunks)
-            format = int(group.attrs["momentree_study"])
+        except MomentreeError:
+            raise
         except PermissionError as error:
             raise MomentreeError(f"{name}: cannot be read: {reason_of(error)}.") from None
         except Exception:  # whatever a library says of a folder that is none of its own, or a file
-            raise MomentreeError(f"{name}: exists, and is no study of Momentree. {advice}") from None
-        if format > FORMAT:
-            raise MomentreeError(f"{name}: was written by a later version of Momentree. {advice}")
+            message = "exists, and is no study of Momentree, or its metadata are damaged"
+            raise MomentreeError(f"{name}: {message}. {advice}") from None
         found = differences(self.study.identity, theirs)
         if found:
             more = f", and in {len(found) - 1} more" if len(found) > 1 else ""
@@ -251,6 +260,7 @@ class ZarrStore:
                 self._make()
             else:
                 self._continue()
+                self._restore_design()
             _remove_parts(self.path)
             yield
         finally:
@@ -286,28 +296,55 @@ class ZarrStore:
                 made[:] = values
             group.attrs["coordinates"] = " ".join(coordinates_of(self.study))
             zarr_module().consolidate_metadata(str(folder))  # readers open it at once
+        seal(folder)
+
+    def _restore_design(self) -> None:
+        """Write values of the design again whose file is missing."""
+        for name, (_, values, _) in coordinates_of(self.study).items() if self._checked else ():
+            if not (self.path / name / "c" / "0").exists():
+                with _told(self.path):
+                    self._group[name][:] = np.asarray(values, dtype=float)
 
     # --- regions ---
 
     @cached_property
     def _group(self) -> Any:
-        return zarr_module().open_group(str(self.path), mode="r+", use_consolidated=False)
+        return zarr_module().open_group(self._folder(), mode="r+", use_consolidated=False)
+
+    def _folder(self, read_only: bool = False) -> Any:
+        """What Zarr reads and writes; stores of earlier versions have no checksums."""
+        if not self._checked:
+            return str(self.path)
+        from momentree.analyse.studies.checked_folder import CheckedFolder
+
+        return CheckedFolder(self.path, read_only=read_only)
 
     def pending(self) -> list[int]:
-        """The regions that are not computed yet."""
+        """The regions that are not computed yet, or of which a file is missing."""
         if not self.path.exists():
             return list(range(len(self.regions)))
         with _told(self.path):
             status = self._group["status"][...]
-        return [i for i in range(len(self.regions)) if not status[self.regions[i].where].all()]
+            computed = [i for i in range(len(self.regions)) if status[self.regions[i].where].all()]
+            whole = {i for i in computed if not self._checked or all(file.exists() for file in self._files(i))}
+        return [i for i in range(len(self.regions)) if i not in whole]
+
+    def _files(self, i: int) -> list[Path]:
+        """Those that a region has, its status last."""
+        index = [str(k) for k in np.unravel_index(i, self.regions.counts)]
+        all_dims = {name: dims for name, (dims, _) in variables_of(self.study).items()}
+        chunks = {name: [*index, *["0" for _ in dims[len(index) :]]] for name, dims in all_dims.items()}
+        chunks |= {"reason": index, "status": index}
+        return [self.path.joinpath(name, "c", *chunk) for name, chunk in chunks.items()]
 
     def write(self, i: int, results: ChunkResults) -> None:
         """Keep the results of a region, its status last."""
         shaped, region = _shaped(results, self.regions[i]), self.regions[i].where
         with _told(self.path), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            self._files(i)[-1].unlink(missing_ok=True)  # it is not computed while it is written again
             for name in [*variables_of(self.study), "reason", "status"]:
-                self._group[name][region] = shaped[name]
+                self._group[name].with_config(EVERY_CHUNK)[region] = shaped[name]
 
     def dataset(self) -> xarray.Dataset:
         """What is there, opened: numbers are read when they are used."""
@@ -317,7 +354,7 @@ class ZarrStore:
             raise MomentreeError(f"{printable(self.path)}: there are no results yet. Call run().")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            opened = xarray.open_zarr(str(self.path), chunks=None, consolidated=False)
+            opened = xarray.open_zarr(self._folder(read_only=True), chunks=None, consolidated=False)
             named = opened.set_coords([*coordinates_of(self.study)])
         chosen: xarray.Dataset = named[[*variables_of(self.study), "reason", "status"]]
         return chosen
@@ -330,12 +367,15 @@ class ZarrStore:
 def _array(
     group: Any, name: str, shape: Any, chunks: Any, dtype: Any, dims: Any, attributes: dict[str, Any], fill_value: Any
 ) -> Any:
+    from momentree.analyse.studies.checked_folder import CODECS
+
     return group.create_array(
         name,
         shape=shape,
         chunks=tuple(max(1, size) for size in chunks),
         dtype=dtype,
         fill_value=fill_value,
+        compressors=CODECS,
         dimension_names=dims,
         attributes=attributes,
     )

@@ -19,7 +19,8 @@ from momentree.analyse.studies.description import (
     start_of,
 )
 from momentree.analyse.studies.designs import Design, design_of
-from momentree.analyse.studies.output_expressions import read_outputs
+from momentree.analyse.studies.output_expressions import RESERVED, read_outputs
+from momentree.analyse.studies.sealed_metadata import METADATA
 from momentree.analyse.studies.stores import FAILED, MemoryStore, ZarrStore
 from momentree.analyse.studies.study_files import read_study
 from momentree.compile.execute.gpu_devices import chosen, is_gpu
@@ -215,7 +216,7 @@ def study(
     happenings = dict(events or {})
     singly = not computed_together(built, wanted, happenings, together)
     kept = tuple(read_outputs(built, outputs, happenings))
-    _check_names(design, parameters or {}, [output.name for output in kept])
+    _check_names(design, parameters or {}, [output.name for output in kept], path is not None)
     if is_gpu(device) and singly:
         raise MomentreeError("study: motions that are computed one by one need device='cpu'.")
     description = StudyDescription(built, design, kinds, start, kept, wanted, happenings, not singly)
@@ -224,9 +225,15 @@ def study(
     return Study(description, store, {"client": client, "device": device, "threads": threads, "progress": progress})
 
 
-def _check_names(design: Design, parameters: Mapping[str, Any], outputs: list[str]) -> None:
-    """Refuse what is varied and has its name twice."""
+def _check_names(design: Design, parameters: Mapping[str, Any], outputs: list[str], written: bool) -> None:
+    """Refuse what is varied and has its name twice, or one that its results cannot have."""
     for name in design.names:
+        if name in RESERVED:
+            message = f"'{name}' is varied, and the results have a variable of this name of their own"
+            raise MomentreeError(f"study: {message}. Give the parameter or joint another name.")
+        if written and (name in (".", "..", METADATA) or "/" in name or "\\" in name):
+            message = f"'{name}' is varied, and no file of a store can have this name"
+            raise MomentreeError(f"study: {message}. Give the joint another name, or leave path= out.")
         if name in parameters:
             raise MomentreeError(f"study: '{name}' is varied, and given in parameters= too. Give it once.")
         if name in outputs:

@@ -18,7 +18,7 @@ import momentree as mt
 from momentree.analyse.studies.designs import grid
 from momentree.analyse.studies.stores import Regions
 from momentree.analyse.studies.study import Study
-from study_models import rotor
+from study_models import four_bar, rotor
 
 OVER = {"r": [0.5, 0.6, 0.7], "A'": [1.0, 2.0]}
 OUTPUTS = {"end": "last(A)", "curve": "samples(A)"}
@@ -99,6 +99,14 @@ def test_a_store_of_another_study_is_refused_with_the_difference(tmp_path, chang
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("built", [{"tolerance": 1e-4}, {"code": "rolled"}, {"free": ["a", "b"]}])
+def test_a_system_that_was_built_otherwise_is_another(tmp_path, built):
+    arguments = {"over": {"a": [1.0]}, "outputs": {"end": "last(A)"}, "every": 0.1, "path": tmp_path / "s.zarr"}
+    mt.study(four_bar().build(free=["a"]), **arguments).run()
+    with pytest.raises(mt.MomentreeError, match=f"holds another study. It differs in {next(iter(built))}"):
+        mt.study(four_bar().build(**{"free": ["a"], **built}), **arguments)
+
+
 def test_paths_that_cannot_be_are_refused(tmp_path):
     (tmp_path / "file").write_text("text")
     (tmp_path / "folder").mkdir()
@@ -166,3 +174,97 @@ def test_a_full_disk_is_told_and_nothing_is_lost(tmp_path):
     assert made.done == 1
     expected = study(over={"r": [0.5, 0.6, 0.7]}).run()
     assert (made.run().curve.values == expected.curve.values).all()
+
+
+# --- damage ---
+
+
+def flipped(file: Path, place: float) -> bytes:
+    """What the file is; in its place is one with another bit."""
+    content = file.read_bytes()
+    changed = bytearray(content)
+    changed[int(place * (len(content) - 1))] ^= 1 << int(place * 97) % 8
+    file.write_bytes(changed)
+    return content
+
+
+def read_again(path: Path, **more) -> xarray.Dataset:
+    return study(path, chunk=2, **more).results.load()
+
+
+def read_or_refused(path: Path, named: str) -> xarray.Dataset | None:
+    try:
+        return read_again(path)
+    except mt.MomentreeError as error:
+        return None if named in str(error) else pytest.fail(str(error))
+
+
+@pytest.fixture
+def whole(tmp_path) -> tuple[Path, xarray.Dataset]:
+    return tmp_path / "s.zarr", study(tmp_path / "s.zarr", chunk=2).run().load()
+
+
+def test_a_flipped_bit_anywhere_is_refused_by_the_name_of_its_file_or_changes_nothing(whole):
+    path, expected = whole
+    files = sorted(file for file in path.rglob("*") if file.is_file())
+    assert {"zarr.json", "0"} == {file.name for file in files}
+    assert len(files) > 20
+    refused = 0
+    for k, file in enumerate(files):
+        for place in (k / len(files), 1 - k / len(files)):
+            content = flipped(file, place)
+            found = read_or_refused(path, str(file if file != path / "zarr.json" else path))
+            assert found is None or found.identical(expected), file
+            refused += found is None
+            file.write_bytes(content)
+    assert refused > 0.9 * 2 * len(files)  # the others are between words of JSON
+
+
+def test_other_readers_refuse_a_flipped_bit_too(whole):
+    path, _ = whole
+    flipped(path / "curve" / "c" / "1" / "0" / "0", 0.5)
+    with pytest.raises(ValueError, match="checksum"):
+        xarray.open_zarr(path).load()
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "empty"])
+def test_a_chunk_that_is_missing_is_computed_again_and_one_that_is_cut_short_is_named(whole, damage):
+    path, expected = whole
+    chunks = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "zarr.json")
+    for file in chunks:
+        if damage == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[: -3 if damage == "cut" else 0])
+            with pytest.raises(
+                mt.MomentreeError, match=r"is damaged: its checksum is another\. Delete this file"
+            ) as error:
+                read_again(path)
+            assert str(file) in str(error.value)
+            file.unlink()  # as it says
+        if "status" not in file.parts:
+            with pytest.raises(mt.MomentreeError, match=r"is missing.*Run the same study again") as error:
+                read_again(path)
+            assert str(file) in str(error.value)
+        assert study(path).run().load().identical(expected)
+
+
+def test_a_store_of_an_earlier_version_without_checksums_goes_on(whole, monkeypatch, tmp_path):
+    _, expected = whole
+    monkeypatch.setattr("momentree.analyse.studies.checked_folder.CODECS", "auto")
+    monkeypatch.setattr("momentree.analyse.studies.stores.FORMAT", 1)
+    monkeypatch.setattr("momentree.analyse.studies.stores.seal", lambda folder: None)
+    monkeypatch.setattr("momentree.analyse.studies.stores.EVERY_CHUNK", {})
+    old = study(tmp_path / "old.zarr", chunk=2)
+    with old._store.held():
+        old._store.write(0, next(_results(old)))
+    monkeypatch.undo()
+    again = study(tmp_path / "old.zarr")
+    assert again.done == 2
+    assert again.run().load().drop_attrs().identical(expected.drop_attrs())
+
+
+def _results(made):
+    from momentree.analyse.studies.chunks import computed_chunk
+
+    yield computed_chunk(made.description, 0, 2)

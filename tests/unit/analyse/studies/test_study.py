@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
+from momentree.analyse.studies.output_expressions import RESERVED
 from study_models import four_bar, rotor
 
 ROOT = Path(__file__).parents[4]
@@ -162,3 +163,23 @@ def test_ctrl_c_keeps_what_is_computed(tmp_path):
     assert process.returncode != 0
     assert sorted(os.listdir(tmp_path)) == ["s.zarr", "sweep.py"]
     assert 2 <= _written(tmp_path / "s.zarr") < 30
+
+
+@pytest.mark.parametrize("name", RESERVED)
+@pytest.mark.parametrize("over", [mt.grid, mt.points])
+def test_what_is_varied_has_another_name_than_what_results_have_of_their_own(name, over):
+    m = mt.Model("slider", gravity=(0, 0, 0))
+    m.joint(name, mt.Prismatic("x"), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(mt.MomentreeError, match=f"'{name}' is varied, and the results have a variable of this name"):
+        mt.study(m, over({name: [1.0, 2.0]}), {"end": "last(energy.total)"}, t_end=1.0, every=1.0)
+    mt.study(m, over({f"{name}'": [1.0]}), {"end": "last(energy.total)"}, t_end=1.0, every=1.0).run()
+
+
+@pytest.mark.parametrize("name", ["a/b", "x\\y", "..", "zarr.json"])
+def test_what_is_varied_has_a_name_that_a_file_can_have(tmp_path, name):
+    m = mt.Model("slider", gravity=(0, 0, 0))
+    m.joint(name, mt.Prismatic("x"), m.ground, m.body("block", mass=1.0, inertia=(1, 1, 1)))
+    arguments = (m, {name: [1.0, 2.0]}, {"end": "last(energy.total)"})
+    assert mt.study(*arguments, t_end=1.0, every=1.0).run().sizes == {name: 2}
+    with pytest.raises(mt.MomentreeError, match=r"no file of a store can have this name\. .* leave path= out"):
+        mt.study(*arguments, t_end=1.0, every=1.0, path=tmp_path / "s.zarr")
