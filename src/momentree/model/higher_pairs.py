@@ -145,11 +145,20 @@ class Rolling(HigherPair):
             d = Z if self.disc is None else self._towards(Z, X_FM)
             c = d * -self.radius
             return c, (Z, X, Y), p.z + c.z
-        c = (_unit(p) if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
-        w = p + c
-        n = _unit(w)
-        t = _tangent(n) if self.disc is None else _unit((X_FM.rotation @ self.disc).cross(n))
-        return c, (n, t, n.cross(t)), w.norm - absolute(self.ball)
+        if self.disc is None:
+            n = _unit(p)
+            t, c = _tangent(n), n * -self._signed_radius
+            return c, (n, t, n.cross(t)), p.norm - self._signed_radius - absolute(self.ball)
+        w, outward = self._from_centre(X_FM)
+        n = _unit(w) * outward
+        t = _unit((X_FM.rotation @ self.disc).cross(n))
+        return w - p, (n, t, n.cross(t)), w.norm * outward - absolute(self.ball)
+
+    def _from_centre(self, X_FM: Transform) -> tuple[Vector, Scalar]:
+        """The point of the rim in contact from the centre of the ball; -1 if it is beyond the centre, where none is."""
+        d = self._towards(X_FM.offset, X_FM)
+        beyond = d @ X_FM.offset - self._signed_radius
+        return X_FM.offset - d * self._signed_radius, select(beyond, 1.0, -1.0)
 
     def _contact_derivatives(self, X_FM: Transform, v: Motion) -> tuple[Vector, tuple[Vector, Vector, Vector]]:
         p = X_FM.offset
@@ -157,18 +166,15 @@ class Rolling(HigherPair):
             dd = ZERO if self.disc is None else self._towards_derivative(Z, ZERO, X_FM, v)
             return dd * -self.radius, (ZERO, ZERO, ZERO)
         if self.disc is None:
-            c, dc = p / p.norm, _unit_derivative(p, v.linear)
-        else:
-            c, dc = self._towards(p, X_FM), self._towards_derivative(p, v.linear, X_FM, v)
-        c, dc = c * -self._signed_radius, dc * -self._signed_radius
-        w, dw = p + c, v.linear + dc
-        n, dn = w / w.norm, _unit_derivative(w, dw)
-        if self.disc is None:
+            n, dn = p / p.norm, _unit_derivative(p, v.linear)
             t, dt = _tangent(n), _tangent_derivative(n, dn)
-        else:
-            a = X_FM.rotation @ self.disc
-            b, db = a.cross(n), v.angular.cross(a).cross(n) + a.cross(dn)
-            t, dt = b / b.norm, _unit_derivative(b, db)
+            return dn * -self._signed_radius, (dn, dt, dn.cross(t) + n.cross(dt))
+        w, outward = self._from_centre(X_FM)
+        dc = self._towards_derivative(p, v.linear, X_FM, v) * -self._signed_radius
+        n, dn = w / w.norm * outward, _unit_derivative(w, v.linear + dc) * outward
+        a = X_FM.rotation @ self.disc
+        b, db = a.cross(n), v.angular.cross(a).cross(n) + a.cross(dn)
+        t, dt = b / b.norm, _unit_derivative(b, db)
         return dc, (dn, dt, dn.cross(t) + n.cross(dt))
 
     @property
