@@ -22,6 +22,7 @@ from momentree.equations.loops.wrenches import (
 )
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, LocalStep, Record, Records
+from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Force, Scalar, Vector
@@ -125,7 +126,10 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
     for force in mechanism.forces:
         total[force.frame.body] = total[force.frame.body] + point_force(force, moving, names)
     for spring in mechanism.springs:
-        pull = spring_force(spring, moving)
+        try:
+            pull = spring_force(spring, moving)
+        except ZeroDivisionError:  # in floats
+            raise _without_length(mechanism, spring) from None
         for end, part in ((spring.first, pull), (spring.second, -pull)):
             total[end.body] = total[end.body] + _at_point(end, moving, part)
     for contact in mechanism.contacts:
@@ -210,6 +214,13 @@ def spring_force(spring: Spring, moving: Sequence[Record]) -> Vector:
     e, length, speed = stretch(spring, moving)
     force = e * tension(spring, length, speed)
     return force
+
+
+def _without_length(mechanism: Mechanism, spring: Spring) -> MomentreeError:
+    names = dict(zip(mechanism.numbers.values(), mechanism.numbers, strict=True))
+    between = " and ".join(f"'{names[end.body]}'" for end in (spring.first, spring.second))
+    message = f"the spring between {between} has no length here, so that its force has no direction."
+    return MomentreeError(f"{message} Choose another state, or leave out its damping and rest length.")
 
 
 def stretch(spring: Spring, moving: Sequence[Record]) -> tuple[Vector, Scalar, Scalar]:

@@ -16,8 +16,8 @@ from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
-from momentree.model.inputs import input_checks
 from momentree.model.higher_pairs import OnSurfaces
+from momentree.model.inputs import input_checks
 from momentree.model.joint_type import JointType
 from momentree.model.pair_elements import PAIRS, PairElement
 from momentree.model.shapes import SHAPES, Shape

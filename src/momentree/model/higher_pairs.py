@@ -36,10 +36,12 @@ class HigherPair(JointType):
     | holonomic  | of each row: whether it is a constraint on positions                               |
     | extent     | a length that is typical of it (m), 0 if there is none                             |
     | names      | time and the free parameters that its rows depend on                               |
+    | singular   | where it has no direction                                                          |
     """
 
     row_names: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
+    singular: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Fields are resolved numbers already."""
@@ -108,6 +110,7 @@ class Rolling(HigherPair):
     """
 
     holonomic: ClassVar[tuple[bool, ...]] = (True, False, False)
+    singular: ClassVar[str] = "its disc lies flat, or both centers are at one point"
     radius: Scalar = 0.0
     disc: Vector | None = None
     ball: Scalar | None = None
@@ -222,6 +225,7 @@ class Distance(HigherPair):
 
     row_names: ClassVar[tuple[str, ...]] = ("distance",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    singular: ClassVar[str] = "both ends of its rod are at one point"
     length: Scalar = 1.0
 
     @property
@@ -248,6 +252,7 @@ class OnSurfaces(HigherPair):
     One is a surface, two are the curve in which they meet. Rows and errors are divided by the gradient: lengths.
     """
 
+    singular: ClassVar[str] = "the gradient of its surface vanishes, as at the apex of a cone"
     expressions: tuple[Expression, ...] = ()
     still: bool = False  # as if time stood still
 
@@ -282,7 +287,7 @@ class OnSurfaces(HigherPair):
         if self.still:
             return (0,) * len(self.expressions)
         at = _at(X_FM, names)
-        return tuple(g.derivative(TIME).evaluate(at) / _gradient(g, at).norm for g in self.expressions)
+        return tuple(_over(g.derivative(TIME).evaluate(at), _gradient(g, at).norm) for g in self.expressions)
 
     def drift_derivatives(self, X_FM: Transform, v: Motion, names: Names) -> tuple[Scalar, ...]:
         at, changes = _at(X_FM, names), []
