@@ -134,8 +134,9 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
     """A certificate (1) of a programme, or an error that says where and how deviations may grow.
 
     Without `prove`, the rate is as `decay_rate` finds it: samples are no proof. With it, a lower bound is proven by
-    interval arithmetic (interval_proof.py). In both cases the bound on |u| holds while the motion stays in the region,
-    for exact motions: what an integrator adds is said by `step_advice`. One period of a coordinate stands for all.
+    interval arithmetic (interval_proof.py), unless v or m may jump in the region (jumps.py). In both cases the bound
+    on |u| holds while the motion stays in the region, for exact motions: what an integrator adds is said by
+    `step_advice`. One period of a coordinate stands for all.
     """
     found = decay_rate(programme, region)
     if not found.rate > 0:
@@ -147,7 +148,11 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
         message = "programme: a proof needs a programme given by expressions, and this one comes from a mechanism"
         raise MomentreeError(f"{message}. Leave out prove=True: the sampled rate is {found.rate:.4g} 1/s.")
     from momentree.analyse.programmes.interval_proof import prove as proof_of
+    from momentree.analyse.programmes.jumps import refuse_jumps
 
+    given = Region.of(programme.coordinates, region)
+    said = {name: pair for name, pair in zip(given.names, given.limits, strict=True) if name in (region or {})}
+    refuse_jumps(programme.expressions, programme.parameters, {**said, **found.region})
     proof = proof_of(programme.expressions, programme.parameters, found.region, found.rate)
     return Certificate(*parts, proven=proof.bound, boxes=proof.boxes)
 
