@@ -69,7 +69,7 @@ class ModelError(MomentreeError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be simulated but not exist: some body has an inertia that is physically impossible."""
+    """A model that can be simulated, with an inertia that no body has, or a gear whose carrier had to be inferred."""
 
 
 class ExpressionError(MomentreeError):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from momentree.analyse.programmes.step_advice import StepAdvice
     from momentree.compile.execute.kernel import Kernel
     from momentree.results.programme_run import ProgrammeRun
+    from momentree.structure.mechanism import Mechanism
     from momentree.symbols.helmholtz import HelmholtzReport
     from momentree.symbols.programme_equations import ProgrammeEquations
 
@@ -326,6 +327,11 @@ class Programme:
 
     # --- how quickly deviations die out ---
 
+    @property
+    def closing(self) -> Mechanism | None:
+        """The mechanism whose loops hold always; None of a programme given by expressions, or on a tree."""
+        return None
+
     def decay_rate(self, region: Region = None) -> DecayRate:
         """The least decay rate (1/s) of |u| in a region, and where it is: sampled, then minimized; no proof."""
         from momentree.analyse.programmes.decay_rate import decay_rate
@@ -441,6 +447,11 @@ class MechanismProgramme(Programme):
         """The same with other values of parameters, which others of the model follow; no new machine code."""
         at = self._whole.at(Given(self._numbers({**(values or {}), **named})))
         return MechanismProgramme(self._source, at.parameters, self._kernels, at.given)
+
+    @property
+    def closing(self) -> Mechanism | None:
+        """The mechanism whose loops hold always; None on a tree."""
+        return self.system._numeric if self.given.own.constrained else None
 
     def with_gain(self, k: Any) -> MechanismProgramme:
         """The same with the dissipation d = k m."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import random_frame, random_loops
+from mechanisms import MOVING as MOVING_JOINTS
+from mechanisms import random_frame, random_joint, random_loops
 from momentree.assembly.configuration import Configuration
 from momentree.assembly.configuration_space import integrate
 from momentree.equations.aggregative import inverse_dynamics
@@ -215,3 +216,72 @@ def test_ideal_constraints_do_no_work_and_those_that_move_do_what_the_energy_sho
         return (ends[0] - ends[1]) / (2 * h)
 
     assert sum(powers.values()) == pytest.approx((4 * slope(5e-5) - slope(1e-4)) / 3, abs=1e-7 * size)
+
+
+# --- forces of joints that close a loop of a body and its parent ---
+
+CLOSING = [kind for kind in MOVING_JOINTS if kind != "Free"]
+ELEMENTS = ("torque", "input", "law", "spring", "damping", "stops", "link", "force")
+
+
+def held_twice(kind, element):
+    """A body that floats on one that moves, a joint of this kind, and an element on it, between the two: at a state."""
+    m = mt.Model(f"{kind} with {element}", gravity=(1.0, -2.0, -9.81))
+    base = m.body("base", mass=5.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 1.5))
+    held = m.body("held", mass=3.0, com=(0.2, 0.1, -0.1), inertia=(0.3, 0.4, 0.5))
+    m.joint("base", mt.Universal("x", "y"), m.ground, base)
+    m.joint("free", mt.Free(), base.at((0.3, 0, 0)), held)
+    joint = random_joint(np.random.default_rng(7), kind)
+    n, ball = len(joint.velocities), kind == "Spherical"
+    if element == "spring" and not ball:
+        joint = joint.with_fields(spring=(30.0,) * n, rest=(0.2,) * n)
+    elif element == "damping":
+        joint = joint.with_fields(damping=(3.0,) * n)
+    elif element == "stops" and not ball:
+        joint = joint.with_fields(limits=((-0.1, 0.1),) * n if n > 1 else (-0.1, 0.1), stops=(500.0, 20.0))
+    m.joint("K", joint, base.at((0.1, 0.2, 0.3)), held.at((0, 0.1, 0)))
+    m.cut("K")
+    velocities = [f"K.{velocity}" if n > 1 else "K'" for velocity in joint.velocities]
+    if element == "input":
+        m.input("T", "3")
+    laws = {"torque": ["3"] * n, "input": ["T"] * n, "law": [f"-2*tanh({name}/0.1) - {name}" for name in velocities]}
+    if element in laws:
+        m.torque("K", laws[element] if n > 1 else laws[element][0])
+    if element == "link":
+        m.spring(base.at((0.5, 0, 0)), held.at((0, 0, 0.4)), stiffness=40.0, damping=2.0, rest=0.2)
+    if element == "force":
+        m.force(held.at((0.1, 0, 0)), (3, "sin(t)", 0), (0, 0, 2))
+    system = m.build()
+    q = joint.integrate(joint.reference(), np.linspace(0.2, 0.4, n))
+    fast = [*np.linspace(0.5, 1.0, n)]
+    values = {"K": ([*q], fast)} if len(q) > 1 else {"K": (q[0], fast[0])}
+    state = system.assemble(
+        {name: at for name, (at, _) in values.items()} | {"base": (0.3, -0.2)},
+        velocities={name: speed for name, (_, speed) in values.items()} | {"base": (0.4, 0.7)},
+    )
+    return system, state.q, state.v
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+@pytest.mark.parametrize("kind", CLOSING)
+@pytest.mark.repeats(3, of="element")
+def test_forces_of_a_joint_that_closes_a_loop_are_no_constraint_forces(kind, element):
+    system, q, v = held_twice(kind, element)
+    needed = system.inverse_dynamics(q, v, system.forward_dynamics(q, v))
+    size = max(1.0, np.abs(system.bias(q, v)).max())
+    by_rows = system.constraint_jacobian(q).T @ system.multipliers(q, v)
+    np.testing.assert_allclose(system.constraint_forces(q, v), needed, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(by_rows, needed, rtol=0, atol=1e-9 * size)
+    np.testing.assert_allclose(by_rows @ v, 0, atol=1e-9 * size)
+
+
+def test_a_motor_on_the_second_hinge_of_a_door_is_no_constraint_force():
+    m = mt.Model("door", gravity=(0, 0, -9.81))
+    frame = m.body("frame", mass=5.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 1.5))
+    door = m.body("door", mass=10.0, com=(0.4, 0, 0.5), inertia=(1.0, 2.0, 1.5))
+    m.joint("frame", mt.Revolute("z"), m.ground, frame)
+    m.joint("A", mt.Revolute("z"), frame, door)
+    m.joint("B", mt.Revolute("z"), frame.at((0, 0, 1)), door.at((0, 0, 1)))
+    m.torque("B", "3")
+    system = m.build()
+    assert np.abs(system.constraint_forces([0.1, 0.3], [0.2, 0.5])).max() < 1e-12

@@ -10,6 +10,8 @@ import numpy as np
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales, constraint_tolerances
+from momentree.equations.evaluation import Evaluation
+from momentree.equations.loops.constraint_jacobian import velocity_rows
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
@@ -29,9 +31,12 @@ def worst_violation(mechanism: Mechanism, at: Samples) -> Violation | None:
     """The worst of all that starts leave open beyond what they may; None if they are closed."""
     scales = Scales(mechanism)
     speed = np.maximum(1.0, np.abs(at.v.T / scales.columns).max(axis=1, initial=0.0))[:, None]
-    closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
-    by_position = row_scales(at, scales.rows, scales.columns)
-    by_velocity = row_scales(at, scales.velocity_rows, scales.columns, on_velocities=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        closure_errors, velocities = at.closure_errors(), at.constraint_velocities()
+        by_position = row_scales(at, scales.rows, scales.columns)
+        by_velocity = row_scales(at, scales.velocity_rows, scales.columns, on_velocities=True)
+    for k in np.flatnonzero(~np.isfinite(closure_errors).all(axis=1))[:1]:
+        velocity_rows(Evaluation(mechanism, at.q[:, k].tolist(), float(at.t[k])))  # says what has no direction there
     within, velocities_within = (_tolerances(mechanism, on_velocities) for on_velocities in (False, True))
     for what, unit, values, by, limit in (
         ("closure error", "m or rad", closure_errors, by_position, np.maximum(within, CLOSED)),

@@ -14,6 +14,7 @@ from momentree.equations.kinematics import records
 from momentree.equations.loops.constraint_rows import acceleration_bias
 from momentree.equations.loops.elimination import along_joint, begin_constraints, impulses, numbered, with_constraints
 from momentree.equations.loops.expression_constraints import share_velocities
+from momentree.equations.loops.higher_pair_rows import check_derivatives
 from momentree.equations.loops.programme_bias import find_programme_bias
 from momentree.equations.loops.residual import measure_closure_error
 from momentree.equations.loops.wrenches import apply_constraint_forces
@@ -174,7 +175,12 @@ def accelerating_bodies(
 
 def reacting_bodies(at: Evaluation, u: Coordinates, tau: Sequence[Scalar], **gains: Scalar) -> Records:
     """The same, with the wrenches of loops on their two bodies (`wrench_on0`, `wrench_on1` of their records)."""
-    moving = accelerating_bodies(at, u, tau, **gains)
+    try:
+        moving = accelerating_bodies(at, u, tau, **gains)
+    except ZeroDivisionError:  # in floats
+        for loop, record in zip(at.mechanism.loops, records(at, u, closed=True).constraints[1:], strict=False):
+            check_derivatives(loop, record)
+        raise
     if at.mechanism.constrained:
         moving.constraints.locally(apply_constraint_forces)
     return moving

@@ -21,6 +21,7 @@ from momentree.equations.loops.wrenches import (
 )
 from momentree.equations.stops import stop_energy, stop_force, stops_of
 from momentree.equations.sweeps import Fields, LocalStep, Record, Records
+from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Force, Scalar
@@ -124,7 +125,10 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
     """Wrenches of force elements on the ground (entry 0) and on each body, at its own frame."""
     total = [Force.zero()] * (len(mechanism.bodies) + 1)
     for element in mechanism.elements:
-        wrenches = element.wrenches(ends_of(element, moving), names)
+        try:
+            wrenches = element.wrenches(ends_of(element, moving), names)
+        except ZeroDivisionError:  # in floats
+            raise _undirected(mechanism, element) from None
         for frame, wrench in zip(element.frames, wrenches, strict=True):
             total[frame.body] = total[frame.body] + wrench
     return total
@@ -199,3 +203,11 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     for i, stop in enumerate(stops_of(joint) or ()):
         energy = energy + stop_energy(stop, q[i])
     return energy
+
+
+def _undirected(mechanism: Mechanism, element: ForceElement) -> MomentreeError:
+    names = dict(zip(mechanism.numbers.values(), mechanism.numbers, strict=True))
+    between = " and ".join(f"'{names[frame.body]}'" for frame in element.frames)
+    kind = type(element).__name__.lower()
+    message = f"the {kind} between {between} has no length here, so that its force has no direction."
+    return MomentreeError(f"{message} Choose another state, or leave out its damping and rest length.")

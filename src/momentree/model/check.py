@@ -14,16 +14,18 @@ from momentree.model.bodies import Body, check_choice, check_size
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS, EQUATIONS
 from momentree.model.elements import Constraint, Joint, Scope, Split, Spring
 from momentree.model.elements import known_references as known_references
-from momentree.model.expressions.expression import Expression
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.frames import GROUND, Frame, rotation_of
+from momentree.model.higher_pairs import OnSurfaces
 from momentree.model.inputs import input_checks
 from momentree.model.joint_type import JointType
-from momentree.model.pair_elements import PAIRS
+from momentree.model.pair_elements import PAIRS, PairElement
 from momentree.model.shapes import SHAPES, Shape
 from momentree.model.start import ENTRIES, check_entry, joint_of
 from momentree.model.switches import switch_checks
 from momentree.model.tables import tables_by_name
 from momentree.model.values import Mistake, Values
+from momentree.model.vanishing_slopes import check_slopes
 from momentree.spatial.scalar import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -274,6 +276,8 @@ class _Check:
                 try:
                     for _, expression in element.equations(self.scope):
                         self._moves(expression)
+                        if kind is Constraint and not any(map(self._is_velocity, expression.references())):
+                            check_slopes(expression)
                 except Mistake as mistake:
                     if mistake.missing and mistake.missing[0] == "joint" and mistake.missing[1] in self.known_joints:
                         continue  # its type is wrong, which is a problem of its own
@@ -290,17 +294,25 @@ class _Check:
         what = "joints with a prescribed motion" if joints else "frames of the ground"
         raise Mistake(f"names only {what}, so there is nothing to constrain. Name one that is free to move.")
 
+    def _is_velocity(self, reference: Reference) -> bool:
+        return self.scope.known.get(reference) == "velocity"
+
     def pairs(self) -> None:
         for kind in PAIRS:
             for i, element in enumerate(getattr(self.model, kind.collection)):
                 where = f"{kind.kind} {element.name!r}"
                 for key, field in kind.frames.items():
                     self._frame(where, getattr(element, field), kind.kind, i, key)
-                self.thoroughly(where, element, lambda e: e.pair(self.values), kind.kind, i)
+                self.thoroughly(where, element, self._pair, kind.kind, i)
                 support, guided = (frame.body for frame in element.ends())
                 with self.at(where, kind.kind, i, *list(kind.frames)[-1:]):
                     if support == guided:
                         raise Mistake(f"both frames are on {support!r}. Name frames of two bodies.")
+
+    def _pair(self, element: PairElement) -> None:
+        pair = element.pair(self.values)
+        for surface in pair.expressions if isinstance(pair, OnSurfaces) else ():
+            check_slopes(surface)
 
     def _constraint_names(self) -> None:
         """They are unique among joints and all elements that constrain: results and messages use them."""

@@ -1,8 +1,8 @@
 """Couplings of joints: mimic joints, gears, racks, belts, planetary gear sets, differentials, screws; as equations.
 
 Each becomes holonomic constraints, linear in the coordinates of the joints that it names. Ratios, radii, numbers of
-teeth, pitches and offsets may be expressions of parameters. The axes of gears and pulleys are taken to be parallel, and
-angles to be counted alike about them: q is the angle of a joint from its first frame to its second.
+teeth, pitches and offsets may be expressions of parameters. Angles of gears and pulleys are counted as seen from the
+body that carries their axes, in one direction about them, however joints are written (gear_axes.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from typing import Any
 from momentree.errors import choices, suggestion
 from momentree.model.elements import ConstraintElement, Joint, Scope
 from momentree.model.expressions.expression import Expression, Reference, as_expression
-from momentree.model.frames import GROUND
+from momentree.model.gear_axes import Seen, ends_of, on_one_body, on_the_arm
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Prismatic, Revolute
 from momentree.model.values import Mistake, Raw, Values, check_later, checked, plain, positive
 from momentree.spatial import Scalar
 
 Equations = tuple[tuple[str, Expression], ...]  # the name of each, and what is kept at zero
+BOTH_ON_ONE = "Connect both with one body, or use couple."
 
 
 @dataclass(frozen=True)
@@ -32,16 +33,15 @@ class Coupling(ConstraintElement):
         """The name of each constraint, and the expression that is kept at zero; raises Mistake."""
         raise NotImplementedError
 
-    def _angle(self, what: str, scope: Scope) -> Expression:
-        """The angle of the Revolute joint that a field names."""
-        return self._coordinate(getattr(self, what), what, Revolute, scope)
+    def _check_hinge(self, what: str, scope: Scope) -> None:
+        """A field must name a Revolute joint."""
+        self._check_type(getattr(self, what), what, Revolute, scope)
 
-    def _coordinate(self, name: Any, what: str, wanted: type[JointType], scope: Scope) -> Expression:
+    def _check_type(self, name: Any, what: str, wanted: type[JointType], scope: Scope) -> None:
         joint = named_joint(name, scope.joints, what)
         if not isinstance(joint.type, wanted):
             message = f"joint '{name}' is {joint.type.kind}; {what} must be a {wanted.__name__} joint."
             raise Mistake(f"{message} Use couple or constrain for other joints.", what)
-        return as_expression(joint.coordinates[0])
 
     def _offset(self, scope: Scope) -> Scalar:
         return scope.values.scalar(getattr(self, "offset"), "offset")  # noqa: B009  # not all couplings have one
@@ -115,7 +115,8 @@ class Couple(Coupling):
 class Gear(Coupling):
     """Two gears on Revolute joints: first = -ratio second + offset; internal gears turn alike, with +ratio.
 
-    Exactly one of radii, teeth and ratio says how fast.
+    Angles are counted in one direction, as seen from the body that carries both axes. Exactly one of radii, teeth and
+    ratio says how fast.
 
     | field    | meaning                                                                                       |
     |----------|-----------------------------------------------------------------------------------------------|
@@ -124,7 +125,8 @@ class Gear(Coupling):
     | ratio    | turns of the first for one of the second, positive                                            |
     | internal | whether one of them is a ring with teeth inside                                               |
     | carrier  | the Revolute joint of an arm that carries one of them; a gear whose joint is not on the arm   |
-    |          | turns by its angle less that of the carrier                                                   |
+    |          | turns by its angle less that of the carrier; None: where no body has both joints, the arm     |
+    |          | whose hinge is in line with one of them                                                       |
     | offset   | rad                                                                                           |
     """
 
@@ -140,19 +142,24 @@ class Gear(Coupling):
     offset: Raw = 0
 
     def equations(self, scope: Scope) -> Equations:
-        true_or_false(self.internal, "internal")
-        first, second = (self._angle(what, scope) for what in ("first", "second"))
-        self._distinct("first", "second", "carrier")
-        if self.carrier is not None:
-            arm = self._angle("carrier", scope)
-            carried = arm_of(scope.joints[self.carrier])
-            first, second = (
-                angle if carried in bodies_of(scope.joints[name]) else angle - arm
-                for angle, name in ((first, self.first), (second, self.second))
-            )
+        first, second = self.seen(scope)
         ratio = self._ratio(scope.values)
-        rest = first - ratio * second if self.internal else first + ratio * second
+        alike = self.internal == (first.along(second) > 0)
+        follows = ratio * second.amount
+        rest = first.amount - follows if alike else first.amount + follows
         return ((self.name, rest - self._offset(scope)),)
+
+    def seen(self, scope: Scope) -> list[Seen]:
+        """The two gears as seen from the body that carries them."""
+        true_or_false(self.internal, "internal")
+        self._check_hinge("first", scope)
+        self._check_hinge("second", scope)
+        self._distinct("first", "second", "carrier")
+        if self.carrier is None:
+            way_out = "Name the Revolute joint of the arm that carries one of them: carrier=."
+            return on_one_body((self.first, self.second), scope, "second", way_out)
+        self._check_hinge("carrier", scope)
+        return on_the_arm(self.carrier, (self.first, self.second), scope)[1]
 
     def _ratio(self, values: Values) -> Scalar:
         given = [what for what in ("radii", "teeth", "ratio") if getattr(self, what) is not None]
@@ -172,7 +179,10 @@ class Gear(Coupling):
 
 @dataclass(frozen=True)
 class Rack(Coupling):
-    """A rack (Prismatic) driven by a pinion (Revolute): rack = radius pinion + offset; radius and offset in m."""
+    """A rack (Prismatic) driven by a pinion (Revolute): rack = radius pinion + offset; radius and offset in m.
+
+    Along and about their axes as these are written, which says on which side of the pinion the rack is.
+    """
 
     kind, collection = "rack", "racks"
 
@@ -182,9 +192,13 @@ class Rack(Coupling):
     offset: Raw = 0
 
     def equations(self, scope: Scope) -> Equations:
-        pinion, rack = self._angle("pinion", scope), self._coordinate(self.rack, "rack", Prismatic, scope)
+        self._check_hinge("pinion", scope)
+        self._check_type(self.rack, "rack", Prismatic, scope)
         radius = positive(scope.values.scalar(self.radius, "radius"), "radius", "m")
-        return ((self.name, rack - radius * pinion - self._offset(scope)),)
+        pinion, rack = on_one_body((self.pinion, self.rack), scope, "rack", BOTH_ON_ONE)
+        follows = radius * pinion.amount
+        rest = rack.amount - follows if rack.order == pinion.order else rack.amount + follows
+        return ((self.name, rest - self._offset(scope)),)
 
 
 @dataclass(frozen=True)
@@ -207,11 +221,14 @@ class Belt(Coupling):
 
     def equations(self, scope: Scope) -> Equations:
         true_or_false(self.crossed, "crossed")
-        first, second = (self._angle(what, scope) for what in ("first", "second"))
+        self._check_hinge("first", scope)
+        self._check_hinge("second", scope)
         self._distinct("first", "second")
         one, other = pair_of_positive(self.radii, "radii", scope.values)
-        follows = (other / one) * second
-        rest = first + follows if self.crossed else first - follows
+        first, second = on_one_body((self.first, self.second), scope, "second", BOTH_ON_ONE)
+        follows = (other / one) * second.amount
+        against = self.crossed == (first.along(second) > 0)
+        rest = first.amount + follows if against else first.amount - follows
         return ((self.name, rest - self._offset(scope)),)
 
 
@@ -240,23 +257,27 @@ class Planetary(Coupling):
     def equations(self, scope: Scope) -> Equations:
         if self.sun is None and self.ring is None:
             raise Mistake("sun and ring are both fixed, so that the set is locked. Name the joint of one of them.")
-        carrier = self._angle("carrier", scope)
-        sun, ring = (
-            as_expression(0) if getattr(self, what) is None else self._angle(what, scope) for what in ("sun", "ring")
-        )
+        self._check_hinge("carrier", scope)
+        wheels = [what for what in ("sun", "ring") if getattr(self, what) is not None]
+        for what in wheels:
+            self._check_hinge(what, scope)
         if not isinstance(self.planets, tuple):
             raise Mistake(f"planets is {self.planets!r}; a list of joints is expected.", "planets")
         self._distinct("sun", "ring", "carrier", "planets")
         z_sun, z_ring = pair_of_positive(self.teeth, "teeth", scope.values)
         _check_together(_check_ring, z_sun, z_ring)
-        equations = [(self.name, z_sun * (sun - carrier) + z_ring * (ring - carrier))]
         for name in self.planets:
-            planet = self._coordinate(name, "planets", Revolute, scope)
-            arm = arm_of(scope.joints[self.carrier])
-            if arm not in bodies_of(scope.joints[name]):
+            self._check_type(name, "planets", Revolute, scope)
+        arm, found, held = on_the_arm(self.carrier, (*(getattr(self, what) for what in wheels), *self.planets), scope)
+        turns = [_counted(seen, held) for seen in found]
+        fixed = as_expression(0) - as_expression(scope.joints[self.carrier].coordinates[0])
+        sun, ring = (turns[wheels.index(what)] if what in wheels else fixed for what in ("sun", "ring"))
+        equations = [(self.name, z_sun * sun + z_ring * ring)]
+        for name, planet in zip(self.planets, turns[len(wheels) :], strict=True):
+            if arm not in ends_of(scope.joints[name]):
                 message = f"joint '{name}' is not on '{arm}', the arm of carrier '{self.carrier}'."
                 raise Mistake(f"{message} Connect the planet with the arm.", "planets")
-            equations.append((f"{self.name}: planet {name}", z_sun * (sun - carrier) + (z_ring - z_sun) / 2 * planet))
+            equations.append((f"{self.name}: planet {name}", z_sun * sun + (z_ring - z_sun) / 2 * planet))
         return tuple(equations)
 
 
@@ -271,9 +292,14 @@ class Differential(Coupling):
     case: str
 
     def equations(self, scope: Scope) -> Equations:
-        left, right, case = (self._angle(what, scope) for what in ("left", "right", "case"))
-        self._distinct("left", "right", "case")
-        return ((self.name, left + right - 2 * case),)
+        fields = ("left", "right", "case")
+        for what in fields:
+            self._check_hinge(what, scope)
+        self._distinct(*fields)
+        left, right, case = on_one_body((self.left, self.right, self.case), scope, "case", BOTH_ON_ONE)
+        rest = left.amount + right.amount if left.along(right) > 0 else left.amount - right.amount
+        twice = 2 * case.amount
+        return ((self.name, rest - twice if left.along(case) > 0 else rest + twice),)
 
 
 @dataclass(frozen=True)
@@ -294,9 +320,12 @@ class ScrewCoupling(Coupling):
     offset: Raw = 0
 
     def equations(self, scope: Scope) -> Equations:
-        turn, slide = self._angle("turn", scope), self._coordinate(self.slide, "slide", Prismatic, scope)
+        self._check_hinge("turn", scope)
+        self._check_type(self.slide, "slide", Prismatic, scope)
         pitch = not_zero(scope.values.scalar(self.pitch, "pitch"), "pitch", "m")
-        return ((self.name, less(slide, pitch / math.tau, turn) - self._offset(scope)),)
+        turn, slide = on_one_body((self.turn, self.slide), scope, "slide", BOTH_ON_ONE)
+        advance = (pitch if slide.along(turn) > 0 else -pitch) / math.tau
+        return ((self.name, less(slide.amount, advance, turn.amount) - self._offset(scope)),)
 
 
 COUPLINGS: tuple[type[Coupling], ...] = (Couple, Gear, Rack, Belt, Planetary, Differential, ScrewCoupling)
@@ -337,13 +366,9 @@ def coordinate_of(raw: Any, joints: Mapping[str, Joint], what: str) -> Reference
     raise Mistake(f"{said}. Choose {choices(named)}.", what)
 
 
-def arm_of(carrier: Joint) -> str:
-    """The body that a carrier moves."""
-    return carrier.second.body if carrier.second.body != GROUND else carrier.first.body
-
-
-def bodies_of(joint: Joint) -> tuple[str, str]:
-    return joint.first.body, joint.second.body
+def _counted(seen: Seen, held: Seen) -> Expression:
+    """A turn as seen from an arm, in the direction in which the arm turns."""
+    return seen.amount if seen.along(held) < 0 else -seen.amount
 
 
 # --- their numbers ---------------------------------------------------------------------------------------------------

@@ -37,10 +37,12 @@ class HigherPair(JointType):
     | holonomic  | of each row: whether it is a constraint on positions                               |
     | extent     | a length that is typical of it (m), 0 if there is none                             |
     | names      | time and the free parameters that its rows depend on                               |
+    | singular   | where it has no direction                                                          |
     """
 
     row_names: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
+    singular: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Fields are resolved numbers already."""
@@ -109,6 +111,7 @@ class Rolling(HigherPair):
     """
 
     holonomic: ClassVar[tuple[bool, ...]] = (True, False, False)
+    singular: ClassVar[str] = "its disc lies flat, or both centers are at one point"
     radius: Scalar = 0.0
     disc: Vector | None = None
     ball: Scalar | None = None
@@ -146,11 +149,20 @@ class Rolling(HigherPair):
             d = Z if self.disc is None else self._towards(Z, X_FM)
             c = d * -self.radius
             return c, (Z, X, Y), p.z + c.z
-        c = (_unit(p) if self.disc is None else self._towards(p, X_FM)) * -self._signed_radius
-        w = p + c
-        n = _unit(w)
-        t = _tangent(n) if self.disc is None else _unit((X_FM.rotation @ self.disc).cross(n))
-        return c, (n, t, n.cross(t)), w.norm - absolute(self.ball)
+        if self.disc is None:
+            n = _unit(p)
+            t, c = _tangent(n), n * -self._signed_radius
+            return c, (n, t, n.cross(t)), p.norm - self._signed_radius - absolute(self.ball)
+        w, outward = self._from_centre(X_FM)
+        n = _unit(w) * outward
+        t = _unit((X_FM.rotation @ self.disc).cross(n))
+        return w - p, (n, t, n.cross(t)), w.norm * outward - absolute(self.ball)
+
+    def _from_centre(self, X_FM: Transform) -> tuple[Vector, Scalar]:
+        """The point of the rim in contact from the centre of the ball; -1 if it is beyond the centre, where none is."""
+        d = self._towards(X_FM.offset, X_FM)
+        beyond = d @ X_FM.offset - self._signed_radius
+        return X_FM.offset - d * self._signed_radius, select(beyond, 1.0, -1.0)
 
     def _contact_derivatives(self, X_FM: Transform, v: Motion) -> tuple[Vector, tuple[Vector, Vector, Vector]]:
         p = X_FM.offset
@@ -158,18 +170,15 @@ class Rolling(HigherPair):
             dd = ZERO if self.disc is None else self._towards_derivative(Z, ZERO, X_FM, v)
             return dd * -self.radius, (ZERO, ZERO, ZERO)
         if self.disc is None:
-            c, dc = p / p.norm, _unit_derivative(p, v.linear)
-        else:
-            c, dc = self._towards(p, X_FM), self._towards_derivative(p, v.linear, X_FM, v)
-        c, dc = c * -self._signed_radius, dc * -self._signed_radius
-        w, dw = p + c, v.linear + dc
-        n, dn = w / w.norm, _unit_derivative(w, dw)
-        if self.disc is None:
+            n, dn = p / p.norm, _unit_derivative(p, v.linear)
             t, dt = _tangent(n), _tangent_derivative(n, dn)
-        else:
-            a = X_FM.rotation @ self.disc
-            b, db = a.cross(n), v.angular.cross(a).cross(n) + a.cross(dn)
-            t, dt = b / b.norm, _unit_derivative(b, db)
+            return dn * -self._signed_radius, (dn, dt, dn.cross(t) + n.cross(dt))
+        w, outward = self._from_centre(X_FM)
+        dc = self._towards_derivative(p, v.linear, X_FM, v) * -self._signed_radius
+        n, dn = w / w.norm * outward, _unit_derivative(w, v.linear + dc) * outward
+        a = X_FM.rotation @ self.disc
+        b, db = a.cross(n), v.angular.cross(a).cross(n) + a.cross(dn)
+        t, dt = b / b.norm, _unit_derivative(b, db)
         return dc, (dn, dt, dn.cross(t) + n.cross(dt))
 
     @property
@@ -217,6 +226,7 @@ class Distance(HigherPair):
 
     row_names: ClassVar[tuple[str, ...]] = ("distance",)
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
+    singular: ClassVar[str] = "both ends of its rod are at one point"
     length: Scalar = 1.0
 
     @property
@@ -243,6 +253,7 @@ class OnSurfaces(HigherPair):
     One is a surface, two are the curve in which they meet. Rows and errors are divided by the gradient: lengths.
     """
 
+    singular: ClassVar[str] = "the gradient of its surface vanishes, as at the apex of a cone"
     expressions: Annotated[tuple[Expression, ...], LAW] = ()
     still: bool = False  # as if time stood still
 
@@ -277,7 +288,7 @@ class OnSurfaces(HigherPair):
         if self.still:
             return (0,) * len(self.expressions)
         at = _at(X_FM, names)
-        return tuple(g.derivative(TIME).evaluate(at) / _gradient(g, at).norm for g in self.expressions)
+        return tuple(_over(g.derivative(TIME).evaluate(at), _gradient(g, at).norm) for g in self.expressions)
 
     def drift_derivatives(self, X_FM: Transform, v: Motion, names: Names) -> tuple[Scalar, ...]:
         at, changes = _at(X_FM, names), []

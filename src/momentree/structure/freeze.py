@@ -27,6 +27,7 @@ from momentree.structure.frozen_constraints import (
     check_loop,
     frozen_constraints,
     higher_pairs,
+    inferred_carriers,
     needed_in_tree,
     tree_weights,
 )
@@ -69,6 +70,8 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
     if freezer.impossible:
         lines = [*freezer.faults(), 'The motion is computed all the same, because inertia_check = "warn".']
         warn(ModelWarning("\n".join(lines)))
+    if inferred := inferred_carriers(model, freezer.joints, freezer.values):
+        warn(ModelWarning("\n".join(inferred)))
     return mechanism
 
 

@@ -32,6 +32,20 @@ def frozen_constraints(model: Model, joints: Sequence[Joint], values: Values) ->
     )
 
 
+def inferred_carriers(model: Model, joints: Sequence[Joint], values: Values) -> list[str]:
+    """What to say of gears on an arm whose carrier was left out."""
+    scope = Scope(values, {joint.name: joint for joint in joints}, {})
+    said = []
+    for gear in (gear for gear in model.gears if gear.carrier is None):
+        through = [name for seen in gear.seen(scope) for name in seen.through]
+        if through:
+            message = (
+                f"gear '{gear.name}': its axes meet on the arm of '{through[-1]}', so angles are counted from there."
+            )
+            said.append(f"{message} Say so: carrier={through[-1]!r}.")
+    return said
+
+
 def higher_pairs(model: Model, values: Values, attached: Callable[[Frame], Attached]) -> tuple[Loop, ...]:
     """Rolling, skating and the like: each closes a loop from the supporting body to the one that it guides."""
     loops = []

@@ -30,8 +30,9 @@ def separate_bodies(mechanism: Mechanism) -> Mechanism:
     shifts: dict[int, Transform] = {}  # X of the new frame of a body in its old one
     bodies = []
     for old, body in zip(mechanism.bodies, maximal.bodies, strict=True):
-        if keeps_tree_joint(old, body):
-            bodies.append(body)
+        if keeps_tree_joint(old, body):  # at its place in its parent, whose frame may stand elsewhere now
+            mount = _shifted(Attached(body.parent, body.mount), shifts).placement
+            bodies.append(dataclasses.replace(body, mount=mount))
             continue
         new, shifts[body.number] = _centered(body)
         bodies.append(_named(new, mechanism))

@@ -18,6 +18,7 @@ from momentree.symbols.layout import (
     wrapped,
 )
 from momentree.symbols.names import escaped
+from momentree.symbols.scalars import unused
 from momentree.symbols.writing import Latex, Text, Writer
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def sections(equations: HamiltonEquations, writer: Writer) -> Iterator[Section]:
     yield "momenta change by", [(writer.terms(p), writer.terms(x) if x != 0 else zero) for p, x in pairs]
     yield from constraint_sides(form, writer)
     if equations.hamiltonian is not None:
-        H = sp.Symbol("H", real=True)
+        H = sp.Symbol(unused("H", {symbol.name for symbol in equations.ranks}), real=True)
         yield "Hamiltonian", [(writer.terms(H), writer.terms(equations.hamiltonian))]
     for title, definitions in meanings(form):
         yield title, [(writer.terms(symbol), writer.terms(meaning)) for symbol, meaning in definitions]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ COMMANDS = set(LETTERS) - set(_LIKE_LATIN.split())  # LaTeX has none for those t
 DIGITS, SUBSCRIPTS, SUPERSCRIPTS = "0123456789", "₀₁₂₃₄₅₆₇₈₉", "⁰¹²³⁴⁵⁶⁷⁸⁹"
 PRIMES = ("", "′", "″", "‴")
 VULGAR = {Fraction(unicodedata.numeric(c)).limit_denominator(20): c for c in "½⅓¼⅔¾⅙⅚⅛⅜⅝⅞"}
+CONSTANTS = ("π", r"\pi")  # which no symbol may look like
 PLAIN = {
     **{ord(letter): name for name, letter in LETTERS.items()},
     **{ord(low): digit for low, digit in zip(SUBSCRIPTS, DIGITS, strict=True)},
@@ -37,6 +39,7 @@ class Name(NamedTuple):
     number: str  # or word: what stands below
     dots: int
     close: bool = False  # no line between letter and number: Jxy, Iz2
+    plain: bool = False  # as it is written in the model: alpha beside α, m_1 beside m1
 
     @classmethod
     def of(cls, symbol: sp.Symbol) -> Name:
@@ -50,6 +53,8 @@ class Name(NamedTuple):
     @property
     def text(self) -> str:
         """For a terminal: θ₅″, hull_y."""
+        if self.plain:
+            return self.letter + PRIMES[self.dots]
         below = (
             low(self.number) if self.close or self.number.isdecimal() else f"_{LETTERS.get(self.number, self.number)}"
         )
@@ -58,9 +63,24 @@ class Name(NamedTuple):
     @property
     def latex(self) -> str:
         r"""In LaTeX: \ddot{\theta}_{5}, \mathrm{hull}_{y}."""
-        letter = _latex_word(self.letter)
+        letter = rf"\mathrm{{{escaped(self.letter)}}}" if self.plain else _latex_word(self.letter)
         dotted = rf"\{'d' * self.dots}ot{{{letter}}}" if self.dots else letter
         return f"{dotted}_{{{_latex_word(self.number)}}}" if self.number else dotted
+
+
+def spelt_apart(symbols: Iterable[sp.Symbol]) -> dict[str, str]:
+    """Names, without primes, that are spelt as they are written, because others look like them: m_1 beside m1."""
+    spelt = {base: Name.of(sp.Symbol(base)) for base in {symbol.name.rstrip("'") for symbol in symbols}}
+    taken, plain = {*CONSTANTS}, dict[str, str]()
+    for base in sorted(spelt, key=lambda base: (spelt[base].text != base, len(base), base)):
+        looks = {spelt[base].text, spelt[base].latex}
+        if looks & taken:
+            plain[base] = base
+            while plain[base] in taken:
+                plain[base] += "_"
+            looks = {plain[base]}
+        taken |= looks
+    return plain
 
 
 def low(number: str) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar
 import sympy as sp
 
 from momentree.model.expressions.table_symbols import TableFunction
-from momentree.symbols.names import PRIMES, VULGAR, Name, high, number_text
+from momentree.symbols.names import PRIMES, VULGAR, Name, high, number_text, spelt_apart
 
 Rank = tuple[int, int]
 Term = tuple[bool, str]  # whether it is subtracted, and what
@@ -26,6 +26,14 @@ class Writer:
 
     def __init__(self, ranks: Mapping[sp.Symbol, Rank]):
         self.ranks = ranks
+        self.plain = spelt_apart(ranks)
+
+    def name_of(self, symbol: sp.Symbol) -> Name:
+        """How a symbol is spelt: unlike all others."""
+        base = symbol.name.rstrip("'")
+        if base not in self.plain:
+            return Name.of(symbol)
+        return Name(self.plain[base], "", len(symbol.name) - len(base), plain=True)
 
     def write(self, x: sp.Expr) -> str:
         """An expression."""
@@ -73,7 +81,7 @@ class Writer:
     def _atom(self, x: sp.Expr) -> str:
         """Something that can be multiplied and raised as it stands."""
         if x.is_Symbol:
-            return self.symbol(Name.of(x))
+            return self.symbol(self.name_of(x))
         if x == sp.pi:
             return self.symbol(Name("pi", "", 0))
         if x.is_Number:
@@ -81,7 +89,7 @@ class Writer:
         if isinstance(x, sp.Abs):
             return self.ABSOLUTE.format(self.write(x.args[0]))
         if isinstance(x, sp.exp):
-            return self.EXP.format(self.write(x.args[0]))
+            return self.exponential(self.write(x.args[0]))
         if isinstance(x, sp.Piecewise):
             return self.cases([(self.write(value), self.condition(condition)) for value, condition in x.args])
         if isinstance(x, TableFunction):
@@ -146,6 +154,10 @@ class Writer:
     def function(self, x: sp.Expr, inside: str, power: int) -> str:
         """A function, or a power of it."""
         raise NotImplementedError
+
+    def exponential(self, inside: str) -> str:
+        """e to a power."""
+        return self.EXP.format(inside)
 
     def table(self, name: Name, order: int, inside: str) -> str:
         """A table, or a derivative of it."""
@@ -220,6 +232,10 @@ class Latex(Writer):
         raised = f"^{{{power}}}" if power != 1 else ""
         simple = len(x.args) == 1 and x.args[0].is_Symbol
         return f"{command}{raised} {inside}" if simple else f"{command}{raised}{self.BRACKETS.format(inside)}"
+
+    def exponential(self, inside: str) -> str:
+        taken = any(symbol.name.rstrip("'") == "e" for symbol in self.ranks)
+        return rf"\exp{self.BRACKETS.format(inside)}" if taken else super().exponential(inside)
 
     def cases(self, cases: list[tuple[str, str]]) -> str:
         lines = (rf"{value} & {when or chr(92) + 'text{otherwise}'}" for value, when in cases)

@@ -175,13 +175,13 @@ def constrain_in_every_way(m):
     m.couple("A", {"B": 0.5, "S": "k"}, name="cable")
     m.gear("A", "B", teeth=(20, 40))
     m.gear("A", "P", radii=(1, "k"), internal=True, carrier="carrier", offset=0.1, name="inner")
-    m.gear("A", "P", ratio=2)
+    m.gear("carrier", "P", ratio=2)
     m.rack("A", "S", radius=0.1)
     m.belt("A", "B", (1, 2))
     m.belt("A", "B", (1, 2), crossed=True, offset=1, name="crossed")
     m.planetary("A", None, "carrier", (20, 60), planets=["P"])
     m.planetary(None, "A", "carrier", ("k/10", 60))
-    m.differential("A", "B", "carrier")
+    m.differential("A", "D", "carrier")
     m.screw("A", "S", pitch=-0.01, offset="k")
     m.roll(planet, radius=1)
     m.roll(planet, tip, 1, disc=(0, 1, 0), ball=-2.5, friction=0.5)
@@ -208,7 +208,7 @@ def test_every_element_that_constrains_was_tried():
 def test_a_name_may_be_left_out_of_a_file():
     m = four_bar()
     m.gear("A", "B", ratio=2)
-    m.gear("A", "C", ratio=3)
+    m.gear("A", "D", ratio=3)
     text = dumps(m)
     assert 'name = "gear 2"' in text
     assert loads(text.replace('name = "gear 1"\n', "").replace('name = "gear 2"\n', "")) == m

@@ -142,3 +142,24 @@ def test_surfaces_name_what_they_depend_on():
     pair = OnSurfaces(expressions=(parse("x^2 + a*t - z"), parse("b*y")))
     assert [str(name) for name in pair.names] == ["a", "b", "t"]
     assert OnSurfaces(expressions=pair.expressions, still=True).drifts(*Moving(0).at(0.0)) == (0, 0)
+
+
+@pytest.mark.parametrize("inside", [(0.05, 0.02, 0.1), (0.1, -0.05, -0.2), (0.0, 0.3, 0.0)])
+@pytest.mark.parametrize("disc", [None, "y"])
+@pytest.mark.parametrize(("radius", "ball"), [(0.5, 0.3), (0.3, 0.3), (0.3, 0.5)])
+def test_what_rolls_on_a_ball_is_outside_of_it_wherever_it_is_guessed(radius, ball, disc, inside):
+    m = mt.Model("outside", gravity=(0, 0, -9.81))
+    rolling = m.body("rolling", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.roll(rolling, radius=radius, ball=ball, disc=disc)
+    system = m.build()
+    for start in (system.assemble(guess={"free rolling": (*inside, 0, 0, 0, 1)}), system.assemble()):
+        p = np.array(system.position(start, "rolling"))
+        if disc is None:
+            assert np.linalg.norm(p) == pytest.approx(radius + ball, rel=1e-9)
+            continue
+        # the disc touches the ball with its rim, and no point of it is within the ball
+        R = Turned.from_quat(start.q[3:]).as_matrix()
+        across = R[:, 1] * (p @ R[:, 1])
+        level = np.linalg.norm(p - across)
+        assert math.hypot(np.linalg.norm(across), level - radius) == pytest.approx(ball, rel=1e-6)
+        assert level > radius

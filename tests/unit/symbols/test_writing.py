@@ -189,3 +189,29 @@ def test_text_for_terminals_without_greek():
 )
 def test_operations(expressions, counted):
     assert tuple(count(expressions)) == counted
+
+
+# --- names that look alike ---
+
+ALIKE = ["m1 m_1", "alpha α", "theta5 theta_5 θ5 θ_5", "e E m", "beta β beta1 beta_1", "Jxy J_xy", "x_y xy", "π p i"]
+
+
+@pytest.mark.parametrize("names", ALIKE)
+@pytest.mark.parametrize("writer", [Text, Latex])
+def test_different_symbols_never_look_alike(names, writer):
+    ranks = {sp.Symbol(name, real=True): (OTHER, i) for i, name in enumerate(names.split())}
+    ranks |= {sp.Symbol(f"{name}{dots}", real=True): (VELOCITY, 0) for name in names.split() for dots in ("'", "''")}
+    write = writer(ranks).write
+    spelt = [write(symbol) for symbol in [*ranks, sp.pi, sp.exp(x)]]
+    assert len({*spelt}) == len(spelt)
+
+
+def test_names_that_nothing_looks_like_are_spelt_as_ever():
+    write = Text({sp.Symbol(name): (OTHER, 0) for name in ("m_1", "alpha", "e")}).write
+    assert [write(sp.Symbol(name)) for name in ("m_1", "alpha", "e")] == ["m₁", "α", "e"]
+
+
+def test_a_parameter_e_is_no_exponential():
+    e = sp.Symbol("e")
+    assert Latex({e: (OTHER, 0)}).write(sp.exp(e) * e) == r"e \exp\left(e\right)"
+    assert Latex({}).write(sp.exp(-x)) == "e^{-x}"

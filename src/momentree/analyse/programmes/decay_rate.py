@@ -24,12 +24,14 @@ from momentree.equations.programme import ProgrammeFields, decay_matrix
 from momentree.equations.programme_fields import ExpressionProgramme
 from momentree.errors import ExpressionError, MomentreeError
 from momentree.model.expressions.expression import Expression, as_expression
+from momentree.structure.mechanism import Mechanism
 
 Array = NDArray[np.float64]
 SAMPLES = 4096
 CORNERS = 8  # coordinates that matter, up to which all corners of the box are taken
 STARTS = 4  # of the local minimization, in different parts of the region
 APART = 0.05  # of the region: how far they are apart
+AROUND, NARROWER, NEAREST = 64, 0.6, 1e-6  # points around the lowest with closed loops, each time nearer to it
 TINY = 1e-12  # of the largest eigenvalue: a rate that small is zero
 WHOLE = 1e-12  # of a period: by how much more than one is looked at
 PROBES = 16  # points at which a programme of a mechanism is probed for what its rate depends on
@@ -47,6 +49,10 @@ class Certifiable(Protocol):
     @property
     def expressions(self) -> ExpressionProgramme:
         """An error if it is given by a mechanism."""
+
+    @property
+    def closing(self) -> Mechanism | None:
+        """The mechanism whose loops have to be closed, if there is one."""
 
     def decay_matrix(self, q: Any, t: Any = 0.0) -> Array:
         """S."""
@@ -116,13 +122,16 @@ def decay_rate(programme: Certifiable, region: Mapping[str, Any] | None = None) 
     """The least generalized eigenvalue of (S, m) in a region: low-discrepancy points, then minimized from the lowest.
 
     The region is given for what S and m depend on; a coordinate with a period needs none. A region that is not looked
-    at closely enough may hide a lower rate: `certify(prove=True)` excludes that.
+    at closely enough may hide a lower rate: `certify(prove=True)` excludes that. Of a mechanism with loops, points are
+    moved to where these are closed.
     """
     names = dependence(programme)
     limits = relevant_limits(programme, names, region)
     spectrum = _Spectrum(programme, limits)
     if not limits:
         return spectrum.result(np.zeros(0), 1)
+    if programme.closing is not None:
+        return _on_closed_loops(programme, region, limits)
     points = _points(limits)
     rates = spectrum.rates(points)
     best = min((_minimized(spectrum, points[k]) for k in _starts(points, rates)), key=lambda found: found[1])
@@ -134,8 +143,9 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
     """A certificate (1) of a programme, or an error that says where and how deviations may grow.
 
     Without `prove`, the rate is as `decay_rate` finds it: samples are no proof. With it, a lower bound is proven by
-    interval arithmetic (interval_proof.py). In both cases the bound on |u| holds while the motion stays in the region,
-    for exact motions: what an integrator adds is said by `step_advice`. One period of a coordinate stands for all.
+    interval arithmetic (interval_proof.py), unless v or m may jump in the region (jumps.py). In both cases the bound
+    on |u| holds while the motion stays in the region, for exact motions: what an integrator adds is said by
+    `step_advice`. One period of a coordinate stands for all.
     """
     found = decay_rate(programme, region)
     if not found.rate > 0:
@@ -147,7 +157,11 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
         message = "programme: a proof needs a programme given by expressions, and this one comes from a mechanism"
         raise MomentreeError(f"{message}. Leave out prove=True: the sampled rate is {found.rate:.4g} 1/s.")
     from momentree.analyse.programmes.interval_proof import prove as proof_of
+    from momentree.analyse.programmes.jumps import refuse_jumps
 
+    given = Region.of(programme.coordinates, region)
+    said = {name: pair for name, pair in zip(given.names, given.limits, strict=True) if name in (region or {})}
+    refuse_jumps(programme.expressions, programme.parameters, {**said, **found.region})
     proof = proof_of(programme.expressions, programme.parameters, found.region, found.rate)
     return Certificate(*parts, proven=proof.bound, boxes=proof.boxes)
 
@@ -312,6 +326,69 @@ class _Spectrum:
         where = dict(zip(self.limits, point.tolist(), strict=True))
         direction = dict(zip(self.programme.coordinates, u.tolist(), strict=True))
         return DecayRate(rate, where, direction, self.limits, count)
+
+
+def _on_closed_loops(
+    programme: Certifiable, region: Mapping[str, Any] | None, limits: Mapping[str, Limits]
+) -> DecayRate:
+    """The least rate where loops are closed: at points of the region, then closer and closer around the lowest."""
+    box = whole_region(programme, region, limits)
+    spectrum = _Spectrum(programme, box)
+    points = _closed(programme, _points(box), box, limits)
+    if not len(points):
+        raise nowhere_closed(limits)
+    rates, count = spectrum.rates(points), len(points)
+    size, random = np.array([high - low for low, high in box.values()]), np.random.default_rng(0)
+    best, least = points[int(rates.argmin())], float(rates.min())
+    for start in _starts(points, rates):
+        here, width = points[start], APART
+        while width > NEAREST:
+            spread = here + width * size * random.uniform(-1, 1, (AROUND, len(size)))
+            near = np.vstack([here, _closed(programme, spread, box, limits)])
+            found = spectrum.rates(near)
+            here, width = near[int(found.argmin())], width * NARROWER
+            if found.min() < least:
+                best, least = here, float(found.min())
+    return spectrum.result(best, count)
+
+
+def whole_region(
+    programme: Certifiable, region: Mapping[str, Any] | None, limits: Mapping[str, Limits]
+) -> dict[str, Limits]:
+    """Limits of all coordinates, which loops move, and of t: as given, or those from which loops are closed."""
+    box = Region.of(programme.coordinates, {**(region or {}), **limits})
+    return dict(zip(box.names, box.limits, strict=True))
+
+
+def _closed(programme: Certifiable, points: Array, box: Mapping[str, Limits], limits: Mapping[str, Limits]) -> Array:
+    """Points moved to where loops are closed; without those that are then outside of the limits."""
+    from momentree.analyse.programmes.closed_points import closed_points
+
+    assert programme.closing is not None
+    low, high = np.array([limits.get(name, (-np.inf, np.inf)) for name in box]).T
+    t = np.clip(points[:, -1], low[-1], high[-1])
+    q, closed = closed_points(programme.closing, points[:, :-1], t)
+    moved = np.column_stack([q, t])
+    return np.asarray(moved[closed & (moved >= low).all(axis=1) & (moved <= high).all(axis=1)])
+
+
+def closed_samples(
+    programme: Certifiable, q: Array, t: Array, box: Mapping[str, Limits], limits: Mapping[str, Limits]
+) -> tuple[Array, Array]:
+    """Samples of a region, those of a mechanism moved to where its loops are closed."""
+    if programme.closing is None:
+        return q, t
+    points = _closed(programme, np.column_stack([q, t]), box, limits)
+    if not len(points):
+        raise nowhere_closed(limits)
+    return points[:, :-1], points[:, -1]
+
+
+def nowhere_closed(limits: Mapping[str, Limits]) -> MomentreeError:
+    """The error of a region in which no configuration closes the loops."""
+    where = ", ".join(f"{name} in [{low:.4g}, {high:.4g}]" for name, (low, high) in limits.items())
+    message = f"programme: no configuration with closed loops was found in the region, {where}"
+    return MomentreeError(f"{message}. Give one around configurations that close, as system.assemble finds them.")
 
 
 def _starts(points: Array, rates: Array) -> list[int]:

@@ -28,7 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.analyse.programmes.checks import Region
-from momentree.analyse.programmes.decay_rate import Certifiable, decay_rate, dependence, depends_on, relevant_limits
+from momentree.analyse.programmes.decay_rate import (
+    Certifiable,
+    closed_samples,
+    decay_rate,
+    dependence,
+    depends_on,
+    relevant_limits,
+)
 from momentree.equations.programme import coefficients
 from momentree.errors import MomentreeError
 from momentree.integrate.methods import named_method
@@ -107,8 +114,9 @@ def step_advice(
     if step is not None and not (isinstance(step, (int, float)) and 0 < step < math.inf):
         raise MomentreeError(f"step_advice: step is {step!r}. Give a positive number of seconds.")
     names = _linear_dependence(programme)
-    box = Region.of(programme.coordinates, {**(region or {}), **relevant_limits(programme, names, region)})
-    q, t = box.samples(SAMPLES)
+    limits = relevant_limits(programme, names, region)
+    box = Region.of(programme.coordinates, {**(region or {}), **limits})
+    q, t = closed_samples(programme, *box.samples(SAMPLES), dict(zip(box.names, box.limits, strict=True)), limits)
     mu, dissipated = _eigenvalues(programme, q, t)
     lengths = np.array([math.inf])
     if math.isfinite(limit) and method.tableau is not None:
@@ -200,7 +208,9 @@ def _expected(
     rate = decay_rate(programme, region).rate
     if not rate > 0:
         return None, "deviations do not decay everywhere, and no bound is known for what is left"
-    q, t = Region.of(programme.coordinates, known).samples(STEPS)
+    box = Region.of(programme.coordinates, known)
+    within = {name: pair for name, pair in zip(box.names, box.limits, strict=True) if name in known}
+    q, t = closed_samples(programme, *box.samples(STEPS), dict(zip(box.names, box.limits, strict=True)), within)
     ends = [
         programme.simulate(x, t_start=s, t_end=s + step, integrator=integrator, step=step).size[-1]
         for x, s in zip(q, t.tolist(), strict=True)

@@ -55,9 +55,8 @@ def opening_step(at: Evaluation, openings: Sequence[Scalar]) -> Records:
 def loop_impulses(mechanism: Mechanism, moving: Records) -> tuple[Scalar, ...]:
     """J' eta: the generalized impulses of loops, or generalized forces J' lambda where eta are Lagrange multipliers."""
     moving.constraints.locally(apply_constraint_forces)
-    for body in mechanism.bodies:
-        record = moving[body.number]
-        record.applied, record.Q = Force.zero(), (0,) * len(body.joint.type.velocities)
+    for record in moving[1:]:  # elimination nodes, on which loops act too, have been given the forces of joints as well
+        record.applied, record.Q = Force.zero(), (0,) * len(record.A.columns)
     moving.locally(add_constraint_wrenches)
     moving.locally(begin_with_wrenches)
     moving.inward(gather)

@@ -16,7 +16,7 @@ from momentree.equations.kinematics import frame_columns, frame_placement, recor
 from momentree.equations.loops.closing_joint import relative_placement, relative_velocity
 from momentree.equations.loops.constraint_rows import find_constraint_velocities
 from momentree.equations.loops.expression_constraints import share_velocities
-from momentree.equations.loops.higher_pair_rows import pair_names
+from momentree.equations.loops.higher_pair_rows import check_direction, pair_names
 from momentree.equations.loops.records import closing_joints, expression_records
 from momentree.equations.loops.residual import Residual, measure_closure_error, residual
 from momentree.equations.sweeps import Record, Records
@@ -242,6 +242,7 @@ def velocity_rows(at: Evaluation) -> list[VelocityRow]:
     bodies = records(at, (0,) * mechanism.nv)
     rows = []
     for closure in loop_closures(mechanism, bodies):
+        check_direction(closure.loop, [row.direction for row in closure.rows])
         twists, velocities = closure.twists, closure.velocities
         for row, drift in zip(closure.rows, velocities, strict=True):
             rows.append(VelocityRow(_entries(closure, row, twists), drift))

@@ -11,8 +11,11 @@ from typing import Any
 
 from momentree.equations.loops.closing_joint import relative_placement, relative_velocity
 from momentree.equations.sweeps import Record
+from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Reference
+from momentree.model.higher_pairs import HigherPair
 from momentree.spatial import Force, Motion, Scalar
+from momentree.structure.mechanism import Loop
 
 
 def pair_rows(loop: Record) -> tuple[Force, ...]:
@@ -45,6 +48,29 @@ def pair_drift_derivatives(loop: Record) -> tuple[Scalar, ...]:
 def pair_names(loop: Record) -> dict[Reference, Scalar]:
     """Time and free parameters, as far as the pair depends on them."""
     return dict(zip(loop.input_names, loop.inputs, strict=True))
+
+
+def check_direction(loop: Loop, rows: Sequence[Force]) -> None:
+    """In floats: rows of a higher pair must have a direction. Without one the search for a start goes on elsewhere."""
+    pair = isinstance(loop.joint_type, HigherPair)
+    if pair and any(all(isinstance(x, (int, float)) and x == 0 for x in row) for row in rows):
+        raise without_direction(loop)
+
+
+def check_derivatives(loop: Loop, record: Record) -> None:
+    """In floats: so must the derivatives of its rows."""
+    try:
+        if isinstance(loop.joint_type, HigherPair):
+            pair_row_derivatives(record)
+    except ZeroDivisionError:
+        raise without_direction(loop) from None
+
+
+def without_direction(loop: Loop) -> MomentreeError:
+    """The error for a higher pair where it has no direction."""
+    pair = loop.joint_type
+    where = pair.singular if isinstance(pair, HigherPair) else ""
+    return MomentreeError(f"constraint '{loop.name}' has no direction here: {where}. Choose another state.")
 
 
 def _placed(loop: Record) -> tuple[Any, dict[Reference, Scalar]]:

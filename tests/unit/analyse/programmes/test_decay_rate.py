@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 import momentree as mt
+from mechanisms import four_bar
 from momentree.analyse.programmes.decay_rate import dependence
 from programme_cart import ONCE_AROUND, cart, random_programme
 
@@ -211,6 +212,7 @@ class FromMechanism:
 
     coordinates = ("x", "y", "phi")
     parameters: dict[str, float] = {}  # noqa: RUF012
+    closing = None
 
     def __init__(self, given):
         self.given = given
@@ -229,3 +231,55 @@ def test_programmes_of_mechanisms_are_certified_but_not_proven(the_cart):
     assert certify(p, ONCE_AROUND).rate == the_cart.decay_rate(ONCE_AROUND).rate
     with pytest.raises(mt.MomentreeError, match="a proof needs a programme given by expressions"):
         certify(p, ONCE_AROUND, prove=True)
+
+
+# --- mechanisms with loops ---
+
+ANYWHERE = {**dict.fromkeys("ABD", (-math.pi, math.pi)), "t": (0, math.pi)}
+
+
+def driven_four_bar(gain=3):
+    return mt.programme(four_bar().build(), velocity={"A": "1 + 0.5*sin(2*t)"}, gain=gain)
+
+
+def closed_four_bars(p):
+    """All closed configurations in both branches, by the triangle over the diagonal, at many times."""
+    A = np.linspace(-math.pi, math.pi, 721)
+    x, z = 2.5 - np.cos(A), np.sin(A)  # from B's hinge to D's; a turn about y takes x towards -z
+    diagonal, direction = np.hypot(x, z), np.arctan2(-z, x)
+    half = np.arccos(diagonal / 4)  # coupler and rocker are 2 m both
+    found = []
+    for side in (1, -1):
+        coupler = direction + side * half
+        rocker = direction + math.pi - side * half
+        found.append(np.column_stack([A, coupler - A, rocker]))
+    q = np.vstack(found)
+    q[:, 1:] = (q[:, 1:] + math.pi) % (2 * math.pi) - math.pi
+    assert np.abs(p.closure_errors(q)).max() < 1e-12
+    t = np.linspace(0, math.pi, 61)
+    return np.repeat(q, len(t), axis=0), np.tile(t, len(q))
+
+
+def test_rates_of_a_mechanism_are_those_with_closed_loops():
+    p = driven_four_bar()
+    q, t = closed_four_bars(p)
+    S, m = p.decay_matrix(q, t), p.mass_matrix(q, t)
+    L_inv = np.linalg.inv(np.linalg.cholesky(m))
+    exact = np.linalg.eigvalsh(L_inv @ S @ np.swapaxes(L_inv, 1, 2))[:, 0].min()
+    found = p.certify(ANYWHERE)
+    assert exact - 2e-3 < found.rate < exact + 1e-6
+    where = [found.where[name] for name in "ABD"]
+    assert np.abs(p.closure_errors(where, found.where["t"])).max() < 1e-8
+    k = p.auto_k(2, ANYWHERE)
+    assert k == pytest.approx(3 + 2 - exact, abs=2e-3)
+    assert driven_four_bar(k).decay_rate(ANYWHERE).rate == pytest.approx(2, abs=1e-6)
+    advice = p.step_advice(ANYWHERE, step=0.1)
+    assert advice.stable
+    assert np.abs(p.closure_errors([advice.where[name] for name in "ABD"], advice.where["t"])).max() < 1e-8
+
+
+@pytest.mark.parametrize("call", ["decay_rate", "certify", "step_advice"])
+def test_a_region_without_closed_loops_is_refused(call):
+    region = {"A": (0.5, 0.6), "B": (3.0, 3.1), "D": (0, 0.1), "t": (0, 1)}
+    with pytest.raises(mt.MomentreeError, match=r"no configuration with closed loops was found in the region, A in"):
+        getattr(driven_four_bar(), call)(region)
