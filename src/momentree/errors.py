@@ -104,6 +104,10 @@ class AssemblyError(MomentreeError):
         super().__init__(message)
 
 
+class AssemblyWarning(UserWarning):
+    """States that close every loop, but may not be those that were meant: on another branch, or with degrees."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The way out of a misspelt name: " Did you mean 'coupler'?", or the choices: " Choose 'A', 'B' or 'C'."."""
     known = list(itertools.islice(known, MOST_NAMES))

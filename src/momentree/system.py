@@ -178,18 +178,21 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         *,
         parameters: Named = None,
         strict: bool = True,
+        follow: bool | None = None,
         progress: bool | None = None,
     ) -> States:
         """Many states at once, each as `assemble` finds it: numbers may be arrays of one length, or single.
 
         One that cannot be closed raises an error with its index and the reason; unless `strict`, it is a row of NaN.
+        A sweep, whose values go one way or along a path, stays on the branch of its first row; `States.branch` and a
+        warning tell where it cannot. follow=True or False says whether rows are one; else it is seen from the values.
 
         >>> starts = system.assemble_many({"A": np.linspace(0, 1, 2048)}, guess={"D": 0.5})   # doctest: +SKIP
         """
         from momentree.assembly.batch_assembly import assemble_many
 
         with showing(progress):
-            return assemble_many(self, given, velocities, guess, t, parameters or {}, strict)
+            return assemble_many(self, given, velocities, guess, t, parameters or {}, strict, follow)
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:

@@ -6,8 +6,8 @@ Each number becomes one entry. Texts are expressions of the parameters of the mo
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,20 @@ def columns_given(
         entries = velocities_given(mechanism, sample) if velocities else coordinates_given(mechanism, sample, what)
         columns += [Column(key, entry, values[..., i]) for i, entry in enumerate(entries)]
     return columns
+
+
+def columns_of(columns: Sequence[Column], rows: Any) -> list[Column]:
+    """Those of some of many rows; single values stay."""
+    return [column if column.values.size == 1 else replace(column, values=column.values[rows]) for column in columns]
+
+
+def values_of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
+    """The values of one row by name, as `assemble` takes them."""
+    values: dict[str, list[float]] = {}
+    for column in columns:
+        value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
+        values.setdefault(column.key, []).append(float(value))
+    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in values.items()}
 
 
 def numbers_of(
