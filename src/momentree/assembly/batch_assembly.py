@@ -32,7 +32,7 @@ from momentree.assembly.assembly_search import (
     without_turns,
 )
 from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, ClosedBatch, Indices, Mask, finite, shortest
-from momentree.assembly.branch_following import BranchFollowing, is_sweep
+from momentree.assembly.branch_following import BranchFollowing, finite_rows, is_sweep
 from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
@@ -257,7 +257,7 @@ class _Assemblies:
         """Distances of configurations from the guesses; NaN of those that are not closed."""
         if self.together:
             return self.misses(q, np.arange(self.count))[0]
-        closed = np.isfinite(q).all(axis=1)
+        closed = finite_rows(q)
         return np.array([self._search(k).miss(q[k]) if closed[k] else np.nan for k in range(self.count)])
 
     def jacobians(self) -> Array:

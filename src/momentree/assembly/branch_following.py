@@ -24,6 +24,7 @@ from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales
 
 BEND = 0.1  # of its length: how far a chord may be from the tangents at its ends, and a step from its prediction
+WIDE = 1.0  # rad: a step of a given angle on which other joints may turn by more than a half turn
 PROBE = 2.0**-12  # of the passage between two rows: the step that measures a tangent
 LEAST_STEP = 2.0**-10  # likewise, of a walk: a branch on which it must be smaller ends there
 FOLD = 2.5  # at a dead center the branch goes twice as far as its tangent: so far from there the target may be
@@ -113,7 +114,7 @@ class BranchFollowing:
         near: Callable[[Array, Sequence[Column], Array], Assembling],
     ):
         self.batch, self.held, self.q, self.near = batch, held, q, near
-        self.closed: Mask = np.isfinite(q).all(axis=1)
+        self.closed: Mask = finite_rows(q)
         self.columns = column_scales(batch.mechanism)
         self.angular = angular_velocities(batch.mechanism)
         self.given = sorted({i for column in held for i in column.entry.held})
@@ -121,6 +122,8 @@ class BranchFollowing:
         ranges = [np.ptp(each) or 1.0 for each in values]
         steps = [np.diff(each) / range_ for each, range_ in zip(values, ranges, strict=True)]
         self.strides = np.linalg.norm(steps, axis=0) if steps else np.zeros(len(q) - 1)
+        turning = [np.abs(np.diff(c.values)) for c in held if c.values.size > 1 and c.entry.angle]
+        self.wide: Mask = np.max([np.zeros(len(q) - 1), *turning], axis=0) > WIDE
         self.travel = np.full_like(q[1:], np.nan)  # from row to row, full turns included, where it was walked
 
     def follow(self, misses: Array) -> Followed:
@@ -193,7 +196,7 @@ class BranchFollowing:
     def _straight_on(self, row: int) -> Array:
         """Where the branch leads from a row to the next, in the direction in which it came to it."""
         came = self._step(self.q[[row - 1]], self.q[[row]]) * self.strides[row] / max(self.strides[row - 1], TINY)
-        return self._walked(np.array([row]), self.q[[row]], self.q[[row + 1]], came)[0]
+        return np.asarray(self._walked(np.array([row]), self.q[[row]], self.q[[row + 1]], came)[0])
 
     def _unwind(self, branch: Indices) -> None:
         """Angles without full turns from row to row, where turns do not matter."""
@@ -276,7 +279,7 @@ class BranchFollowing:
                 for s, q in ((0.0, first), (1.0, last))
             ]
             smooth[some] = _agree(chords[some], tangents[0]) & _agree(chords[some], tangents[1])
-        return smooth
+        return np.asarray(smooth & ~self.wide[edges])
 
     def _walked(self, edges: Indices, start: Array, target: Array, guide: Array) -> Array:
         """Where the branch leads from the first row of passages to the second; the target itself if it is joined to it.
@@ -284,13 +287,13 @@ class BranchFollowing:
         With freedom left, a branch is a surface: then the target is reached within it, with the values of its row.
         """
         end = self._walk(edges, start, target, guide)
-        apart = np.flatnonzero(np.isfinite(end).all(axis=1) & ~self._are_same(end, target))
+        apart = np.flatnonzero(finite_rows(end) & ~self._are_same(end, target))
         if len(apart):
             chord = self._step(end[apart], target[apart])
             there = self._walk(edges[apart], end[apart], target[apart], chord, within=True)
             left, first = np.linalg.norm(self._step(there, target[apart]), axis=1), np.linalg.norm(chord, axis=1)
             joined = apart[left <= BEND * first]
-            end[joined] = target[joined]
+            end[joined] = self._towards(end[joined], target[joined])
         return end
 
     def _walk(self, edges: Indices, start: Array, target: Array, guide: Array, within: bool = False) -> Array:
@@ -317,8 +320,9 @@ class BranchFollowing:
             h[active] *= np.where(good, 2.0, 0.5)
             active = active[(far[active] < 1) & (h[active] >= LEAST_STEP)]
         rest = (1 - far) * np.linalg.norm(tangents, axis=1)
-        dead = (far >= 1 - NEAR_FOLD) & (np.linalg.norm(self._step(q, target), axis=1) <= FOLD * rest)
-        q[dead] = target[dead]
+        dead = (far < 1) & (far >= 1 - NEAR_FOLD)
+        dead &= np.linalg.norm(self._step(q, target), axis=1) <= FOLD * rest
+        q[dead] = self._towards(q[dead], target[dead])
         q[~dead & (far < 1)] = np.nan
         return q
 
@@ -377,7 +381,7 @@ class BranchFollowing:
 
     def _close(self, edges: Indices, s: Array, q: Array) -> Array:
         """The closed configurations nearest to q, a part s of the way from row k to k + 1; NaN where there are none."""
-        near, found = np.isfinite(q).all(axis=1), np.full_like(q, np.nan)
+        near, found = finite_rows(q), np.full_like(q, np.nan)
         if near.any():
             found[near] = self._near(edges[near], s[near], q[near]).nearest()
         return found
@@ -411,8 +415,17 @@ class BranchFollowing:
         step[:, self.given] = 0.0
         return np.asarray(step / self.columns)
 
+    def _towards(self, q: Array, target: Array) -> Array:
+        """The target, with the turns that are nearest to q."""
+        return self.batch.integrated(q, self._step(q, target) * self.columns)
+
     def _are_same(self, q: Array, other: Array) -> Mask:
         return np.asarray(np.linalg.norm(self._step(q, other), axis=1) <= SAME)
+
+
+def finite_rows(q: Array) -> Mask:
+    """Rows that close: the others hold NaN."""
+    return np.asarray(np.isfinite(q).all(axis=1))
 
 
 def _agree(a: Array, b: Array) -> Mask:

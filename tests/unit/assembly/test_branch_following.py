@@ -45,6 +45,22 @@ def test_a_crank_that_turns_stays_on_its_branch(system, rows, low, high):
         assert states.v[i, 0] == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", [3, 5, 13, 18, 21, 34])
+def test_a_sweep_of_few_rows_is_a_part_of_one_of_many(seed):
+    random = np.random.default_rng(seed)
+    system = four_bar(tuple(random.uniform(0.5, 3, 4))).build()
+    first = system.assemble(guess={"A": 1.0, "D": random.uniform(-3, 3)})
+    end, rows = first["A"] + random.uniform(0.5, 8) * random.choice([-1, 1]), int(random.integers(3, 20))
+    few, many = (
+        system.assemble_many({"A": np.linspace(first["A"], end, n)}, guess=first, strict=False, follow=True)
+        for n in (rows, 16 * (rows - 1) + 1)
+    )
+    there = few.branch == 0
+    assert np.array_equal(there, many.branch[::16] == 0)
+    assert there.sum() >= 9
+    assert np.abs(few.q[there] - many.q[::16][there]).max() < 1e-9  # full turns too
+
+
 def test_without_following_rows_are_those_of_assemble(system):
     # the documented four-bar: six of its 13 rows are on the branch of the others only if they are followed
     A = np.linspace(0, 2 * math.pi, 13)
