@@ -159,14 +159,18 @@ class System(SystemViews, SystemQuantities, ProgramExports):
     ) -> State:
         """The state with the given coordinates and velocities at which every loop is closed, nearest to the guess.
 
+        Without a guess, nearest to the start of the model, if it has one, or to zero within the limits of the joints.
+
         Redundant constraints may stay open by `tolerance` (m), the model's unless given: see `State.closure_error`.
 
         >>> start = system.assemble({"A": 1.0}, velocities={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
-        from momentree.assembly.assemble import assemble
+        from momentree.assembly.assemble import assemble, own_guess
 
-        mechanism = self.with_parameters(parameters)._numeric
-        return assemble(mechanism.with_tolerance(checked_tolerance(mechanism, tolerance)), given, velocities, guess, t)
+        at = self.with_parameters(parameters)
+        mechanism = at._numeric.with_tolerance(checked_tolerance(at._numeric, tolerance))
+        near = own_guess(at._numeric, at._model) if guess is None else guess
+        return assemble(mechanism, given, velocities, near, t)
 
     @renamed(rates="velocities")
     def assemble_many(
@@ -215,9 +219,10 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         self, given: Named = None, guess: Named | State = None, t: float = 0.0, *, parameters: Named = None
     ) -> list[State]:
         """All assembly branches with the given coordinates: states that close the loops, nearest to the guess first."""
-        from momentree.assembly.assemble import branches
+        from momentree.assembly.assemble import branches, own_guess
 
-        return branches(self.with_parameters(parameters)._numeric, given, guess, t)
+        at = self.with_parameters(parameters)
+        return branches(at._numeric, given, own_guess(at._numeric, at._model) if guess is None else guess, t)
 
     # --- kinematics; leading axes of q, v, ..., parameters are batches and broadcast ---
 

@@ -61,6 +61,26 @@ def branches(
     return [State(mechanism, q, closed_velocities(mechanism, q, {}, t), t) for q in configurations]
 
 
+def own_guess(mechanism: Mechanism, model: Model) -> State | Mapping[str, Any] | None:
+    """Where assemblies of a model begin unless a guess is given: its start, or the guess of one that does not close.
+
+    None of a model without a start: at the reference, within limits. It is found once for a mechanism.
+    """
+    if model.start is None or not (model.start.coordinates or model.start.guess):
+        return None
+    kept = vars(mechanism)
+    if "_own_guess" not in kept:
+        values = Values(dict(model.parameters))
+        start, t = model.start.numbers(values), model.start.times(values)[0]
+        guess = start["guess"] or None
+        try:
+            kept["_own_guess"] = assemble(mechanism, start["coordinates"], None, guess, t)
+        except MomentreeError:
+            kept["_own_guess"] = guess
+    found: State | Mapping[str, Any] | None = kept["_own_guess"]
+    return found
+
+
 def initial_state(
     mechanism: Mechanism,
     model: Model,
@@ -73,13 +93,14 @@ def initial_state(
         return assemble(mechanism, given, velocities)
     values = Values(dict(model.parameters))
     start, t = model.start.numbers(values), model.start.times(values)[0]
+    guess = own_guess(mechanism, model) if given else start["guess"] or None
     joints = mechanism.by_joint
     for what, instead in (("coordinates", given), ("velocities", velocities)):
         replaced = {joint_of(str(key), joints)[0] for key in instead}
         others = {key: value for key, value in start[what].items() if joint_of(key, joints)[0] not in replaced}
         start[what] = {**others, **instead}
     try:
-        return assemble(mechanism, start["coordinates"], start["velocities"], start["guess"] or None, t)
+        return assemble(mechanism, start["coordinates"], start["velocities"], guess, t)
     except MomentreeError as error:
         if given or velocities:
             raise

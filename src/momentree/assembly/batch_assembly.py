@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from momentree.activity import activity, showing
-from momentree.assembly.assemble import assemble
+from momentree.assembly.assemble import assemble, own_guess
 from momentree.assembly.assembly_search import (
     ATTEMPTS,
     COMPARED,
@@ -42,47 +41,18 @@ from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
+from momentree.assembly.state import States as States
 from momentree.compile.execute.arrays import coordinate_array
 from momentree.compile.execute.choice import is_rolled
 from momentree.errors import AssemblyError, AssemblyWarning, ExpressionError, MomentreeError, warn
 from momentree.model.expressions.expression import Reference
+from momentree.model.values import Values
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 FEW_ROWS, MANY_ROWS = 4096, 65_536
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Many states of one system: `states[i]` is one of them.
-
-    | field      | shape | meaning                                                             |
-    |------------|-------|---------------------------------------------------------------------|
-    | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
-    | t          |       | time (s)                                                            |
-    | parameters | m     | by name, the values of free parameters                              |
-    | reasons    | m     | why a state does not close; "" where it does                        |
-    | branch     | m     | in a sweep, the number of the branch, which changes where no        |
-    |            |       | continuous motion leads on; -1 in rows that do not close, and in    |
-    |            |       | all where rows are independent                                      |
-    """
-
-    system: Any = field(repr=False)
-    q: Array
-    v: Array
-    t: float
-    parameters: Mapping[str, Array]
-    reasons: tuple[str, ...]
-    branch: Indices
-
-    def __len__(self) -> int:
-        return len(self.q)
-
-    def __getitem__(self, i: int) -> State:
-        own = {name: float(values[i]) for name, values in self.parameters.items()}
-        return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
 
 
 def assemble_many(
@@ -101,18 +71,12 @@ def assemble_many(
     names = system._free.names_of(rows)
     held = columns_given(mechanism, by_name(given, "given"), "given", names)
     moving = columns_given(mechanism, by_name(velocities, "velocities"), "velocities", names)
-    near = _guessed(mechanism, guess, names)
+    near = _own_guess(system, rows, names) if guess is None else _guessed(mechanism, guess, names)
     count = _count(held, moving, near, rows)
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
     many = _Many(system, rows, held, moving, float(t), strict)
-    parts = []
-    with activity(f"assembling {count} states of", mechanism.name) as phase:
-        for part in in_batches(count, _at_once(system)) or [slice(0, 0)]:
-            numbers = np.arange(count)[part]
-            parts.append(many.assemblies(numbers, near).states(strict, numbers))
-            phase.tell(f"{part.stop} done", part.stop / max(count, 1))
-    found = _Assembled(*(np.concatenate([getattr(each, name) for each in parts]) for name in ("q", "v", "reasons")))
-    sweep = not near.many and is_sweep(held, rows) if follow is None else follow
+    found = many.all(near)
+    sweep = (guess is None or not near.many) and is_sweep(held, rows) if follow is None else follow
     branch = many.followed(found, near) if sweep and count > 1 else np.full(count, -1)
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
     return States(system, found.q, found.v, float(t), own, tuple(map(str, found.reasons)), branch)
@@ -127,6 +91,16 @@ class _Many(NamedTuple):
     velocities: list[Column]
     t: float
     strict: bool
+
+    def all(self, near: _Guess) -> _Assembled:
+        """The states of all rows."""
+        parts, count = [], len(self.rows)
+        with activity(f"assembling {count} states of", self.system.name) as phase:
+            for part in in_batches(count, _at_once(self.system)) or [slice(0, 0)]:
+                rows = np.arange(count)[part]
+                parts.append(self.assemblies(rows, near).states(self.strict, rows))
+                phase.tell(f"{part.stop} done", part.stop / max(count, 1))
+        return _Assembled(*(np.concatenate([getattr(each, name) for each in parts]) for name in _Assembled._fields))
 
     def assemblies(self, rows: Indices, near: _Guess) -> _Assemblies:
         """Some rows; guesses are those of all rows, or one."""
@@ -173,6 +147,21 @@ class _Guess(NamedTuple):
         """Some of many rows."""
         many = self.q.ndim > 1 and len(self.q) > 1
         return _Guess(self.q[part] if many else self.q, columns_of(self.columns, part), self.named)
+
+
+def _own_guess(system: System, rows: Array, names: Mapping[Reference, Array]) -> _Guess:
+    """Where rows begin unless a guess is given: as `own_guess` says, with the parameters of each row."""
+    mechanism, start = system._numeric, system._model.start
+    if rows.ndim < 2 or not len(rows):
+        return _guessed(mechanism, own_guess(mechanism, system._model), names)
+    near = _Guess(reference(system.mechanism.in_batches(names)), [], False)
+    if start is None or not (start.coordinates or start.guess):
+        return near
+    held = columns_given(mechanism, start.coordinates, "given", names)
+    near = near._replace(columns=columns_given(mechanism, start.guess, "guess", names), named=True)
+    t = start.times(Values(dict(system._model.parameters)))[0]
+    q = _Many(system, rows, held, [], t, False).all(near).q
+    return _Guess(np.where(finite_rows(q)[:, None], q, near.q), [], False)
 
 
 def _guessed(mechanism: Mechanism, guess: Any, parameters: Mapping[Reference, Array]) -> _Guess:

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from momentree.assembly.assembly_search import angular_velocities, without_turns
-from momentree.assembly.batch_closing import BatchOfRows, Indices, Mask
+from momentree.assembly.batch_closing import BatchOfRows, Indices, Mask, finite
 from momentree.assembly.configuration import Array
 from momentree.assembly.named_values import Column
 from momentree.assembly.samples import in_batches
@@ -350,7 +350,7 @@ class BranchFollowing:
         if not len(edges) or J.shape[1] < J.shape[2] or not J.size:
             return []
         U, sizes, V = np.linalg.svd(J, full_matrices=False)
-        turned = self._orientation(U, V, self._jacobians(edges + 1)) < 0
+        turned = (sizes[:, -1] > CUT_OFF) & (self._orientation(U, V, self._jacobians(edges + 1)) < 0)
         edges, U, V, weakest = edges[turned], U[turned], V[turned], sizes[turned, -1]
         first, last, low, high = self.q[edges], self.q[edges + 1], np.zeros(len(edges)), np.ones(len(edges))
         least = weakest.copy()
@@ -358,8 +358,7 @@ class BranchFollowing:
             s = (low + high) / 2
             middle = self._close(edges, s, self.batch.integrated(first, self._step(first, last) / 2 * self.columns))
             J = self._near(edges, s, middle).jacobians()
-            sound = np.isfinite(J).all(axis=(1, 2))
-            J = np.where(sound[:, None, None], J, 0.0)
+            J = np.where(finite(J)[:, None, None], J, 0.0)
             least = np.minimum(least, np.linalg.svd(J, compute_uv=False)[:, -1])
             later = self._orientation(U, V, J) > 0
             first, low = np.where(later[:, None], middle, first), np.where(later, s, low)

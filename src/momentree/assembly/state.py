@@ -1,16 +1,16 @@
-"""State: coordinates and velocities of a mechanism at one time, by name."""
+"""State: coordinates and velocities of a mechanism at one time, by name; and many of them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration import Array, Configuration, Indices
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.structure.free_parameters import values_in
 from momentree.structure.mechanism import Mechanism
@@ -81,6 +81,37 @@ class State:
                 units = [f"{unit}/s" for unit in joint.velocity_units]
                 lines.append(f"  {name:<12} {_with_units(q, joint.units)}, velocity {_with_units(v, units)}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Many states of one system: `states[i]` is one of them.
+
+    | field      | shape | meaning                                                             |
+    |------------|-------|---------------------------------------------------------------------|
+    | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
+    | t          |       | time (s)                                                            |
+    | parameters | m     | by name, the values of free parameters                              |
+    | reasons    | m     | why a state does not close; "" where it does                        |
+    | branch     | m     | in a sweep, the number of the branch, which changes where no        |
+    |            |       | continuous motion leads on; -1 in rows that do not close, and in    |
+    |            |       | all where rows are independent                                      |
+    """
+
+    system: Any = field(repr=False)
+    q: Array
+    v: Array
+    t: float
+    parameters: Mapping[str, Array]
+    reasons: tuple[str, ...]
+    branch: Indices
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, i: int) -> State:
+        own = {name: float(values[i]) for name, values in self.parameters.items()}
+        return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
 
 
 def _with_units(values: Array, units: Sequence[str]) -> str:
