@@ -69,7 +69,7 @@ class ModelError(MomentreeError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be simulated but not exist: some body has an inertia that is physically impossible."""
+    """A model that is hardly meant: an impossible inertia, a joint given twice, loops that let nothing move."""
 
 
 class ExpressionError(MomentreeError):

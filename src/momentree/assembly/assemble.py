@@ -9,7 +9,7 @@ from momentree.activity import activity
 from momentree.assembly.assembly_search import AssemblySearch
 from momentree.assembly.closed_velocities import closed_velocities
 from momentree.assembly.configuration import Array
-from momentree.assembly.named_values import by_name
+from momentree.assembly.named_values import by_name, warn_of_degrees
 from momentree.assembly.state import State
 from momentree.errors import AssemblyError, MomentreeError
 from momentree.model import Model
@@ -30,9 +30,15 @@ def assemble(
     """The state that has the given coordinates and velocities, closes everything, and is nearest to the guess."""
     with activity("assembling", mechanism.name):
         search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
-        moving = by_name(velocities, "velocities")
-        q = search.solve()
-        return State(mechanism, q, closed_velocities(mechanism, q, moving, t, search.unmoved(q)), t)
+        warn_of_degrees("assemble", ((entry, entry.value) for entry in (*search.given, *search.hints)))
+        return searched_state(search, velocities)
+
+
+def searched_state(search: AssemblySearch, velocities: Mapping[str, Any] | None) -> State:
+    """The state that a search leads to."""
+    moving, q = by_name(velocities, "velocities"), search.solve()
+    mechanism, t = search.mechanism, search.t
+    return State(mechanism, q, closed_velocities(mechanism, q, moving, t, search.unmoved(q)), t)
 
 
 def branches(
@@ -43,6 +49,7 @@ def branches(
 ) -> list[State]:
     """Every closed configuration found with the given coordinates, nearest to the guess first; velocities at rest."""
     search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
+    warn_of_degrees("branches", ((entry, entry.value) for entry in (*search.given, *search.hints)))
     configurations: list[Array] = []
     for start in search.starts(BRANCH_STARTS):
         at, misfit, _ = search.closing.close(start)

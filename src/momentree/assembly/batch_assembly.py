@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from momentree.activity import activity, showing
-from momentree.assembly.assemble import assemble, own_guess
+from momentree.assembly.assemble import own_guess, searched_state
 from momentree.assembly.assembly_search import (
     ATTEMPTS,
     COMPARED,
@@ -36,7 +36,7 @@ from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import reference
-from momentree.assembly.named_values import Column, by_name, columns_given, columns_of, values_of_row
+from momentree.assembly.named_values import Column, by_name, columns_given, columns_of, values_of_row, warn_of_degrees
 from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
@@ -73,6 +73,7 @@ def assemble_many(
     moving = columns_given(mechanism, by_name(velocities, "velocities"), "velocities", names)
     near = _own_guess(system, rows, names) if guess is None else _guessed(mechanism, guess, names)
     count = _count(held, moving, near, rows)
+    warn_of_degrees("assemble_many", ((column.entry, column.values) for column in (*held, *near.columns)))
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
     many = _Many(system, rows, held, moving, float(t), strict)
     found = many.all(near)
@@ -307,9 +308,7 @@ class _Assemblies:
         return values_of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
 
     def _alone(self, k: int) -> tuple[Array, Array]:
-        mechanism = self._own(k)
-        given, guess = self._arguments_of(k, mechanism)
-        state = assemble(mechanism, given, values_of_row(self.velocities, k), guess, self.batch.t)
+        state = searched_state(self._search(k), values_of_row(self.velocities, k))
         return state.q, state.v
 
     def _reasons(self, q: Array, rows: Indices) -> Iterator[tuple[int, str]]:
