@@ -31,7 +31,7 @@ from momentree.assembly.assembly_search import (
     without_turns,
 )
 from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, ClosedBatch, Indices, Mask, finite, shortest
-from momentree.assembly.branch_following import BranchFollowing, finite_rows, is_sweep
+from momentree.assembly.branch_following import SAME, BranchFollowing, finite_rows, is_sweep
 from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
@@ -81,6 +81,17 @@ def assemble_many(
     branch = many.followed(found, near) if sweep and count > 1 else np.full(count, -1)
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
     return States(system, found.q, found.v, float(t), own, tuple(map(str, found.reasons)), branch)
+
+
+def jumped(system: System, alone: States, followed: States) -> Indices:
+    """Rows of a sweep that were assembled one by one on another branch than the row before; from both ways to do it."""
+    step = BatchOfRows(system, np.zeros((len(alone), 0)), alone.t).difference(alone.q, followed.q)
+    angular = angular_velocities(system._numeric)
+    step[:, angular] = without_turns(step[:, angular])
+    other = np.abs(step).max(axis=1, initial=0.0) > SAME
+    both = (followed.branch[1:] >= 0) & (followed.branch[:-1] >= 0)
+    changes = (other[1:] != other[:-1]) | (np.diff(followed.branch) != 0)
+    return np.asarray(1 + np.flatnonzero(both & changes))
 
 
 class _Many(NamedTuple):
