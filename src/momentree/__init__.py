@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from momentree.errors import AssemblyError, ExpressionError, GraphError, ModelError, ModelWarning, MomentreeError
+from momentree.errors import (
+    AssemblyError,
+    AssemblyWarning,
+    ExpressionError,
+    GraphError,
+    ModelError,
+    ModelWarning,
+    MomentreeError,
+)
 from momentree.files import load, loads
 from momentree.model import Model, box, capsule, cylinder, disc, mesh, polygon, rod, sphere, turn
 from momentree.model.joint_types import (
@@ -58,6 +66,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssemblyError",
+    "AssemblyWarning",
     "Comparison",
     "Control",
     "Cylindrical",

@@ -69,7 +69,7 @@ class ModelError(MomentreeError):
 
 
 class ModelWarning(UserWarning):
-    """A model that can be simulated, with an inertia that no body has, or a gear whose carrier had to be inferred."""
+    """A model that is hardly meant: an impossible inertia, a joint given twice, an inferred carrier, locked loops."""
 
 
 class ExpressionError(MomentreeError):
@@ -102,6 +102,10 @@ class AssemblyError(MomentreeError):
     def __init__(self, message: str, culprit: tuple[str, str] | None = None):
         self.culprit = culprit
         super().__init__(message)
+
+
+class AssemblyWarning(UserWarning):
+    """States that close every loop, but may not be those that were meant: on another branch, or with degrees."""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

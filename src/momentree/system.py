@@ -176,14 +176,17 @@ class System(SystemViews, SystemQuantities, ProgramExports):
     ) -> State:
         """The state with the given coordinates and velocities at which every loop is closed, nearest to the guess.
 
+        Without a guess, nearest to the start of the model, if it has one, or to zero within the limits of the joints.
+
         Redundant constraints may stay open by `tolerance` (m), the model's unless given: see `State.closure_error`.
 
         >>> start = system.assemble({"A": 1.0}, velocities={"A": 0.0}, guess={"D": -0.5})   # doctest: +SKIP
         """
-        from momentree.assembly.assemble import assemble
+        from momentree.assembly.assemble import assemble, own_guess
 
         at = self.at(given_values(self, None, parameters, tolerance=tolerance))
-        return assemble(at._numeric, given, velocities, guess, t)
+        near = own_guess(at._numeric, at._model) if guess is None else guess
+        return assemble(at._numeric, given, velocities, near, t)
 
     @renamed(rates="velocities")
     def assemble_many(
@@ -195,18 +198,21 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         *,
         parameters: Named = None,
         strict: bool = True,
+        follow: bool | None = None,
         progress: bool | None = None,
     ) -> States:
         """Many states at once, each as `assemble` finds it: numbers may be arrays of one length, or single.
 
         One that cannot be closed raises an error with its index and the reason; unless `strict`, it is a row of NaN.
+        A sweep, whose values go one way or along a path, stays on the branch of its first row; `States.branch` and a
+        warning tell where it cannot. follow=True or False says whether rows are one; else it is seen from the values.
 
         >>> starts = system.assemble_many({"A": np.linspace(0, 1, 2048)}, guess={"D": 0.5})   # doctest: +SKIP
         """
         from momentree.assembly.batch_assembly import assemble_many
 
         with showing(progress):
-            return assemble_many(self, given, velocities, guess, t, parameters or {}, strict)
+            return assemble_many(self, given, velocities, guess, t, parameters or {}, strict, follow)
 
     @renamed(rates="velocities")
     def start(self, given: Named = None, velocities: Named = None, *, parameters: Named = None) -> State:
@@ -229,9 +235,10 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         self, given: Named = None, guess: Named | State = None, t: float = 0.0, *, parameters: Named = None
     ) -> list[State]:
         """All assembly branches with the given coordinates: states that close the loops, nearest to the guess first."""
-        from momentree.assembly.assemble import branches
+        from momentree.assembly.assemble import branches, own_guess
 
-        return branches(self.with_parameters(parameters)._numeric, given, guess, t)
+        at = self.with_parameters(parameters)
+        return branches(at._numeric, given, own_guess(at._numeric, at._model) if guess is None else guess, t)
 
     # --- kinematics; leading axes of q, v, ..., parameters are batches and broadcast ---
 

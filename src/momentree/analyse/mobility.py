@@ -11,6 +11,8 @@ import numpy as np
 from momentree.assembly.assemble import assemble
 from momentree.assembly.closure_check import worst_violation
 from momentree.assembly.configuration import Configuration, constraint_names
+from momentree.assembly.locked_loops import LOCKED as LOCKED
+from momentree.assembly.locked_loops import is_driven
 from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales
@@ -66,6 +68,11 @@ class Mobility:
     give: Give | None = None
     of_position: int = 0
     nonholonomic: tuple[str, ...] = ()
+
+    @property
+    def locked(self) -> bool:
+        """Whether nothing can move, though there are joints, and no prescribed motion is what moves it."""
+        return self.true == 0 and self.state.mechanism.nv > 0 and not is_driven(self.state.mechanism)
 
 
 def gruebler(mechanism: Mechanism) -> int:

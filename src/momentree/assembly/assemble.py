@@ -9,7 +9,7 @@ from momentree.activity import activity
 from momentree.assembly.assembly_search import AssemblySearch
 from momentree.assembly.closed_velocities import closed_velocities
 from momentree.assembly.configuration import Array
-from momentree.assembly.named_values import by_name
+from momentree.assembly.named_values import by_name, warn_of_degrees
 from momentree.assembly.state import State
 from momentree.errors import AssemblyError, MomentreeError
 from momentree.model import Model
@@ -30,9 +30,15 @@ def assemble(
     """The state that has the given coordinates and velocities, closes everything, and is nearest to the guess."""
     with activity("assembling", mechanism.name):
         search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
-        moving = by_name(velocities, "velocities")
-        q = search.solve()
-        return State(mechanism, q, closed_velocities(mechanism, q, moving, t, search.unmoved(q)), t)
+        warn_of_degrees("assemble", ((entry, entry.value) for entry in (*search.given, *search.hints)))
+        return searched_state(search, velocities)
+
+
+def searched_state(search: AssemblySearch, velocities: Mapping[str, Any] | None) -> State:
+    """The state that a search leads to."""
+    moving, q = by_name(velocities, "velocities"), search.solve()
+    mechanism, t = search.mechanism, search.t
+    return State(mechanism, q, closed_velocities(mechanism, q, moving, t, search.unmoved(q)), t)
 
 
 def branches(
@@ -43,6 +49,7 @@ def branches(
 ) -> list[State]:
     """Every closed configuration found with the given coordinates, nearest to the guess first; velocities at rest."""
     search = AssemblySearch(mechanism, by_name(given, "given"), guess, t)
+    warn_of_degrees("branches", ((entry, entry.value) for entry in (*search.given, *search.hints)))
     configurations: list[Array] = []
     for start in search.starts(BRANCH_STARTS):
         at, misfit, _ = search.closing.close(start)
@@ -61,6 +68,26 @@ def branches(
     return [State(mechanism, q, closed_velocities(mechanism, q, {}, t), t) for q in configurations]
 
 
+def own_guess(mechanism: Mechanism, model: Model) -> State | Mapping[str, Any] | None:
+    """Where assemblies of a model begin unless a guess is given: its start, or the guess of one that does not close.
+
+    None of a model without a start: at the reference, within limits. It is found once for a mechanism.
+    """
+    if model.start is None or not (model.start.coordinates or model.start.guess):
+        return None
+    kept = vars(mechanism)
+    if "_own_guess" not in kept:
+        values = Values(dict(model.parameters))
+        start, t = model.start.numbers(values), model.start.times(values)[0]
+        guess = start["guess"] or None
+        try:
+            kept["_own_guess"] = assemble(mechanism, start["coordinates"], None, guess, t)
+        except MomentreeError:
+            kept["_own_guess"] = guess
+    found: State | Mapping[str, Any] | None = kept["_own_guess"]
+    return found
+
+
 def initial_state(
     mechanism: Mechanism,
     model: Model,
@@ -73,13 +100,14 @@ def initial_state(
         return assemble(mechanism, given, velocities)
     values = Values(dict(model.parameters))
     start, t = model.start.numbers(values), model.start.times(values)[0]
+    guess = own_guess(mechanism, model) if given else start["guess"] or None
     joints = mechanism.by_joint
     for what, instead in (("coordinates", given), ("velocities", velocities)):
         replaced = {joint_of(str(key), joints)[0] for key in instead}
         others = {key: value for key, value in start[what].items() if joint_of(key, joints)[0] not in replaced}
         start[what] = {**others, **instead}
     try:
-        return assemble(mechanism, start["coordinates"], start["velocities"], start["guess"] or None, t)
+        return assemble(mechanism, start["coordinates"], start["velocities"], guess, t)
     except MomentreeError as error:
         if given or velocities:
             raise

@@ -6,18 +6,16 @@ that closes a loop, some components of a ball), is assembled by `assemble`, alon
 
 from __future__ import annotations
 
+import contextlib
 import math
-import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from momentree.activity import activity, showing
-from momentree.assembly.assemble import assemble
+from momentree.assembly.assemble import own_guess, searched_state
 from momentree.assembly.assembly_search import (
     ATTEMPTS,
     COMPARED,
@@ -25,6 +23,7 @@ from momentree.assembly.assembly_search import (
     MET,
     UNFIT,
     UNGUESSED,
+    AssemblySearch,
     angular_velocities,
     has_settled,
     steps_around,
@@ -32,78 +31,28 @@ from momentree.assembly.assembly_search import (
     without_turns,
 )
 from momentree.assembly.batch_closing import BatchClosing, BatchOfRows, ClosedBatch, Indices, Mask, finite, shortest
+from momentree.assembly.branch_following import SAME, BranchFollowing, finite_rows, is_sweep
 from momentree.assembly.closed_velocities import FITS
 from momentree.assembly.compiled_closing import CompiledRows
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.configuration_space import reference
-from momentree.assembly.named_values import Column, by_name, columns_given
+from momentree.assembly.named_values import Column, by_name, columns_given, columns_of, values_of_row, warn_of_degrees
 from momentree.assembly.nearby_configurations import regular_rank
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
+from momentree.assembly.state import States as States
 from momentree.compile.execute.arrays import coordinate_array
 from momentree.compile.execute.choice import is_rolled
-from momentree.errors import AssemblyError, MomentreeError
+from momentree.errors import AssemblyError, AssemblyWarning, ExpressionError, MomentreeError, warn
 from momentree.model.expressions.expression import Reference
+from momentree.model.values import Values
 from momentree.structure.mechanism import Mechanism, TreeBody
 
 if TYPE_CHECKING:
     from momentree.system import System
 
 FEW_ROWS, MANY_ROWS = 4096, 65_536
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Many states of one system: `states[i]` is one of them, `states[2:5]` and `states[[0, 3]]` are some.
-
-    | field      | shape | meaning                                                             |
-    |------------|-------|---------------------------------------------------------------------|
-    | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
-    | t          |       | time (s)                                                            |
-    | parameters | m     | by name, the values of free parameters                              |
-    | reasons    | m     | why a state does not close; "" where it does                        |
-    | given      |       | by name, what was given of them: a number, or m                     |
-    """
-
-    system: Any = field(repr=False)
-    q: Array
-    v: Array
-    t: float
-    parameters: Mapping[str, Array]
-    reasons: tuple[str, ...]
-    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.q)
-
-    def __iter__(self) -> Iterator[State]:
-        return (self[i] for i in range(len(self)))
-
-    @overload
-    def __getitem__(self, i: int) -> State: ...
-    @overload
-    def __getitem__(self, i: slice | Sequence[int] | Array) -> States: ...
-
-    def __getitem__(self, i: Any) -> State | States:
-        chosen = _chosen(i, len(self))
-        if chosen.ndim:
-            own_of_each = {name: values[chosen] for name, values in self.parameters.items()}
-            reasons = tuple(self.reasons[k] for k in chosen.tolist())
-            given = {name: values if np.ndim(values) == 0 else values[chosen] for name, values in self.given.items()}
-            return States(self.system, self.q[chosen], self.v[chosen], self.t, own_of_each, reasons, given)
-        i = int(chosen)
-        own = {name: float(values if np.ndim(values) == 0 else values[i]) for name, values in self.given.items()}
-        return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
-
-
-def _chosen(i: Any, count: int) -> NDArray[np.int64]:
-    """The number of one of so many states, or those of some."""
-    try:
-        return np.asarray(np.arange(count)[i if isinstance(i, (slice, np.ndarray)) else np.asarray(i)])
-    except (IndexError, TypeError, ValueError):
-        message = f"there is no state {reprlib.repr(i)}; there are {count}"
-        raise MomentreeError(f"states: {message}. Give a number, a slice or a list of numbers.") from None
 
 
 def assemble_many(
@@ -114,6 +63,7 @@ def assemble_many(
     t: float,
     parameters: Mapping[str, Any],
     strict: bool = True,
+    follow: bool | None = None,
 ) -> States:
     """The states that `assemble` gives for each row; `System.assemble_many` describes the arguments."""
     mechanism = system._numeric
@@ -121,30 +71,77 @@ def assemble_many(
     names = system._free.names_of(rows)
     held = columns_given(mechanism, by_name(given, "given"), "given", names)
     moving = columns_given(mechanism, by_name(velocities, "velocities"), "velocities", names)
-    near = _guessed(mechanism, guess, names)
+    near = _own_guess(system, rows, names) if guess is None else _guessed(mechanism, guess, names)
     count = _count(held, moving, near, rows)
+    warn_of_degrees("assemble_many", ((column.entry, column.values) for column in (*held, *near.columns)))
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
-    parts = []
-    with activity(f"assembling {count} states of", mechanism.name) as phase:
-        for part in in_batches(count, _at_once(system)) or [slice(0, 0)]:
-            columns = (_part(held, part), _part(moving, part), near.part(part))
-            parts.append(_Assemblies(BatchOfRows(system, rows[part], float(t)), *columns).states(strict, part.start))
-            phase.tell(f"{part.stop} done", part.stop / max(count, 1))
-    q, v = (np.concatenate([getattr(states, name) for states in parts]) for name in ("q", "v"))
+    many = _Many(system, rows, held, moving, float(t), strict)
+    found = many.all(near)
+    sweep = (guess is None or not near.many) and is_sweep(held, rows) if follow is None else follow
+    branch = many.followed(found, near) if sweep and count > 1 else np.full(count, -1)
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
-    reasons = tuple(reason for states in parts for reason in states.reasons)
     given = {**system.given.parameters, **{name: own[name] for name in parameters}}
-    return States(system, q, v, float(t), own, reasons, given)
+    return States(system, found.q, found.v, float(t), own, tuple(map(str, found.reasons)), branch, given)
+
+
+def jumped(system: System, alone: States, followed: States) -> Indices:
+    """Rows of a sweep that were assembled one by one on another branch than the row before; from both ways to do it."""
+    step = BatchOfRows(system, np.zeros((len(alone), 0)), alone.t).difference(alone.q, followed.q)
+    angular = angular_velocities(system._numeric)
+    step[:, angular] = without_turns(step[:, angular])
+    other = np.abs(step).max(axis=1, initial=0.0) > SAME
+    both = (followed.branch[1:] >= 0) & (followed.branch[:-1] >= 0)
+    changes = (other[1:] != other[:-1]) | (np.diff(followed.branch) != 0)
+    return np.asarray(1 + np.flatnonzero(both & changes))
+
+
+class _Many(NamedTuple):
+    """What many states are made of: values of free parameters (m, n), given coordinates and velocities, time."""
+
+    system: System
+    rows: Array
+    held: list[Column]
+    velocities: list[Column]
+    t: float
+    strict: bool
+
+    def all(self, near: _Guess) -> _Assembled:
+        """The states of all rows."""
+        parts, count = [], len(self.rows)
+        with activity(f"assembling {count} states of", self.system.name) as phase:
+            for part in in_batches(count, _at_once(self.system)) or [slice(0, 0)]:
+                rows = np.arange(count)[part]
+                parts.append(self.assemblies(rows, near).states(self.strict, rows))
+                phase.tell(f"{part.stop} done", part.stop / max(count, 1))
+        return _Assembled(*(np.concatenate([getattr(each, name) for each in parts]) for name in _Assembled._fields))
+
+    def assemblies(self, rows: Indices, near: _Guess) -> _Assemblies:
+        """Some rows; guesses are those of all rows, or one."""
+        held, velocities = columns_of(self.held, rows), columns_of(self.velocities, rows)
+        return _Assemblies(BatchOfRows(self.system, self.rows[rows], self.t), held, velocities, near.part(rows))
+
+    def near(self, parameters: Array, held: Sequence[Column], q: Array) -> _Assemblies:
+        """Assemblies from these configurations, with any parameters and given coordinates."""
+        return _Assemblies(BatchOfRows(self.system, parameters, self.t), held, [], _Guess(q, [], False))
+
+    def followed(self, found: _Assembled, near: _Guess) -> Indices:
+        """The branch of each row, where those that jumped are put back on that of the row nearest to its guess."""
+        rows = np.arange(len(found.q))
+        misses = [self.assemblies(rows[part], near).miss(found.q[part]) for part in in_batches(len(rows))]
+        batch = BatchOfRows(self.system, self.rows, self.t)
+        result = BranchFollowing(batch, self.held, found.q, self.near).follow(np.concatenate(misses))
+        if len(result.moved):
+            again = self.assemblies(result.moved, _Guess(found.q, [], False)).states(self.strict, result.moved)
+            for part, new in zip(found, again, strict=True):
+                part[result.moved] = new
+        for message in result.warnings():
+            warn(AssemblyWarning(message))
+        return result.branch
 
 
 def _at_once(system: System) -> int:
     """How many rows are assembled together: fewer where NumPy closes them, for it holds all matrices at once."""
     return FEW_ROWS if is_rolled(system.mechanism, None) else MANY_ROWS
-
-
-def _part(columns: Sequence[Column], part: slice) -> list[Column]:
-    """Some of many rows."""
-    return [column if column.values.size == 1 else replace(column, values=column.values[part]) for column in columns]
 
 
 class _Guess(NamedTuple):
@@ -154,10 +151,30 @@ class _Guess(NamedTuple):
     columns: list[Column]
     named: bool
 
-    def part(self, part: slice) -> _Guess:
+    @property
+    def many(self) -> bool:
+        """Whether each row has its own."""
+        return (self.q.ndim > 1 and len(self.q) > 1) or any(column.values.size > 1 for column in self.columns)
+
+    def part(self, part: Indices) -> _Guess:
         """Some of many rows."""
         many = self.q.ndim > 1 and len(self.q) > 1
-        return _Guess(self.q[part] if many else self.q, _part(self.columns, part), self.named)
+        return _Guess(self.q[part] if many else self.q, columns_of(self.columns, part), self.named)
+
+
+def _own_guess(system: System, rows: Array, names: Mapping[Reference, Array]) -> _Guess:
+    """Where rows begin unless a guess is given: as `own_guess` says, with the parameters of each row."""
+    mechanism, start = system._numeric, system._model.start
+    if rows.ndim < 2 or not len(rows):
+        return _guessed(mechanism, own_guess(mechanism, system._model), names)
+    near = _Guess(reference(system.mechanism.in_batches(names)), [], False)
+    if start is None or not (start.coordinates or start.guess):
+        return near
+    held = columns_given(mechanism, start.coordinates, "given", names)
+    near = near._replace(columns=columns_given(mechanism, start.guess, "guess", names), named=True)
+    t = start.times(Values(dict(system._model.parameters)))[0]
+    q = _Many(system, rows, held, [], t, False).all(near).q
+    return _Guess(np.where(finite_rows(q)[:, None], q, near.q), [], False)
 
 
 def _guessed(mechanism: Mechanism, guess: Any, parameters: Mapping[Reference, Array]) -> _Guess:
@@ -189,7 +206,7 @@ class _Assembled(NamedTuple):
 
     q: Array
     v: Array
-    reasons: list[str]
+    reasons: Any
 
 
 class _Assemblies:
@@ -224,8 +241,43 @@ class _Assemblies:
         rows = sum(6 - loop.joint_type.freedom for loop in mechanism.loops) + len(self.velocities)
         return simple and bool(self.count) and rows * mechanism.nv <= LARGEST_DENSE
 
-    def states(self, strict: bool, first: int = 0) -> _Assembled:
-        """All states, those that do not close together one by one; `first` is the index of the first row."""
+    def nearest(self) -> Array:
+        """Where steps downhill lead from the guesses alone; NaN where that is not closed."""
+        if self.together:
+            with np.errstate(all="ignore"):
+                end = self._closed(self.closing, self.guess, np.arange(self.count))[0]
+            return np.where(end.misfit[:, None] <= 1, end.q, np.nan)
+        q = np.full_like(self.guess, np.nan)
+        for k in range(self.count):
+            search = self._search(k)
+            with contextlib.suppress(ExpressionError):  # a constraint, such as one by a table, has no value there
+                end_alone = search.closing.close(search.guess)
+                q[k] = end_alone.q if end_alone.misfit <= 1 else np.nan
+        return q
+
+    def miss(self, q: Array) -> Array:
+        """Distances of configurations from the guesses; NaN of those that are not closed."""
+        if self.together:
+            return self.misses(q, np.arange(self.count))[0]
+        closed = finite_rows(q)
+        return np.array([self._search(k).miss(q[k]) if closed[k] else np.nan for k in range(self.count)])
+
+    def jacobians(self) -> Array:
+        """The constraint Jacobians at the guesses, scaled, of the velocities that may change; no rows of large ones."""
+        if self.together:
+            return self.batch.at(self.guess, np.arange(self.count)).J[:, :, self.closing.moving]
+        searches = [self._search(k) for k in range(self.count)]
+        constraints = [search.closing.residual(search.guess).rows for search in searches]
+        if not all(each.dense for each in constraints):
+            return np.zeros((self.count, 0, len(self.closing.moving)))
+        return np.array([each.J for each in constraints])
+
+    def _search(self, k: int) -> AssemblySearch:
+        mechanism = self._own(k)
+        return AssemblySearch(mechanism, *self._arguments_of(k, mechanism), self.batch.t)
+
+    def states(self, strict: bool, numbers: Indices) -> _Assembled:
+        """All states, those that do not close together one by one; `numbers` are those of the rows."""
         q, v = np.full((self.count, self.mechanism.nq), np.nan), np.full((self.count, self.mechanism.nv), np.nan)
         alone, reasons = np.arange(self.count), [""] * self.count
         if self.together:
@@ -249,9 +301,9 @@ class _Assemblies:
                 except AssemblyError as error:
                     reasons[k] = str(error)
                     if strict:
-                        raise AssemblyError(f"row {first + k}: {error}", error.culprit) from None
+                        raise AssemblyError(f"row {numbers[k]}: {error}", error.culprit) from None
         v[np.isnan(q).any(axis=1)] = np.nan
-        return _Assembled(q, v, reasons)
+        return _Assembled(q, v, np.array(reasons, dtype=object))
 
     # --- one by one ---
 
@@ -264,13 +316,11 @@ class _Assemblies:
     def _arguments_of(self, k: int, mechanism: Mechanism) -> tuple[dict[str, Any], Any]:
         """The given and guessed coordinates of one row, as `assemble` takes them."""
         if self.near.named:
-            return _of_row(self.held, k), _of_row(self.near.columns, k)
-        return _of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
+            return values_of_row(self.held, k), values_of_row(self.near.columns, k)
+        return values_of_row(self.held, k), State(mechanism, self.guess[k].copy(), np.zeros(mechanism.nv), self.batch.t)
 
     def _alone(self, k: int) -> tuple[Array, Array]:
-        mechanism = self._own(k)
-        given, guess = self._arguments_of(k, mechanism)
-        state = assemble(mechanism, given, _of_row(self.velocities, k), guess, self.batch.t)
+        state = searched_state(self._search(k), values_of_row(self.velocities, k))
         return state.q, state.v
 
     def _reasons(self, q: Array, rows: Indices) -> Iterator[tuple[int, str]]:
@@ -440,12 +490,3 @@ def _ranks(J: Array) -> Indices:
     if not J.size:
         return np.zeros(len(J), dtype=np.intp)
     return np.asarray((np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1), dtype=np.intp)
-
-
-def _of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
-    """The values of one row by name, as `assemble` takes them."""
-    values: dict[str, list[float]] = {}
-    for column in columns:
-        value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
-        values.setdefault(column.key, []).append(float(value))
-    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in values.items()}

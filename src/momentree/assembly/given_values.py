@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from momentree.assembly.state import State
+from momentree.assembly.state import State, States
 from momentree.errors import MomentreeError
 from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Reference
@@ -66,8 +66,6 @@ def carried_by(system: System, state: State, named: Collection[str], what: str) 
 
 def carried_by_states(system: System, states: Any, named: Collection[str], t: float | None) -> Given:
     """What many states carry, `States` or a list: numbers, or an array of values where they differ."""
-    from momentree.assembly.batch_assembly import States  # which takes longer to load than a linkage to assemble
-
     if isinstance(states, States):
         one = carried_by(system, State(states.system._numeric, states.q[:1], states.v[:1], states.t), named, MANY)
         return one.under(Given(states.given, t=states.t, tolerance=states.system.given.tolerance))

@@ -6,18 +6,20 @@ Each number becomes one entry. Texts are expressions of the parameters of the mo
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from momentree.assembly.configuration import Array
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import AssemblyWarning, MomentreeError, suggestion, warn
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import Mistake, Values, plain
 from momentree.structure.mechanism import Loop, Mechanism, TreeBody
+
+TURNS = 4 * np.pi  # rad: a larger angle that is a whole number is taken for degrees
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,23 @@ def velocities_given(mechanism: Mechanism, given: Mapping[str, Any]) -> Iterator
             yield Entry(name, index, float(value), label, body_or_loop)
 
 
+def warn_of_degrees(what: str, entries: Iterable[tuple[Entry, Any]]) -> None:
+    """Angles of more than two turns that are whole numbers: 30 and 360 look like degrees, 29.8 and 10*pi do not.
+
+    Whole radians are rare beyond that: angles that were measured or computed are not whole, and those of a thread turn
+    many times.
+    """
+    for entry, values in entries:
+        several = np.atleast_1d(values)
+        if entry.angle and not entry.body_or_loop.joint.type.threaded:  # type: ignore[union-attr]
+            suspect = several[(np.abs(several) > TURNS) & (several == np.round(several))]
+            if suspect.size:
+                x = f"{suspect[0]:g}"
+                says = f"'{entry.label}' is {x} rad, {abs(suspect[0]) / (2 * np.pi):.1f} turns"
+                warn(AssemblyWarning(f"{what}: {says}. Angles are in radians; for {x} degrees write '{x}*deg'."))
+                return
+
+
 @dataclass(frozen=True)
 class Column:
     """One coordinate or velocity of a joint in many states: as it was written, an entry, and its values, k or one."""
@@ -144,6 +163,20 @@ def columns_given(
         entries = velocities_given(mechanism, sample) if velocities else coordinates_given(mechanism, sample, what)
         columns += [Column(key, entry, values[..., i]) for i, entry in enumerate(entries)]
     return columns
+
+
+def columns_of(columns: Sequence[Column], rows: Any) -> list[Column]:
+    """Those of some of many rows; single values stay."""
+    return [column if column.values.size == 1 else replace(column, values=column.values[rows]) for column in columns]
+
+
+def values_of_row(columns: Sequence[Column], k: int) -> dict[str, Any]:
+    """The values of one row by name, as `assemble` takes them."""
+    values: dict[str, list[float]] = {}
+    for column in columns:
+        value = column.values if not column.values.ndim else column.values[k if len(column.values) > 1 else 0]
+        values.setdefault(column.key, []).append(float(value))
+    return {key: numbers if len(numbers) > 1 else numbers[0] for key, numbers in values.items()}
 
 
 def numbers_of(

@@ -1,16 +1,18 @@
-"""State: coordinates and velocities of a mechanism at one time, by name."""
+"""State: coordinates and velocities of a mechanism at one time, by name; and many of them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from momentree.assembly.configuration import Array, Configuration
+from momentree.assembly.configuration import Array, Configuration, Indices
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
 from momentree.structure.free_parameters import values_in
 from momentree.structure.given import Given
@@ -87,6 +89,65 @@ class State:
                 units = [f"{unit}/s" for unit in joint.velocity_units]
                 lines.append(f"  {name:<12} {_with_units(q, joint.units)}, velocity {_with_units(v, units)}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Many states of one system: `states[i]` is one of them, `states[2:5]` and `states[[0, 3]]` are some.
+
+    | field      | shape | meaning                                                             |
+    |------------|-------|---------------------------------------------------------------------|
+    | q, v       | m, n  | coordinates and velocities of the tree; NaN where it does not close |
+    | t          |       | time (s)                                                            |
+    | parameters | m     | by name, the values of free parameters                              |
+    | reasons    | m     | why a state does not close; "" where it does                        |
+    | branch     | m     | in a sweep, the number of the branch, which changes where no        |
+    |            |       | continuous motion leads on; -1 in rows that do not close, and in    |
+    |            |       | all where rows are independent                                      |
+    | given      |       | by name, what was given of them: a number, or m                     |
+    """
+
+    system: Any = field(repr=False)
+    q: Array
+    v: Array
+    t: float
+    parameters: Mapping[str, Array]
+    reasons: tuple[str, ...]
+    branch: Indices
+    given: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, i: int) -> State: ...
+    @overload
+    def __getitem__(self, i: slice | Sequence[int] | Array) -> States: ...
+
+    def __getitem__(self, i: Any) -> State | States:
+        chosen = _chosen(i, len(self))
+        if chosen.ndim:
+            own_of_each = {name: values[chosen] for name, values in self.parameters.items()}
+            reasons = tuple(self.reasons[k] for k in chosen.tolist())
+            given = {name: values if np.ndim(values) == 0 else values[chosen] for name, values in self.given.items()}
+            return States(
+                self.system, self.q[chosen], self.v[chosen], self.t, own_of_each, reasons, self.branch[chosen], given
+            )
+        i = int(chosen)
+        own = {name: float(values if np.ndim(values) == 0 else values[i]) for name, values in self.given.items()}
+        return State(self.system.with_parameters(own)._numeric, self.q[i].copy(), self.v[i].copy(), self.t)
+
+
+def _chosen(i: Any, count: int) -> NDArray[np.int64]:
+    """The number of one of so many states, or those of some."""
+    try:
+        return np.asarray(np.arange(count)[i if isinstance(i, (slice, np.ndarray)) else np.asarray(i)])
+    except (IndexError, TypeError, ValueError):
+        message = f"there is no state {reprlib.repr(i)}; there are {count}"
+        raise MomentreeError(f"states: {message}. Give a number, a slice or a list of numbers.") from None
 
 
 def _with_units(values: Array, units: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from momentree.model.frames import GROUND, Frame, Turn
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, Revolute, Universal
 from momentree.model.shapes import Shape, mesh
+from momentree.model.start import inside_limits
 from momentree.model.values import Mistake, Values
 from momentree.spatial import Rotation, Transform
 from momentree.spatial.inertia import turned_symmetric
@@ -26,7 +27,6 @@ from momentree.spatial.rotation import rotation_quaternion
 
 FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
 NO_LIMIT = 1e10  # rad or m: a limit so far away is none
-INSIDE = 0.1  # of the room between limits (at most 1 rad or 1 m), by which a joint begins inside them
 ROUND_OFF = 1e-15  # of rotations
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 LETTERS = {
@@ -228,18 +228,14 @@ class RobotParts:
             self.model.torque(joint.name, laws[0] if len(laws) == 1 else tuple(laws))
 
     def start_within_limits(self) -> None:
-        """A joint whose limits do not allow zero begins inside them, near the limit that is nearer to zero.
-
-        It is only a guess: loops may move it, which is why it is not at the limit itself.
-        """
+        """A joint whose limits do not allow zero begins inside them."""
         guess = {}
         for joint in self.model.joints:
             if joint.type.limits is None or len(joint.type.velocities) > 1:
                 continue
             low, high = joint.type.limits
             if not low <= 0 <= high:
-                inside = INSIDE * min(high - low, 1.0)
-                guess[joint.name] = low + inside if low > 0 else high - inside
+                guess[joint.name] = inside_limits(low, high)
                 self.notes.add("begin inside their limits, since 0 is beyond them", joint.name)
         if guess:
             self.model.start_at(guess=guess)

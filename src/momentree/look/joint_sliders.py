@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from momentree.assembly.state import State
+from momentree.errors import AssemblyError, AssemblyWarning
 from momentree.look.stage import shown
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Spherical
 from momentree.structure.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from momentree.system import System
 
 BALL = Spherical()
 TURNS = ("turn x", "turn y", "turn z")
@@ -69,7 +74,26 @@ class JointSlider(NamedTuple):
             return {self.joint: (*(float(x) for x in q[:-4]), *(float(x) for x in turned))}
         if self.cyclic:
             value = float(q[self.at]) + _wrapped(value - float(q[self.at]))
-        return {f"{self.joint}.{self.part}" if self.part else self.joint: value}
+        return {self._key: value}
+
+    @property
+    def _key(self) -> str:
+        return f"{self.joint}.{self.part}" if self.part else self.joint
+
+    def moved(self, system: System, state: State, value: float) -> State:
+        """The state to which a continuous motion leads, from the present one, as the slider goes to a value."""
+        q, end = np.atleast_1d(state[self.joint]), self.given(state, value)
+        begin = {self.joint: tuple(q)} if self.turn else {self._key: float(q[self.at])}
+        way = {key: np.array([begin[key], end[key]]) for key in end}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssemblyWarning)
+            states = system.assemble_many(way, guess=state, t=state.t, strict=False, follow=True, progress=False)
+        if any(states.reasons):
+            return system.assemble(end, guess=state, t=state.t)  # says why not, or finds it
+        if states.branch[0] != states.branch[1]:
+            message = f"no continuous motion leads to {self.joint} = {value:.4g} {self.unit}"
+            raise AssemblyError(f"{message}: the branch ends before. Move the joint back, or another one.")
+        return states[1]
 
 
 def joint_sliders(mechanism: Mechanism, state: State, size: float) -> Iterator[JointSlider]:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from momentree.analyse.mobility import Mobility
+from momentree.analyse.mobility import LOCKED, Mobility
 from momentree.look.constraint_list import constraint_data, listed_constraints
 from momentree.model.higher_pairs import HigherPair
 from momentree.structure import Mechanism, Structure
@@ -176,6 +176,8 @@ def mobility_text(report: Mobility | str) -> str:
     if isinstance(report, str):
         return f"degrees of freedom (mobility) unknown: {report}"
     lines = [f"degrees of freedom (mobility): {report.true}; by Gruebler's count: {report.gruebler}"]
+    if report.locked:
+        lines.append(LOCKED)
     if report.rows:
         constraints = _count(len(report.rows), "constraint")
         lines.append(f"{report.state.mechanism.nv} velocities of the tree, {constraints} of rank {report.rank}")

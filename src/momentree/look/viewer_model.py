@@ -106,7 +106,7 @@ class ModelView:
         return clicked
 
     def _with(self, slider: JointSlider, value: float) -> State:
-        return self.system.assemble(slider.given(self.state, value), guess=self.state, t=self.state.t)
+        return slider.moved(self.system, self.state, value)
 
     def _move(self, wish: tuple[JointSlider | None, Callable[[], State]]) -> None:
         """Take the state that is wanted, or say why not; sliders go where the mechanism is.

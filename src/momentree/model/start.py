@@ -9,9 +9,12 @@ from typing import Any
 from momentree.errors import suggestion
 from momentree.model.elements import Joint
 from momentree.model.values import Mistake, Raw, Values, plain
+from momentree.spatial import Scalar
+from momentree.spatial.scalar import minimum, select
 
 Entries = dict[str, Raw]
 ENTRIES = ("coordinates", "velocities", "guess")
+INSIDE = 0.1  # of the room between limits (at most 1 rad or 1 m), by which a joint begins inside them
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,15 @@ def joint_of(key: str, joints: Collection[str]) -> tuple[str, str]:
     if name not in joints:
         name, _, component = key.partition(".")
     return name, component.rstrip("'")
+
+
+def inside_limits(low: Scalar, high: Scalar) -> Scalar:
+    """0; or, where limits do not allow it, a value inside them, near the limit that is nearer to 0.
+
+    It is only a guess: loops may move it, which is why it is not at the limit itself.
+    """
+    inside = INSIDE * minimum(high - low, 1.0)
+    return select(low, low + inside, select(-high, high - inside, 0.0))
 
 
 def check_entry(key: str, raw: Raw, what: str, joint: Joint, component: str, values: Values) -> None:

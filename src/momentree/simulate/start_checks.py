@@ -8,6 +8,7 @@ import numpy as np
 
 from momentree.assembly.closure_check import worst_violation
 from momentree.assembly.configuration import Array, constraint_names
+from momentree.assembly.locked_loops import warn_if_locked
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinates, scalars
@@ -27,6 +28,7 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     check_time(start.t)
     q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
     check_closed(mechanism, q[None], v[None], np.array([t]))
+    warn_if_locked(mechanism, start)
     return State(start.mechanism, q, v, t)
 
 

@@ -41,11 +41,13 @@ class Undetermined:
     |----------|------------------------------------------------------------------------------------|
     | velocity | the velocity of the joint along which that is so, or mostly                        |
     | negative | the inertia along it is less than zero, as only bodies that cannot exist have it   |
+    | floats   | its joint was not in the model, but added because nothing connects the body        |
     """
 
     body: TreeBody
     velocity: str
     negative: bool = False
+    floats: bool = False
 
     def __str__(self) -> str:
         name, kind = self.body.joint.name, self.body.joint.type.kind
@@ -61,6 +63,12 @@ class Undetermined:
                 f"has no mass, and no body that it carries has inertia that joint '{name}' would move along "
                 f"{self.velocity}, so that its motion is not determined. Give it a mass, "
                 f"or a joint with less freedom{spins}."
+            )
+        if self.floats:
+            return (
+                f"floats, since no joint connects it, and can move along {self.velocity} without moving any inertia, "
+                "so that its motion is not determined. Connect it by a joint, or give it inertia there (a slender rod "
+                "has none about itself: give it a radius; nor has a point mass about its own place)."
             )
         return (
             f"joint '{name}' can move it along {self.velocity} without moving any inertia, so that its motion is "

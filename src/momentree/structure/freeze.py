@@ -43,6 +43,7 @@ from momentree.structure.mechanism import (
     TreeBody,
     with_numbers,
 )
+from momentree.structure.repeated_joints import repeated_joints
 from momentree.structure.size import LARGEST_TOLERANCE
 from momentree.structure.switched_constraints import at_start, frozen_switches, separating_joints
 
@@ -67,6 +68,9 @@ def freeze(model: Model, free: Collection[str] = (), tolerance: Any = None) -> M
         raise ModelError([model.placed(problem) for problem in error.problems]) from None
     except Mistake as mistake:  # the model is sound, so it is about what was to stay free
         raise ModelError([Problem("free", str(mistake))]) from None
+    repeated = [str(model.placed(problem)) for problem in repeated_joints(model, freezer.defaults, freezer.switched)]
+    if repeated:
+        warn(ModelWarning("\n".join(repeated)))
     if freezer.impossible:
         lines = [*freezer.faults(), 'The motion is computed all the same, because inertia_check = "warn".']
         warn(ModelWarning("\n".join(lines)))
@@ -304,6 +308,7 @@ class _Freezer:
 
     def _undetermined_problem(self, each: Undetermined, numbered: Numbered, way_out: Callable[[str], str]) -> Problem:
         name = self._source(each.body, numbered.bodies)
+        each = dataclasses.replace(each, floats=name in self.added)
         message, graph = str(each) + (way_out(each.body.joint.name) if not each.negative else ""), numbered.graph
         beside = [numbered.of_arc[arc].name for arc in graph.cut if each.body.number in graph.arcs[arc - 1]]
         insisted = [joint for joint in beside if joint in self.cuts]

@@ -206,6 +206,76 @@ def test_a_system_with_free_parameters_assembles_at_their_defaults():
     assert free.assemble({"A": 1.0})["D"] == pytest.approx(four_bar().build().assemble({"A": 1.0})["D"], abs=1e-13)
 
 
+# --- where it begins ---
+
+
+def started(**start):
+    m = four_bar()
+    m.start_at(**start)
+    return m.build()
+
+
+def test_without_arguments_it_is_the_start_of_the_model_at_rest():
+    system = started(coordinates={"A": 0.6}, velocities={"A": 1.0}, guess={"D": -2.0, "B": -2.0})
+    start = system.start()
+    assert start["D"] < 0
+    assert np.array_equal(system.assemble().q, start.q)
+    assert not system.assemble().v.any()
+    assert np.array_equal(system.assemble_many().q, [start.q])
+
+
+@pytest.mark.parametrize("guess", [{"D": -2.0, "B": -2.0}, {"D": 1.7, "B": 0.0}])
+def test_coordinates_are_closed_near_the_start_of_the_model(guess):
+    system = started(coordinates={"A": 0.6}, guess=guess)
+    found = system.assemble({"A": 0.8})
+    assert abs(found["D"] - system.start()["D"]) < 0.3
+    for other in (system.start({"A": 0.8}), system.branches({"A": 0.8})[0], system.assemble_many({"A": [0.8]})[0]):
+        assert other.q == pytest.approx(found.q, abs=1e-12)
+    # what the caller gives goes before it
+    assert system.assemble({"A": 0.8}, guess={"D": -guess["D"]})["D"] == pytest.approx(-guess["D"], abs=1.0)
+
+
+def test_a_start_that_does_not_close_leaves_its_guess():
+    system = started(coordinates={"A": 0.6, "D": 3.0}, guess={"B": -2.0})
+    with pytest.raises(mt.AssemblyError, match="start"):
+        system.start()
+    assert system.assemble({"A": 0.8})["B"] == pytest.approx(
+        four_bar().build().assemble({"A": 0.8}, guess={"B": -2.0})["B"]
+    )
+
+
+def limited(*limits):
+    m = mt.Model("arm")
+    arm = m.body("arm", mt.rod(mass=1.0, length=1.0, radius=0.1))
+    m.parameter("low", limits[0])
+    m.joint("A", mt.Revolute("y", limits=("low", limits[1])), m.ground, arm)
+    return m
+
+
+@pytest.mark.parametrize("limits", [(0.5, 2.0), (-3.0, -2.9), (0.1, math.inf), (-1.0, 1.0)])
+def test_joints_begin_within_their_limits(limits):
+    system = limited(*limits).build()
+    A = system.assemble()["A"]
+    assert limits[0] < A < limits[1]
+    assert A == 0 or limits[0] * limits[1] > 0
+    assert system.simulate(system.assemble(), t_end=0.01).end.reason == "arrived"
+    low = np.array([limits[0], min(limits[0] + 0.05, limits[1] - 0.01)])
+    many = limited(*limits).build(free=["low"]).assemble_many(parameters={"low": low})
+    expected = [limited(one, limits[1]).build().assemble().q for one in low]
+    assert many.q == pytest.approx(np.array(expected), abs=1e-15)
+
+
+def test_many_begin_where_each_of_them_would():
+    m = four_bar()
+    m.parameter("turn", 0.6)
+    m.start_at({"A": "turn"}, guess={"D": -2.0, "B": -2.0})
+    system, turn = m.build(free=["turn"]), np.array([0.4, 1.1])
+    many = system.assemble_many({"A": [0.5, 1.0]}, parameters={"turn": turn})
+    for i, A in enumerate((0.5, 1.0)):
+        assert many.q[i] == pytest.approx(system.assemble({"A": A}, parameters={"turn": turn[i]}).q, abs=1e-12)
+        assert many.q[i, 2] < 0
+
+
 # --- when it cannot ---
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -88,3 +89,41 @@ def test_a_state_prints_units_and_quaternions():
         "0 m, velocity 2 m/s",
         "1.5 rad, velocity 0 rad/s",
     ]
+
+
+HINT = "'theta' is 30 rad, 4.8 turns. Angles are in radians; for 30 degrees write '30[*]deg'"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda system: system.assemble({"theta": 30}),
+        lambda system: system.assemble({"theta": "30"}),
+        lambda system: system.assemble(guess={"theta": 30.0}),
+        lambda system: system.start({"theta": 30}),
+        lambda system: system.assemble_many({"theta": np.arange(0, 91, 30)}, follow=False),
+    ],
+)
+def test_angles_that_look_like_degrees_are_told(call):
+    with pytest.warns(mt.AssemblyWarning, match=HINT) as told:
+        call(pendulum_on_a_slider())
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("theta", [12, 3.1, -6, "30*deg", "10*pi", 29.8, 31.4159, np.linspace(0, 4 * math.pi, 5)])
+def test_angles_of_several_turns_are_not(theta):
+    system = pendulum_on_a_slider()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        system.assemble_many({"theta": theta}, {"theta": 100.0})
+        if np.ndim(theta) == 0:
+            system.assemble({"theta": theta}, {"theta": 100.0})
+
+
+def test_slides_and_threads_have_no_degrees():
+    m = mt.Model("thread")
+    m.joint("S", mt.Screw("z", pitch=0.01), m.ground, m.body("nut", mt.box(mass=1.0, size=(1, 1, 1))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.build().assemble({"S": 90})
+        pendulum_on_a_slider().assemble({"x": 30})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 
+import numpy as np
 import pytest
 
 import momentree as mt
@@ -42,7 +43,7 @@ def test_a_state_stands_where_its_slider_is_put(make):
         for step in (-0.01, 0.01):  # it may stand at the end of its reach
             wanted = slider.value(state) + step
             with contextlib.suppress(AssemblyError):
-                found = system.assemble(slider.given(state, wanted), guess=state)
+                found = slider.moved(system, state, wanted)
                 break
         else:
             pytest.fail(slider.label)
@@ -56,3 +57,28 @@ def test_an_angle_after_many_turns_stays_in_its_turn():
     slider = next(slider for slider in joint_sliders(system._numeric, state, 1.0) if slider.joint == "A")
     assert slider.value(state) == pytest.approx(0.3)
     assert slider.given(state, 0.4)["A"] == pytest.approx(0.4 + 6 * math.pi)
+
+
+@pytest.mark.parametrize("value", [-2.7, -1.5, 1.2, 2.6, 3.1])
+def test_a_slider_that_goes_far_at_once_stays_on_its_branch(value):
+    system = four_bar().build()
+    state = system.assemble({"A": 0.3})
+    slider = next(slider for slider in joint_sliders(system._numeric, state, 1.0) if slider.joint == "A")
+    slowly = state
+    for each in np.linspace(0.3, value, 200):
+        slowly = system.assemble({"A": each}, guess=slowly)
+    assert slider.moved(system, state, value).q == pytest.approx(slowly.q, abs=1e-9)
+
+
+def test_a_slider_does_not_jump_to_another_branch():
+    m = mt.Model("fold")  # x = y^3 - 3 y: the branch between y = -1 and 1 ends at x = 2
+    for name in ("x", "y"):
+        m.joint(name, mt.Prismatic(name), m.ground, m.body(f"b{name}", mt.box(mass=1.0, size=(1, 1, 1))))
+    m.constrain("x - y^3 + 3*y")
+    system = m.build()
+    state = system.assemble({"x": 0.0, "y": 0.0})
+    slider = next(slider for slider in joint_sliders(system._numeric, state, 5.0) if slider.joint == "x")
+    assert -1 < slider.moved(system, state, 1.5)["y"] < 0
+    assert system.assemble({"x": 3.0}, guess=state)["y"] > 1
+    with pytest.raises(AssemblyError, match=r"no continuous motion leads to x = 3 m: the branch ends before"):
+        slider.moved(system, state, 3.0)

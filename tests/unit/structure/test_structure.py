@@ -162,6 +162,15 @@ def test_a_massless_leaf_is_refused_and_a_massless_carrier_is_not():
     assert m.build().nv == 2
 
 
+def test_a_body_that_nothing_connects_is_told_so():
+    m = mt.Model("loose")
+    m.body("c", mt.rod(mass=1.0, length=1.0))
+    with pytest.raises(
+        mt.ModelError, match="body 'c': floats, since no joint connects it, and can move along wx without"
+    ):
+        m.build()
+
+
 @pytest.mark.parametrize(
     ("body", "joint", "rate"),
     [

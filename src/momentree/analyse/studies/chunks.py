@@ -18,9 +18,10 @@ from momentree.activity import showing
 from momentree.analyse.studies.designs import Array
 from momentree.analyse.studies.output_expressions import Output
 from momentree.analyse.studies.sample_columns import motion_columns, run_columns
+from momentree.assembly.batch_assembly import jumped
 from momentree.assembly.state import State
 from momentree.compile.execute.gpu_driver import GpuError
-from momentree.errors import MomentreeError
+from momentree.errors import AssemblyWarning, MomentreeError, warn
 from momentree.results.run import Run, RunWarning
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def computed_chunk(
     """The results of the motions begin to end - 1."""
     with showing(False), warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)  # what is wrong with a motion is in its reason
+        _warn_of_jumps(study, begin, end)
         found = _computed(study, study.design.rows(begin, end), threads, device)
     for i in np.flatnonzero([bool(reason) for reason in found.reasons]).tolist():
         found.reasons[i] = found.reasons[i][:LONGEST]
@@ -91,14 +93,35 @@ def _computed(study: StudyDescription, rows: Array, threads: int | None, device:
     return found
 
 
-def _assembled(study: StudyDescription, rows: Array) -> States:
+def _assembled(study: StudyDescription, rows: Array, follow: bool = False) -> States:
     given = {**study.start.coordinates, **study.named("coordinate", rows)}
     velocities = {**study.start.velocities, **study.named("velocity", rows)}
     parameters = study.named("parameter", rows) or {name: np.full(len(rows), x) for name, x in _one(study).items()}
     if not parameters and not study.named("coordinate", rows):  # nothing has the length of the batch
         velocities = {name: np.broadcast_to(x, (len(rows),)) for name, x in velocities.items()}
     guess = study.start.guess or None
-    return study.system.assemble_many(given, velocities, guess, study.t_start, parameters=parameters, strict=False)
+    return study.system.assemble_many(
+        given, velocities, guess, study.t_start, parameters=parameters, strict=False, follow=follow
+    )
+
+
+def _warn_of_jumps(study: StudyDescription, begin: int, end: int) -> None:
+    """Say which motions of a grid start on another branch than their neighbours: each is assembled by itself."""
+    if not study.design.is_grid or {*study.kinds} == {"velocity"} or not study.system.mechanism.constrained:
+        return
+    first = max(begin - 1, 0)
+    rows = study.design.rows(first, end)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssemblyWarning)
+        try:
+            jumps = jumped(study.system, _assembled(study, rows), _assembled(study, rows, follow=True)) + first
+        except MomentreeError:  # of one of its motions, which says so
+            return
+    if len(jumps):
+        some = ", ".join(map(str, jumps[:6])) + f" and {len(jumps) - 6} more" * (len(jumps) > 6)
+        which = f"motions {some} start" if len(jumps) > 1 else f"motion {some} starts"
+        message = f"study: {which} on another branch than the motion before"
+        warn(AssemblyWarning(f"{message}. Give guess=, or a start of the model, on the branch that is meant."))
 
 
 def _one(study: StudyDescription) -> dict[str, float]:

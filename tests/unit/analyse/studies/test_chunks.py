@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -40,6 +43,27 @@ def test_where_chunks_are_cut_changes_no_bit(study, whole, size):
     for name in OUTPUTS:
         joined = np.concatenate([part.values[name] for part in parts])
         assert np.array_equal(joined, whole.values[name], equal_nan=True)
+
+
+@pytest.mark.parametrize("chunk", [None, 4, 9])
+def test_motions_of_a_grid_that_start_on_another_branch_are_said(chunk):
+    over = {"A": np.linspace(0, 6.2, 13)}
+    study = mt.study(four_bar(), over, {"D": "first(D)"}, every=0.005, t_end=0.005, chunk=chunk)
+    with pytest.warns(mt.AssemblyWarning, match=r"study: motions? .* on another branch than the motion before") as told:
+        D = study.run().D.values
+    said = sorted(int(k) for one in told for k in re.findall(r"\d+", str(one.message)))
+    assert said == [8, 10]  # the warning of each chunk has its own
+    assert study.simulate(9)["D"][0] == pytest.approx(D[9], abs=1e-12)  # each is assembled by itself
+    followed = study.system.assemble_many(over, study.description.start.velocities, guess={"A": 1.0}).q[:, 2]
+    apart = np.abs(np.exp(1j * followed) - np.exp(1j * D)) > 1e-6
+    assert np.flatnonzero(np.diff(apart)).tolist() == [7, 9]
+
+
+@pytest.mark.parametrize("over", [{"A": np.linspace(0.3, 2, 9)}, {"A'": [1.0, 2.0]}, mt.random(9, seed=1, A=(0, 6))])
+def test_other_motions_are_not_said_to(over):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mt.AssemblyWarning)
+        mt.study(four_bar(), over, {"D": "first(D)"}, every=0.005, t_end=0.005).run()
 
 
 def test_peak_reactions_are_those_of_single_runs(study, whole):
