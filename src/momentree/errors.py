@@ -72,6 +72,10 @@ class ModelWarning(UserWarning):
     """A model that can be simulated but not exist: some body has an inertia that is physically impossible."""
 
 
+class RunWarning(UserWarning):
+    """A run whose diagnostics are bad (open loops, energy out of balance, cut short), or that begins in a stop."""
+
+
 class ExpressionError(MomentreeError):
     """A mistake in the text of an expression, with its position (0-based) in the text."""
 
