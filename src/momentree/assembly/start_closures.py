@@ -18,9 +18,8 @@ from momentree.compile.trace.sample_kernels import kernel_of_samples
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.loops.constraint_jacobian import LoopClosure, expression_closures, loop_closures
-from momentree.equations.stops import beyond
 from momentree.equations.sweeps import Records
-from momentree.model.joint_type import Coordinates
+from momentree.model.joint_type import Coordinates, beyond
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import absolute, maximum, select, sqrt
 from momentree.structure.mechanism import Mechanism, TreeBody

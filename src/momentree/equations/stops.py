@@ -17,7 +17,6 @@ from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum
 
 RAMP = 1e-3  # m or rad, depth over which the damping sets in, so that the force is continuous
-ROUND_OFF = 1e-9  # of the room between two limits, or of 1 m or rad beside one: as far beyond counts as within
 Stop = tuple[Scalar | None, Scalar | None, Scalar, Scalar]  # low, high (None where there is none), stiffness, damping
 
 
@@ -30,13 +29,6 @@ def stops_of(joint: JointType) -> tuple[Stop | None, ...] | None:
         sides = None if low == -math.inf else low, None if high == math.inf else high
         stops.append(None if sides == (None, None) else (*sides, k, c))
     return tuple(stops) if any(stops) else None
-
-
-def beyond(limits: tuple[Scalar, Scalar], q: Scalar) -> list[Scalar]:
-    """By how much a coordinate is beyond each of its limits, less what counts as within; not positive within them."""
-    sides = [(sign, limit) for sign, limit in zip((-1, 1), limits, strict=True) if limit not in (-math.inf, math.inf)]
-    slack = ROUND_OFF * (limits[1] - limits[0] if len(sides) == 2 else 1.0)
-    return [sign * (q - limit) - slack for sign, limit in sides]
 
 
 def stop_force(stop: Stop | None, q: Scalar, u: Scalar) -> Scalar:

@@ -152,7 +152,7 @@ class _Mjcf:
 
     def add_inertial(self, body: Tag, link: TreeLink) -> None:
         rigid = self.rigid(link)
-        if link.type.velocities and not any(each.solid for each in rigid):
+        if link.type.velocities and not any(each.solid and each.solid.mass for each in rigid):
             message = "moves and has no mass, which MuJoCo refuses. Give it a mass and an inertia"
             self.notes.forbid("body", link.name, f"{message}, or weld it to a body that has them.")
         elif link.type.velocities and not any(each.solid and min(self.moments(each)) > LEAST for each in rigid):
@@ -181,7 +181,7 @@ class _Mjcf:
         return found
 
     def moments(self, link: TreeLink) -> tuple[float, ...]:
-        return (0.0,) if link.solid is None else principal(link.solid)[0]
+        return (0.0,) if link.solid is None or not link.solid.mass else principal(link.solid)[0]
 
     def possible(self, link: TreeLink, moments: tuple[float, ...]) -> tuple[float, ...]:
         """Principal moments that MuJoCo accepts: none is larger than the sum of the two others, not by round-off."""

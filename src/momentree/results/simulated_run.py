@@ -15,6 +15,7 @@ from momentree.results.run import Run
 from momentree.simulate.inputs import split_inputs
 from momentree.simulate.settings import is_number
 from momentree.simulate.simulation import new_simulation
+from momentree.simulate.start_checks import warn_of_stops
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -44,7 +45,9 @@ def simulated_run(
         begin: Any = at.start() if start is None else start
         if parameters is None:
             refuse_other_parameters(system, begin)
-        return record(new_simulation(at, begin, events, varying, **chosen), path, progress)
+        simulation = new_simulation(at, begin, events, varying, **chosen)
+        warn_of_stops(simulation.mechanism, simulation.start)
+        return record(simulation, path, progress)
 
 
 def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, Any]:

@@ -45,7 +45,7 @@ from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.stall_detection import StallDetector
-from momentree.simulate.start_checks import checked_start, warn_of_stops
+from momentree.simulate.start_checks import checked_start
 from momentree.simulate.step_plan import RECORDS, StepPlan, due_at
 from momentree.simulate.stiffness import StiffnessWatch
 from momentree.structure.mechanism import Mechanism
@@ -69,9 +69,7 @@ def new_simulation(
     """A simulation at its start; everything that is wrong with start, settings, events and inputs is an error now."""
     constants, varying = split_inputs(system, inputs)
     at = system.with_parameters(constants)
-    made = Simulation(at, start, settings_of(**settings), events or {}, inputs=inputs_of(at.mechanism, varying))
-    warn_of_stops(made._numeric, made.start)
-    return made
+    return Simulation(at, start, settings_of(**settings), events or {}, inputs=inputs_of(at.mechanism, varying))
 
 
 class Simulation:

@@ -11,8 +11,8 @@ from momentree.assembly.configuration import Array, constraint_names
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinates, scalars
-from momentree.equations.stops import beyond
 from momentree.errors import MomentreeError, RunWarning, warn
+from momentree.model.joint_type import beyond
 from momentree.simulate.settings import is_number
 from momentree.structure.mechanism import Mechanism
 
