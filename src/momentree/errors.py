@@ -72,6 +72,10 @@ class ModelWarning(UserWarning):
     """A model that is hardly meant: an impossible inertia, a joint given twice, an inferred carrier, locked loops."""
 
 
+class RunWarning(UserWarning):
+    """A run whose diagnostics are bad (open loops, energy out of balance, cut short), or that begins in a stop."""
+
+
 class ExpressionError(MomentreeError):
     """A mistake in the text of an expression, with its position (0-based) in the text."""
 

@@ -143,3 +143,22 @@ def test_what_prescribed_motions_do_is_accounted_for_with_any_number_of_bodies(f
     assert exchanged > 1
     assert np.abs(run.energy.balance).max() < 1e-9 * exchanged
     assert not run.warnings
+
+
+@pytest.mark.filterwarnings("ignore::momentree.RunWarning")  # the start is in the stop: that is the subject
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+@pytest.mark.parametrize(("x", "outward"), [(1.1, 1), (-0.2, -1), (1.0, 0)])
+def test_a_stop_gives_back_what_it_stores_at_the_start(x, outward, formulation):
+    m, k, depth = 2.0, 800.0, max(x - 1.0, -x, 0.0)
+    model = mt.Model("buffer")
+    model.gravity = (0, 0, 0)
+    slide = mt.Prismatic("x", limits=(0.0, 1.0), stops=(k, 0.0))
+    model.joint("x", slide, model.ground, model.body("block", mass=m))
+    system = model.build()
+    run = system.simulate(system.assemble({"x": x}), 0.2, formulation=formulation)
+    assert run.energy.total[0] == pytest.approx(k * depth**2 / 2, abs=1e-12)
+    np.testing.assert_allclose(run.energy.total, run.energy.total[0], rtol=0, atol=1e-8)
+    assert run.velocity("x")[-1] == pytest.approx(-outward * depth * np.sqrt(k / m), abs=1e-7)
+    # a quarter of a period in the stop, the rest on its way
+    away = 0.2 - np.pi / 2 * np.sqrt(m / k)
+    assert run["x"][-1] == pytest.approx(x - outward * (depth + away * depth * np.sqrt(k / m)), abs=1e-7)

@@ -34,6 +34,7 @@ SETTLED = 5  # so many starts that came to the same least misfit end a search
 MET = 1e-9  # scaled: a guess that is met
 CONTRADICTS = 0.01  # of the largest miss: constraints that miss by more share in it
 NEAR_MISS = 1e3  # times the tolerance: closure errors of lengths that are rounded rather than wrong
+FEW = 4  # open loops that a message names
 UNFIT = "the given coordinates do not fit together"
 SEED = 20190227
 
@@ -243,6 +244,7 @@ def widest_loop(
     `errors` are those of each loop, one for each of its constraints on positions. None where all are closed.
     """
     widest: dict[str, tuple[float, float, Loop]] = {}
+    opened: dict[str, None] = {}
     for loop, closure_errors, length, loop_size in zip(loops, errors, tolerances, sizes, strict=True):
         slides = np.array([row.direction.linear != ZERO for row in loop.position_rows], dtype=bool)
         for unit, part, limit in (
@@ -250,13 +252,18 @@ def widest_loop(
             ("rad", closure_errors[~slides], length / loop_size),
         ):
             size = float(np.linalg.norm(part))
+            opened |= {loop.name: None} if size > limit else {}
             if size / limit > widest.get(unit, (1.0,))[0]:
                 widest[unit] = (size / limit, size, loop)
     for unit, words in (("m", "closure error {:.4g} m at best"), ("rad", "its axes miss by {:.4g} rad at best")):
         if unit in widest:
             _, closure_error, loop = widest[unit]
             cannot = "cannot hold" if loop.kind == "constraint" else "closes a loop, but cannot"
-            return (loop.kind, loop.name), f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}"
+            others = [name for name in opened if name != loop.name]
+            named = ", ".join(map(repr, others[:FEW])) + f" and {len(others) - FEW} more" * (len(others) > FEW)
+            also = f"; {len(others)} other loop{'s stay' if others[1:] else ' stays'} open: {named}" if others else ""
+            told = f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}{also}"
+            return (loop.kind, loop.name), told
     return None
 
 

@@ -1,9 +1,9 @@
-"""Which of many starts are surely closed and within limits, in machine code; the others are looked at one by one."""
+"""Which of many starts are surely closed, and which are within limits, in machine code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import records
 from momentree.equations.loops.constraint_jacobian import LoopClosure, expression_closures, loop_closures
 from momentree.equations.sweeps import Records
-from momentree.model.joint_type import Coordinates
+from momentree.model.joint_type import Coordinates, beyond
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import absolute, maximum, select, sqrt
 from momentree.structure.mechanism import Mechanism, TreeBody
@@ -31,19 +31,29 @@ if TYPE_CHECKING:
 SURE = 0.9 * CLOSED  # scaled: closure errors, and velocities of constraints, up to which a start is surely closed
 
 
-def doubtful_starts(system: System, q: Array, v: Array, parameters: Array, t: float) -> Mask:
-    """Which starts, q (m, nq), v (m, nv) with parameters (m, n), are not surely closed and within limits."""
+class Doubts(NamedTuple):
+    """Starts that are not surely closed, to be looked at one by one; starts outside the limits of joints."""
+
+    open: Mask
+    outside: Mask
+
+
+def doubtful_starts(system: System, q: Array, v: Array, parameters: Array, t: float) -> Doubts:
+    """Of starts q (m, nq), v (m, nv) with parameters (m, n)."""
     if not system.mechanism.constrained and not _limited(system):
-        return np.zeros(len(q), dtype=bool)
+        return Doubts(np.zeros(len(q), dtype=bool), np.zeros(len(q), dtype=bool))
     kernel = compiled_once(system, "closure of starts", lambda: kernel_of_samples(system.mechanism, largest_opening))
     if kernel is None:
         parts = [_by_numpy(system, q[part], v[part], parameters[part], t) for part in in_batches(len(q))]
-        return np.concatenate([np.zeros(0, dtype=bool), *parts])
+        none = np.zeros(0, dtype=bool)
+        return Doubts(
+            *(np.concatenate([none, *masks]) for masks in zip(*parts, strict=True)) if parts else (none, none)
+        )
     rows = [np.ascontiguousarray(each) for each in (q, v)] + [np.array([t])]
     rows += [np.ascontiguousarray(parameters)] if system.mechanism.free else []
-    out = np.empty((len(q), 1))
+    out = np.empty((len(q), 2))
     compute_rows(kernel, [Strided.of(each) for each in rows], out)
-    return np.asarray(~(out[:, 0] <= 1.0))
+    return Doubts(~(out[:, 0] <= 1.0), ~(out[:, 1] <= 0.0))
 
 
 def _limited(system: System) -> bool:
@@ -52,7 +62,7 @@ def _limited(system: System) -> bool:
 
 
 def largest_opening(at: Evaluation, v: Coordinates) -> list[Scalar]:
-    """The largest closure error or constraint velocity of a start, by what is surely closed; 2 beyond a limit."""
+    """The largest closure error or constraint velocity of a start, by what is surely closed; how far beyond limits."""
     mechanism = at.mechanism
     if at.parameters:  # sizes by these parameters, not by those of the model
         vars(mechanism).update(loop_sizes=loop_sizes(mechanism))
@@ -77,23 +87,25 @@ def largest_opening(at: Evaluation, v: Coordinates) -> list[Scalar]:
     worst: Scalar = 0.0
     for x in largest:
         worst = maximum(absolute(x / SURE), worst)
-    for q, low, high in _limits(mechanism, bodies, closures):
-        worst = maximum(worst, select(q - high, 2.0, 0.0))
-        worst = maximum(worst, select(low - q, 2.0, 0.0))
-    return [worst]
+    outside: Scalar = 0.0
+    for limits, q in _limited_coordinates(mechanism, bodies, closures):
+        for excess in beyond(limits, q):
+            outside = maximum(outside, excess)
+    return [worst, outside]
 
 
-def _limits(mechanism: Mechanism, bodies: Records, closures: list[LoopClosure]) -> Iterator[tuple[Scalar, ...]]:
-    """Each coordinate that is limited, and its limits, of joints of the tree and of those that close loops."""
+def _limited_coordinates(
+    mechanism: Mechanism, bodies: Records, closures: list[LoopClosure]
+) -> Iterator[tuple[tuple[Scalar, Scalar], Scalar]]:
+    """The limits of each coordinate that has them, and itself, of joints of the tree and of those that close loops."""
     for name, of in mechanism.by_joint.items():
         limits = of.joint.type.limits if of.joint is not None else None
         if limits:
             q = bodies[of.number].q if isinstance(of, TreeBody) else closures[mechanism.loop_numbers[name]].q
-            for x, (low, high) in zip(q, limits, strict=False):
-                yield x, low, high
+            yield from zip(limits, q, strict=False)
 
 
-def _by_numpy(system: System, q: Array, v: Array, parameters: Array, t: float) -> Mask:
+def _by_numpy(system: System, q: Array, v: Array, parameters: Array, t: float) -> Doubts:
     """The same where code would be long."""
     names, batch = system._free.names_of(parameters), BatchOfRows(system, parameters, t)
     at = Samples(batch.batched, q, v, np.full(len(q), t), names)
@@ -103,8 +115,9 @@ def _by_numpy(system: System, q: Array, v: Array, parameters: Array, t: float) -
         by_velocity = row_scales(at, batch.velocity_scales, batch.columns, on_velocities=True)
         sure = (np.abs(at.closure_errors() / by_position) <= SURE).all(axis=1)
         sure &= (np.abs(at.constraint_velocities() / by_velocity) <= SURE * speed).all(axis=1)
+    outside = np.zeros(len(q), dtype=bool)
     for name, of in at.mechanism.by_joint.items():
         limits = of.joint.type.limits if of.joint is not None else None
-        for column, (low, high) in zip(at.coordinates_of(name).T if limits else (), limits or (), strict=False):
-            sure &= (low <= column) & (column <= high)
-    return np.asarray(~sure)
+        for column, pair in zip(at.coordinates_of(name).T if limits else (), limits or (), strict=False):
+            outside |= np.any([excess > 0 for excess in beyond(pair, column)], axis=0)
+    return Doubts(~sure, outside)

@@ -12,6 +12,7 @@ quotes; comments. There are no anchors, tags or nested tables in such files, and
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from momentree.errors import ModelError, choices
-from momentree.files.model_bytes import file_error, printed_name, read_bytes
+from momentree.files.model_bytes import file_error, is_regular, printed_name, read_bytes
 from momentree.model import Model
 from momentree.model.joint_types import Revolute
 from momentree.model.values import Mistake, Values
@@ -65,12 +66,11 @@ class Closures:
 def closures_beside(urdf: str | os.PathLike[str]) -> Path | None:
     """The file with the same name but .yaml, or robot.yaml, if it is there and says closed_loop."""
     for path in (Path(urdf).with_suffix(".yaml"), Path(urdf).with_name("robot.yaml")):
-        try:
-            with open(path, "rb") as file:
-                if re.search(rb"(?m)^closed_loop\s*:", file.read(100_000)):
-                    return path
-        except (OSError, ValueError):
+        if not is_regular(path):
             continue
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            if re.search(rb"(?m)^closed_loop\s*:", file.read(100_000)):
+                return path
     return None
 
 

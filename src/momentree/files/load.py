@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
@@ -13,7 +15,7 @@ from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.mjcf_reader import read_mjcf
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
-from momentree.files.robot_parts import Choices
+from momentree.files.robot_parts import FRICTION_VELOCITY, Choices
 from momentree.files.robot_xml import MJCF, READ
 from momentree.files.sdf_reader import read_sdf
 from momentree.files.urdf_reader import read_urdf
@@ -22,10 +24,13 @@ from momentree.model import Model
 from momentree.model.check import problems_of
 
 OPTIONS = (
-    *("inertia_check", "floating", "packages", "closures", "massless", "mimic", "idle", "without", "trust"),
-    "arguments",
+    *("inertia_check", "floating", "packages", "closures", "massless", "mimic", "limits", "friction_velocity", "idle"),
+    *("without", "trust", "arguments"),
 )
 CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop"), "idle": ("fix", "keep")}
+CHOICES["limits"] = ("keep", "drop")
+DEFAULTS = asdict(Choices())
+USD = (".usd", ".usda", ".usdc", ".usdz")
 TRUTHS = ("floating", "trust")  # options that are true or false
 
 
@@ -38,6 +43,8 @@ def load(
     inertia_check: str | None = None,
     massless: str = "error",
     mimic: str = "error",
+    limits: str = "keep",
+    friction_velocity: float = FRICTION_VELOCITY,
     idle: str = "fix",
     without: Sequence[str] = (),
     trust: bool = False,
@@ -57,6 +64,8 @@ def load(
     | massless      | links without mass whose motion nothing determines: "fix" holds those that carry nothing, which |
     |               | changes no other motion; "light" gives a millionth of the robot's mass to each                  |
     | mimic         | "drop": leave out couplings that name no joint, or one that cannot be followed                  |
+    | limits        | "drop": leave out the limits of all joints                                                      |
+    | friction_...  | friction_velocity, rad/s or m/s: joint friction f is the torque -f tanh(v / friction_velocity)  |
     | idle          | "keep" hinges of an Extended URDF that end in a weld with others on the same axis; they are     |
     |               | fixed by default, since two such hinges are meant as one                                        |
     | without       | names of joints of a URDF or SDF that are left out                                              |
@@ -66,19 +75,16 @@ def load(
     What the file says and the model does not is in `model.notes`.
     """
     name, suffix = printed_name(os.fsdecode(path)), PurePath(path).suffix.lower()
-    for option, value in (("massless", massless), ("mimic", mimic), ("idle", idle)):
-        if value not in CHOICES[option]:
-            raise file_error(name, f"{option} is {value!r}. Choose {choices(CHOICES[option])}.")
+    left_out = (without,) if isinstance(without, str) else tuple(without)
+    how = _checked(name, Choices(massless, mimic, idle, left_out, limits, friction_velocity))
     given = {"trust": trust, "arguments": arguments, "closures": closures, "packages": packages}
-    given |= {"floating": floating is not None, "massless": massless != "error", "mimic": mimic != "error"}
-    given |= {"idle": idle != "fix", "without": without}
+    given |= {"floating": floating is not None, **{name: said != DEFAULTS[name] for name, said in asdict(how).items()}}
     _refuse_options(name, suffix, [option for option, value in given.items() if value])
     if suffix not in READ:
         return load_toml(path, inertia_check)
-    how = Choices(massless, mimic, idle, (without,) if isinstance(without, str) else tuple(without))
     expanded = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {}) if suffix == ".xacro" else None
     if suffix in MJCF:
-        model = read_mjcf(path, packages, bool(floating), massless)
+        model = read_mjcf(path, packages, bool(floating), how)
     elif suffix == ".sdf" or (expanded and expanded[0].tag == "sdf"):
         model = read_sdf(path, packages, floating is not False, how, *(expanded or ()))
     else:
@@ -103,6 +109,11 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
             raise MomentreeError(f"--load {entry}: write {name}=true or {name}=false.")
         if name in ("packages", "without"):
             options.setdefault(name, []).append(value)
+        elif name == "friction_velocity":
+            try:
+                options[name] = float(value)
+            except ValueError:
+                raise MomentreeError(f"--load {entry}: write {name}=NUMBER, in rad/s and m/s.") from None
         elif name == "arguments":
             key, colon, text = value.partition(":=")
             if not colon:
@@ -117,8 +128,21 @@ def load_options(entries: Sequence[str]) -> dict[str, Any]:
     return options
 
 
+def _checked(name: str, how: Choices) -> Choices:
+    for option, known in CHOICES.items():
+        if getattr(how, option) not in known:
+            raise file_error(name, f"{option} is {getattr(how, option)!r}. Choose {choices(known)}.")
+    width: object = how.friction_velocity
+    if not isinstance(width, (int, float)) or not 0 < width < math.inf:
+        raise file_error(name, f"friction_velocity is {width!r}. Give a positive number, in rad/s and m/s.")
+    return how
+
+
 def _refuse_options(name: str, suffix: str, given: Sequence[str]) -> None:
     """Options that say nothing about a file of this format."""
+    if suffix in USD:
+        way_out = "Export the robot as URDF, SDF or MJCF from the program that it comes from"
+        raise file_error(name, f"is USD, which is not read. {way_out}, such as Isaac Sim (URDF).")
     only_xacro = [option for option in given if option in ("trust", "arguments") and suffix != ".xacro"]
     if suffix not in READ and given:
         robots = f"Robots end in {choices(READ)}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from momentree.files.model_bytes import is_regular
 from momentree.model.mesh_files import FORMATS
 
 SCHEMES = ("package://", "model://")
@@ -30,11 +31,8 @@ class MeshAddresses:
                 return None
             address = unquote(address.removeprefix("file://"))
         for path in self._candidates(address.removeprefix(scheme), bool(scheme)):
-            try:
-                if path.is_file():
-                    return str(path)
-            except (OSError, ValueError):  # a name that no file can have
-                return None
+            if is_regular(path):
+                return str(path)
         return None
 
     def package(self, name: str) -> str | None:

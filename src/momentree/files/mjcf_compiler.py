@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +49,11 @@ class MjcfText:
         self.data = read_bytes(path, self.name)
         self.root = parse_xml(self.data, self.name, "mujoco")
         self.elements = [self.root, *self.root.inside()]
+        self.folders = {self.name: self.folder}  # where each file is: a model in it looks for meshes there
         self._include()
         compilers = [element for element in self.elements if element.tag == "compiler"]
-        folders = ["", *(element.attributes.get(key, "") for element in compilers for key in _FOLDERS)]
+        said = {"", *(element.attributes.get(key, "") for element in compilers for key in _FOLDERS)}
+        folders = {folder / inner for folder in self.folders.values() for inner in said}
         for element in self.elements:
             _check_numbers(element)
             self._check_file(element, folders)
@@ -66,27 +68,28 @@ class MjcfText:
         while waiting:
             element = waiting.popleft()
             file = element.attributes.get("file", "")
-            is_model = element.tag == "model" and "content_type" not in element.attributes
-            if not file or not (element.tag == "include" or is_model):
+            if not file or element.tag not in ("include", "model"):
                 continue
-            path = self.folder / file
+            path = self.folders[element.file] / file if element.tag == "model" else self.folder / file
             if not path.exists() or os.path.realpath(path) in seen:
                 continue
             seen.add(os.path.realpath(path))
             name = printed_name(os.path.relpath(path, self.folder) if not Path(file).is_absolute() else file)
             shown = printed_name(os.path.join(os.path.dirname(self.name), name))
-            root = parse_xml(read_bytes(path, shown), shown, "mujoco" if is_model else None)
+            plain = element.tag == "model" and "content_type" not in element.attributes
+            root = parse_xml(read_bytes(path, shown), shown, "mujoco" if plain else None)
+            self.folders[root.file] = path.parent if element.tag == "model" else self.folders[element.file]
             _check_copies(root)
             found = [root, *root.inside()]
             self.elements += found
             waiting += found
 
-    def _check_file(self, element: Element, folders: list[str]) -> None:
-        """No pipes, no devices, nothing that takes minutes to read."""
-        file = element.attributes.get("file", "")
+    def _check_file(self, element: Element, folders: Collection[Path]) -> None:
+        """No pipes, no devices, nothing that takes minutes to read; "filename" is that of a mesh in a URDF."""
+        file = element.attributes.get("file", "") or element.attributes.get("filename", "")
         for folder in folders if file else ():
             try:
-                status = os.stat(self.folder / folder / file)
+                status = os.stat(folder / file)
             except (OSError, ValueError):
                 continue
             if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_FILE:

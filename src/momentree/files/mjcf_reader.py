@@ -24,6 +24,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from momentree.files.counterparts import Notes
 from momentree.files.massless_links import settle_massless
 from momentree.files.mjcf_compiler import Compiled, MjcfText, compiled
@@ -31,7 +33,7 @@ from momentree.files.mjcf_equalities import add_equalities, fixed_tendons
 from momentree.files.mjcf_shapes import add_sites, shapes_of
 from momentree.files.mjcf_values import BALL, FREE, HINGE, SLIDE, Names, floats, placement, quaternion
 from momentree.files.model_bytes import file_error
-from momentree.files.robot_parts import axis_of, friction_law
+from momentree.files.robot_parts import Choices, axis_of, drop_limits, friction_law, lift, within_limits
 from momentree.model import Model
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, Turn
@@ -54,26 +56,26 @@ LEFT_OUT = {  # kinds of MuJoCo's elements, by their counts
 
 
 def read_mjcf(
-    path: str | os.PathLike[str], packages: Sequence[Any] = (), floating: bool = False, massless: str = "error"
+    path: str | os.PathLike[str], packages: Sequence[Any] = (), floating: bool = False, choices: Choices | None = None
 ) -> Model:
     """The model in an MJCF file; with `floating`, bodies that are fixed to the world move freely."""
     text = MjcfText(path)
     if packages:
         raise file_error(text.name, "is MJCF, which takes no packages=: it says itself where its meshes are (meshdir).")
     notes = Notes(text.name)
-    return MjcfModel(text, compiled(text, notes), notes, floating).model(massless)
+    return MjcfModel(text, compiled(text, notes), notes, floating, choices or Choices()).model()
 
 
 class MjcfModel:
     """Makes a model of MuJoCo's compiled one (mj), part by part."""
 
-    def __init__(self, text: MjcfText, made: Compiled, notes: Notes, floating: bool):
-        self.text, self.made, self.notes, self.floating = text, made, notes, floating
+    def __init__(self, text: MjcfText, made: Compiled, notes: Notes, floating: bool, choices: Choices):
+        self.text, self.made, self.notes, self.floating, self.choices = text, made, notes, floating, choices
         self.mj = made.mj
         self.names = Names(made.mj, notes)
         self.laws: dict[int, list[str]] = {}  # torques by joint
 
-    def model(self, massless: str) -> Model:
+    def model(self) -> Model:
         mj = self.mj
         model = Model(self.text.root.attributes.get("model", "").strip() or "robot")
         model.gravity = floats(mj.opt.gravity) if not self.disabled("GRAVITY") else (0, 0, 0)
@@ -88,9 +90,11 @@ class MjcfModel:
             model.torque(self.names.joints[joint], " ".join(laws).removeprefix("+ "))
         loops = not self.disabled("EQUALITY") and add_equalities(model, mj, self.names, self.notes)
         add_sites(model, mj, self.names)
+        if self.choices.limits == "drop":
+            drop_limits(model, self.notes)
         self.add_start(model, loops)
         self.add_notes()
-        settle_massless(model, massless, self.notes)
+        settle_massless(model, self.choices.massless, self.notes)
         self.notes.report(model)
         model.source = functools.partial(self.place_of, model)
         return model
@@ -125,7 +129,7 @@ class MjcfModel:
         mass = float(mj.body_mass[body])
         if mj.body_mocapid[body] >= 0:
             self.notes.add("mocap bodies, which do not move here", name)
-        if mass == 0:
+        if mass == 0 and not mj.body_inertia[body].any():
             model.body(name, shapes=shapes, massless=True)
             return
         com = floats(mj.body_ipos[body])
@@ -134,8 +138,8 @@ class MjcfModel:
         inertia = principal if turned is None else turned_symmetric(quaternion_rotation(turned), principal)
         model.body(name, shapes=shapes, mass=mass, com=com, inertia=inertia)
         lifted = float(mj.body_gravcomp[body])
-        if lifted and any(model.gravity) and mj.body_weldid[body]:
-            model.force(Frame(name, com), tuple(-lifted * mass * g for g in model.gravity))
+        if lifted and mj.body_weldid[body]:
+            lift(model, name, com, mass, lifted)
 
     # --- joints ---
 
@@ -191,10 +195,16 @@ class MjcfModel:
             options |= {"spring": stiffness} | ({"rest": rest} if rest else {})
         if mj.jnt_limited[number] and not self.disabled("LIMIT"):
             options |= {"limits": floats(mj.jnt_range[number]), "stops": self.stops(number)}
+            if mj.jnt_margin[number]:
+                self.notes.add(
+                    "margins of limits left out, where stops act before the limit", self.names.joints[number]
+                )
         friction = float(mj.dof_frictionloss[dof])
         if friction and not self.disabled("FRICTIONLOSS"):
             velocity = Reference(self.names.joints[number], velocity=True)
-            self.laws.setdefault(number, []).append(str(friction_law(friction, velocity)))
+            self.laws.setdefault(number, []).append(
+                str(friction_law(friction, velocity, self.choices.friction_velocity))
+            )
         self.add_higher_orders(number)
         axis = axis_of(floats(mj.jnt_axis[number]))
         return Revolute(axis, **options) if kind == HINGE else Prismatic(axis, **options)
@@ -267,6 +277,8 @@ class MjcfModel:
             for what, given in left.items():
                 if given[number]:
                     self.notes.add(f"{what} of tendons left out", name)
+            if mj.tendon_plasticadr[number] >= 0:
+                self.notes.add("yielding of springs of tendons left out", name)
             if mj.tendon_stiffnesspoly[number].any() or mj.tendon_dampingpoly[number].any():
                 self.notes.add("springs of higher order of tendons left out", name)
             stiffness = 0.0 if self.disabled("SPRING") else float(mj.tendon_stiffness[number])
@@ -289,7 +301,7 @@ class MjcfModel:
     # --- where it starts, and what is left out ---
 
     def add_start(self, model: Model, loops: bool) -> None:
-        """The first keyframe, or qpos0: given where nothing closes a loop, else as a guess."""
+        """The first keyframe, or qpos0 within limits: given where nothing closes a loop, else as a guess."""
         mj = self.mj
         key = mj.nkey > 0
         q, v = (mj.key_qpos[0], mj.key_qvel[0]) if key else (mj.qpos0, [0.0] * mj.nv)
@@ -314,11 +326,20 @@ class MjcfModel:
         if loops and velocities:
             self.notes.add("velocities of the keyframe left out, since loops determine them", "")
             velocities = {}
-        if coordinates or velocities:
-            given: dict[str, Any] = {"guess" if loops else "coordinates": coordinates}
-            model.start_at(velocities=velocities, **given)
+        guess = (
+            {}
+            if key
+            else within_limits(model, {n: x for n, x in coordinates.items() if isinstance(x, float)}, self.notes)
+        )
+        coordinates = {name: at for name, at in coordinates.items() if name not in guess}
+        if loops:
+            coordinates, guess = {}, {**coordinates, **guess}
+        if coordinates or velocities or guess:
+            model.start_at(coordinates, velocities, guess)
 
     def add_notes(self) -> None:
+        import mujoco
+
         mj = self.mj
         for count, kind in LEFT_OUT.items():
             for number in range(getattr(mj, count)):
@@ -330,5 +351,11 @@ class MjcfModel:
             self.notes.add("spatial tendons left out", self.names.of("tendon", number))
         for number in range(1, mj.nkey):
             self.notes.add("keyframes after the first left out", self.names.of("key", number))
+        placed = mj.body_mocapid >= 0
+        drawn = np.hstack([mj.body_pos[placed], mj.body_quat[placed]])
+        if mj.nkey and (np.hstack([mj.key_mpos[0].reshape(-1, 3), mj.key_mquat[0].reshape(-1, 4)]) != drawn).any():
+            self.notes.add("places of mocap bodies in the keyframe left out")
+        if (mj.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT).any():
+            self.notes.add("bodies that sleep at first move here")
         if mj.opt.density or mj.opt.viscosity:
             self.notes.add("forces of the fluid left out")

@@ -13,7 +13,8 @@
 | joints that close loops              | weld; Spherical: weld without torques; Revolute: two of these                |
 | couplings                            | equality of joints, or of a fixed tendon for three joints and more           |
 | named frames, shapes                 | site, geom without contact                                                   |
-| start                                | keyframe                                                                     |
+| start                                | keyframe; where loops or couplings are open at zero, also qpos0: the poses   |
+|                                      | of bodies are those of the start, and joints have its coordinates as ref     |
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from momentree.errors import AssemblyError
 from momentree.files.pose_text import is_identity, pos_quat, turns
+from momentree.files.posed_tree import PosedTree
 from momentree.files.robot_drawings import Drawn, address, drawn_on
 from momentree.files.robot_parts import NO_LIMIT
 from momentree.files.robot_tree import Closing, Coupled, RobotTree, Solid, Step, TreeLink, plain_options, tree_of
@@ -75,6 +77,8 @@ class _Mjcf:
         self.meshes: dict[tuple[str, float], str] = {}
         self.X_BL = {GROUND: Transform()} | {link.name: _link_frame(link) for link in tree.links}
         self.by_name = {link.name: link for link in tree.links}
+        self.posed = PosedTree(tree, coupled=True, strict=False)
+        self.refs: dict[str, float] = {}  # of hinges and slides as they are written: qpos0
         self.element = {GROUND: self.worldbody}
         self.ends = {frame.body for c in tree.closings for frame in (c.joint.first, c.joint.second)}
         self.merged = {link.name for link in tree.links if self.merges(link)}
@@ -115,12 +119,12 @@ class _Mjcf:
 
     def add_body(self, link: TreeLink) -> None:
         chain = self.chain(link)
-        # frames of all joints of the chain in the written frame, where all coordinates are zero
+        # second frames of all joints of the chain in the written frame
         X = [self.X_BL[link.name].inverse() @ link.X_BM]
         for after, before in zip(chain[:0:-1], chain[-2::-1], strict=True):
-            X.insert(0, X[0] @ after.X_PF.inverse() @ before.X_BM)
+            X.insert(0, X[0] @ self.posed.moved(after).inverse() @ after.X_PF.inverse() @ before.X_BM)
         parent = chain[0].parent
-        placed = self.X_BL[parent].inverse() @ chain[0].X_PF @ X[0].inverse()
+        placed = self.X_BL[parent].inverse() @ chain[0].X_PF @ self.posed.moved(chain[0]) @ X[0].inverse()
         if isinstance(link.type, Free):
             parent, placed = GROUND, self.floating(link, placed)
         name = self.tree.bodies[link.name]
@@ -135,26 +139,17 @@ class _Mjcf:
         self.add_contents(link.name)
 
     def floating(self, link: TreeLink, placed: Transform) -> Transform:
-        """Where a free body is in the world where its coordinates are zero; MuJoCo's are its place in the world."""
+        """Where a free body is in the world; MuJoCo's coordinates are its place there."""
         if link.parent != GROUND:
             self.changed_start = f"joint '{link.joint.name}' is Free, but not from the ground"
-            parent = self.by_name[link.parent]
-            placed = self.placement(parent) @ self.X_BL[parent.name] @ placed
+            placed = self.posed.X_WB[link.parent] @ self.X_BL[link.parent] @ placed
         if link.parent != GROUND or not is_identity(link.X_PF) or link.reverse:
             self.notes.change("coordinates of Free joints are those in the world", link.joint.name)
         return placed
 
-    def placement(self, link: TreeLink) -> Transform:
-        """Where a body is in the world where all coordinates are zero."""
-        X = link.X_PF @ link.X_BM.inverse()
-        while link.parent != GROUND:
-            link = self.by_name[link.parent]
-            X = link.X_PF @ link.X_BM.inverse() @ X
-        return X
-
     def add_inertial(self, body: Tag, link: TreeLink) -> None:
         rigid = self.rigid(link)
-        if link.type.velocities and not any(each.solid for each in rigid):
+        if link.type.velocities and not any(each.solid and each.solid.mass for each in rigid):
             message = "moves and has no mass, which MuJoCo refuses. Give it a mass and an inertia"
             self.notes.forbid("body", link.name, f"{message}, or weld it to a body that has them.")
         elif link.type.velocities and not any(each.solid and min(self.moments(each)) > LEAST for each in rigid):
@@ -183,7 +178,7 @@ class _Mjcf:
         return found
 
     def moments(self, link: TreeLink) -> tuple[float, ...]:
-        return (0.0,) if link.solid is None else principal(link.solid)[0]
+        return (0.0,) if link.solid is None or not link.solid.mass else principal(link.solid)[0]
 
     def possible(self, link: TreeLink, moments: tuple[float, ...]) -> tuple[float, ...]:
         """Principal moments that MuJoCo accepts: none is larger than the sum of the two others, not by round-off."""
@@ -205,13 +200,21 @@ class _Mjcf:
                 self.changed_start = f"joint '{link.joint.name}' runs from its second frame to its first in the tree"
                 self.notes.change("coordinates of joints from the second frame to the first are inverse", name)
             kind = "free" if isinstance(type, Free) else "ball"
+            if kind == "ball" and self.posed.q[link.joint.name] != tuple(type.reference()):
+                what = "coordinates of balls count from the start, since loops are open where they are zero"
+                self.notes.change(what, link.joint.name)
             at = digits(*X_LM.offset) if kind == "ball" and any(X_LM.offset) else None
             body.add("joint", name=name, type=kind, pos=at, damping=self.equal_damping(link))
             return
         if len(link.steps) > 1:
             self.notes.change(f"{type.kind} joints written as several", link.joint.name)
+        frames = {}
+        for step in reversed(link.steps):
+            frames[step.name] = X_LM
+            self.refs[step.name], moved = self.posed.step(link, step)
+            X_LM = X_LM @ moved.inverse()
         for step in link.steps:
-            self.add_step(body, link, step, X_LM)
+            self.add_step(body, link, step, frames[step.name])
         if any(step.pitch for step in link.steps):
             turn, slide = sorted(link.steps, key=lambda step: bool(step.pitch))
             self.couple(f"{name}_thread", slide.name, turn.name, 0.0, slide.pitch)
@@ -231,6 +234,8 @@ class _Mjcf:
         if any(X_LM.offset) and step.turns:
             said["pos"] = digits(*X_LM.offset)
         said["axis"] = digits(*axis)
+        if self.refs[step.name]:
+            said["ref"] = digits(self.refs[step.name])
         keys = {"spring": "stiffness", "rest": "springref", "friction": "frictionloss"}
         for what in ("spring", "rest", "damping", "armature", "friction"):
             if what in options:
@@ -246,11 +251,11 @@ class _Mjcf:
             self.of_coordinate[link.joint.coordinates[step.place]] = step.name
 
     def inverse_weight(self, link: TreeLink, step: Step) -> float:
-        """How much a coordinate accelerates under a unit force where all coordinates are zero, as MuJoCo has it."""
+        """How much a coordinate accelerates under a unit force at qpos0, as MuJoCo has it."""
         if not hasattr(self, "_weights"):
             system = self.tree.system
-            zero = [x for body in system._numeric.bodies for x in body.joint.type.reference()]
-            self._weights = np.linalg.inv(system.mass_matrix(np.array(zero))).diagonal()
+            q = [x for body in system._numeric.bodies if not body.laws for x in self.posed.q[body.joint.name]]
+            self._weights = np.linalg.inv(system.mass_matrix(np.array(q))).diagonal()
         place = next(body for body in self.tree.system._numeric.bodies if body.name == link.name).v
         return float(self._weights[place.start + step.place])
 
@@ -270,9 +275,13 @@ class _Mjcf:
         fixed = self.tendon.add("fixed", name=couple.name)
         for name, factor in zip(names, couple.terms.values(), strict=True):
             fixed.add("joint", joint=name, coef=digits(factor))
-        self.equality.add("tendon", name=couple.name, tendon1=couple.name, polycoef=digits(couple.value, 0, 0, 0, 0))
+        drawn = sum(factor * self.refs[str(n)] for n, factor in zip(names, couple.terms.values(), strict=True))
+        left = couple.value - drawn
+        self.equality.add("tendon", name=couple.name, tendon1=couple.name, polycoef=digits(left, 0, 0, 0, 0))
 
     def couple(self, name: str, follower: str, leader: str | None, offset: float, ratio: float) -> None:
+        """follower = offset + ratio leader, which MuJoCo has for both without their qpos0."""
+        offset += ratio * self.refs.get(leader or "", 0.0) - self.refs[follower]
         self.equality.add("joint", name=name, joint1=follower, joint2=leader, polycoef=digits(offset, ratio, 0, 0, 0))
 
     def close(self, closing: Closing) -> None:
@@ -334,15 +343,16 @@ class _Mjcf:
 
     def add_start(self) -> None:
         """The start of the model, with its loops closed, in the order of MuJoCo's coordinates."""
-        if self.tree.model.start is None:
+        state, reason = self.posed.start, "its loops cannot be closed" if self.posed.open else ""
+        if state is None and self.tree.model.start is None and not reason:
             return
-        reason = self.changed_start
-        if not reason:
+        if state is None and not reason:
+            reason = self.changed_start
             try:
                 state = self.tree.system.start()
             except AssemblyError:
                 reason = "its loops cannot be closed"
-        if reason:
+        if state is None or reason:
             self.notes.change(f"left out, since {reason}", "start")
             return
         q: dict[str, list[float]] = {}
@@ -354,13 +364,21 @@ class _Mjcf:
         names = [joint.attributes["name"] for joint in self.worldbody.inside("joint")]
         key = self.root.add("keyframe").add("key", name="start")
         key.attributes["qpos"] = digits(*(x for name in names for x in q[name]))
-        if any(x for name in names for x in v[name]):
+        moving = any(x for name in names for x in v[name])
+        if moving and self.changed_start:
+            self.notes.change(f"velocities left out, since {self.changed_start}", "start")
+        elif moving:
             key.attributes["qvel"] = digits(*(x for name in names for x in v[name]))
 
     def add_state(self, link: TreeLink, q: tuple[float, ...], v: list[float], all_q: Any, all_v: Any) -> None:
         """Coordinates and velocities of a joint as MuJoCo has them, w first, velocities of free bodies in the world."""
         name = self.tree.joints[link.joint.name]
-        if isinstance(link.type, Free):
+        if isinstance(link.type, (Free, Spherical)) and self.posed.start is not None:  # in the poses of the file
+            X = self.posed.X_WB[link.name] @ self.X_BL[link.name]
+            x, y, z, w = rotation_quaternion(X.rotation) if isinstance(link.type, Free) else (0.0, 0.0, 0.0, 1.0)
+            all_q[name] = [*(X.offset if isinstance(link.type, Free) else ()), w, x, y, z]
+            all_v[name] = [*(X.rotation @ Vector(*v[:3])), *v[3:]] if isinstance(link.type, Free) else v
+        elif isinstance(link.type, Free):
             turned = quaternion_product(rotation_quaternion(link.X_PF.rotation), tuple(q[3:]))
             x, y, z, w = turned
             all_q[name] = [*link.X_PF.point(Vector(*q[:3])), w, x, y, z]

@@ -14,6 +14,14 @@ LARGEST = 32_000_000  # bytes of a file
 LONG = re.compile(r"((?<=')[^'\n]{160})[^'\n]{40,}(?=')")  # a text between quotes that nobody reads
 
 
+def is_regular(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a regular file: no pipe or device, whose reader waits, and no folder."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        return False
+
+
 def read_bytes(path: str | os.PathLike[str], name: str) -> bytes:
     """The bytes of a regular file of bearable size; never waits for a pipe, never drains a device."""
     too_large = f"is larger than {LARGEST // 10**6} MB. Build a model of that size in Python."

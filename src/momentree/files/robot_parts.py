@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from momentree.model import Model
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Reference
 from momentree.model.frames import GROUND, Frame, Turn
-from momentree.model.joint_type import JointType
+from momentree.model.joint_type import JointType, beyond
 from momentree.model.joint_types import Fixed, Revolute, Universal
 from momentree.model.shapes import Shape, mesh
 from momentree.model.start import inside_limits
@@ -25,9 +25,10 @@ from momentree.spatial import Rotation, Transform
 from momentree.spatial.inertia import turned_symmetric
 from momentree.spatial.rotation import rotation_quaternion
 
-FRICTION_SPEED = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force
+FRICTION_VELOCITY = 0.01  # rad/s or m/s, at which friction reaches tanh 1 of its force, unless a user chooses another
 NO_LIMIT = 1e10  # rad or m: a limit so far away is none
 ROUND_OFF = 1e-15  # of rotations
+NO_LIMITS = (-math.inf, math.inf)
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 LETTERS = {
     (1.0, 0.0, 0.0): "x",
@@ -49,12 +50,16 @@ class Choices:
     | mimic    | "drop": couplings that name a joint that is not there, or has no single coordinate         |
     | idle     | "keep": hinges that would turn by themselves, being welded to others on the same axis      |
     | without  | joints that are left out                                                                   |
+    | limits   | "drop": limits of joints                                                                   |
+    | friction_velocity | rad/s or m/s, at which friction reaches tanh 1 of its force                       |
     """
 
     massless: str = "error"
     mimic: str = "error"
     idle: str = "fix"
     without: tuple[str, ...] = ()
+    limits: str = "keep"
+    friction_velocity: float = FRICTION_VELOCITY
 
 
 class RobotParts:
@@ -77,8 +82,12 @@ class RobotParts:
     def finished(self) -> Model:
         """The model, when all has been read; what could not be kept is said once."""
         self.leave_out(self.choices.without)
+        if self.choices.limits == "drop":
+            drop_limits(self.model, self.notes)
         self.keep("couple", settle_massless(self.model, self.choices.massless, self.notes))
-        self.start_within_limits()
+        guess = within_limits(self.model, {}, self.notes)
+        if guess:
+            self.model.start_at(guess=guess)
         self.notes.report(self.model)
         self.model.source = self.place_of
         return self.model
@@ -128,7 +137,7 @@ class RobotParts:
     ) -> None:
         """A body with these moments of inertia about its centre of mass, in axes turned by `rotation`."""
         self.from_element("body", element)
-        if mass == 0:
+        if mass == 0 and not any(moments):
             self.model.body(name, shapes=shapes, massless=True)
             return
         if rotation is not None:
@@ -187,9 +196,24 @@ class RobotParts:
             self.from_element("constraint", mimic)
             self.model.constrain(f"{Reference(follower)} = {offset!r}")
             self.notes.add("held, since they follow what does not move", follower)
+            self.unlimit(follower)
         else:
             self.from_element("couple", mimic)
             self.model.couple(follower, leader, ratio=ratio, offset=offset)
+            self.unlimit(follower)
+
+    def unlimit(self, follower: str) -> None:
+        """Leave out the limits of a coordinate that follows another: those of what it follows act."""
+        name, _, angle = follower.rpartition(".angle") if follower not in self.types else (follower, "", "")
+        number = next(i for i, joint in enumerate(self.model.joints) if joint.name == name)
+        joint, limits = self.model.joints[number], self.types[name].limits
+        if limits is None or (angle and limits[int(angle) - 1] == NO_LIMITS):
+            return
+        others = tuple(NO_LIMITS if str(k) == angle else pair for k, pair in enumerate(limits, 1)) if angle else ()
+        left = others if any(pair != NO_LIMITS for pair in others) else None
+        self.types[name] = replace(joint.type, limits=left)
+        self.model.joints[number] = replace(joint, type=self.types[name])
+        self.notes.add("limits left out, of joints that follow others", follower)
 
     def type_of(self, coordinate: str) -> JointType | None:
         """The type of the joint "name"; of one axis of a Universal joint, "name.angle1", a hinge."""
@@ -212,7 +236,7 @@ class RobotParts:
             self.notes.add("limits left out, since they leave no room", name)
             return None
         low, high = -math.inf if lower <= -NO_LIMIT else lower, math.inf if upper >= NO_LIMIT else upper
-        return None if (low, high) == (-math.inf, math.inf) else (low, high)
+        return None if (low, high) == NO_LIMITS else (low, high)
 
     def damping(self, name: str, damping: float) -> float:
         """Damping of a coordinate; what drives instead of damping is left out."""
@@ -221,28 +245,47 @@ class RobotParts:
         return max(damping, 0.0)
 
     def friction(self, joint: Joint, forces: tuple[float, ...]) -> None:
-        """Dry friction along each velocity of a joint: -f tanh(v / 0.01)."""
+        """Dry friction along each velocity of a joint: -f tanh(v / friction_velocity)."""
         if any(forces) and "`" not in joint.name:
             along = zip(forces, _components(joint), strict=True)
-            laws = [friction_law(f, Reference(joint.name, component, True)) for f, component in along]
+            width = self.choices.friction_velocity
+            laws = [friction_law(f, Reference(joint.name, component, True), width) for f, component in along]
             self.model.torque(joint.name, laws[0] if len(laws) == 1 else tuple(laws))
 
-    def start_within_limits(self) -> None:
-        """A joint whose limits do not allow zero begins inside them."""
-        guess = {}
-        for joint in self.model.joints:
-            if joint.type.limits is None or len(joint.type.velocities) > 1:
-                continue
-            low, high = joint.type.limits
-            if not low <= 0 <= high:
-                guess[joint.name] = inside_limits(low, high)
-                self.notes.add("begin inside their limits, since 0 is beyond them", joint.name)
-        if guess:
-            self.model.start_at(guess=guess)
+
+def drop_limits(model: Model, notes: Notes) -> None:
+    """Leave out the limits of all joints, as asked."""
+    for number, joint in enumerate(model.joints):
+        if joint.type.limits is not None:
+            model.joints[number] = replace(joint, type=replace(joint.type, limits=None, stops=None))
+            notes.add('limits left out, as asked (limits="drop")', joint.name)
 
 
-def friction_law(force: float, velocity: Reference) -> str | int:
-    return f"-{abs(force)!r}*tanh({velocity}/{FRICTION_SPEED})" if force else 0
+def within_limits(model: Model, drawn: Mapping[str, float], notes: Notes) -> dict[str, float]:
+    """Where joints begin whose limits do not allow the place that the file draws: inside, near the nearer limit.
+
+    Drawn are they at zero, or where `drawn` says. It is only a guess: loops may move it, which is why it is not at the
+    limit itself.
+    """
+    guess = {}
+    for joint in model.joints:
+        if joint.type.limits is None or len(joint.type.velocities) > 1:
+            continue
+        (low, high), at = joint.type.limits, drawn.get(joint.name, 0.0)
+        if any(excess > 0 for excess in beyond((low, high), at)):
+            guess[joint.name] = at + inside_limits(low - at, high - at)
+            notes.add(f"begin inside their limits, since {'0' if not at else 'qpos0'} is beyond them", joint.name)
+    return guess
+
+
+def lift(model: Model, body: str, com: Sequence[float], mass: float, share: float = 1.0) -> None:
+    """A force at the center of mass that bears a share of the weight, so that gravity does not act, or less."""
+    if any(model.gravity):
+        model.force(Frame(body, tuple(com)), tuple(-share * mass * g for g in model.gravity))
+
+
+def friction_law(force: float, velocity: Reference, width: float) -> str | int:
+    return f"-{abs(force)!r}*tanh({velocity}/{width!r})" if force else 0
 
 
 def _components(joint: Joint) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from momentree.errors import ModelError
-from momentree.files.robot_parts import FRICTION_SPEED, unused
+from momentree.files.robot_parts import FRICTION_VELOCITY, unused
 from momentree.files.writing_notes import WritingNotes
 from momentree.model import Model
 from momentree.model.bodies import Body, _symmetric
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 Closers = tuple[tuple[type[JointType], ...], ...]  # types of joints that close loops, the best group last
-FRICTION = re.compile(rf"-([^*]*)\*tanh\((.*)/{re.escape(str(FRICTION_SPEED))}\)")
+FRICTION = re.compile(r"-([^*]*)\*tanh\((.*)/([^/]*)\)")
 
 
 class Solid(NamedTuple):
@@ -407,28 +407,34 @@ def _lose_elements(model: Model, notes: WritingNotes) -> None:
 
 
 def _friction(model: Model, notes: WritingNotes) -> dict[Reference, float]:
-    """Torque laws that are dry friction, as robot files are read: -f tanh(v / 0.01)."""
+    """Torque laws that are dry friction, as robot files are read: -f tanh(v / friction_velocity)."""
     joints = {joint.name: joint for joint in model.joints}
     found: dict[Reference, float] = {}
     for torque in model.torques:
         laws = torque.law if isinstance(torque.law, tuple) else (torque.law,)
         velocities = joints[torque.joint].velocities
-        forces = [_friction_of(law, velocity) for law, velocity in zip(laws, velocities, strict=True)]
-        if None in forces or any(velocity in found for velocity in velocities):
+        read = [_friction_of(law, velocity) for law, velocity in zip(laws, velocities, strict=True)]
+        if None in read or any(velocity in found for velocity in velocities):
             notes.lose("joint", torque.joint, "has a torque law")
             continue
-        found |= {v: force for v, force in zip(velocities, forces, strict=True) if force}
+        known = [(v, *pair) for v, pair in zip(velocities, read, strict=True) if pair is not None and pair[0]]
+        found |= {v: force for v, force, _ in known}
+        for width in {width for _, _, width in known if width != FRICTION_VELOCITY}:
+            notes.change(
+                f"friction that is full from another velocity on (load with friction_velocity={width!r})", torque.joint
+            )
     return found
 
 
-def _friction_of(law: Any, velocity: Reference) -> float | None:
+def _friction_of(law: Any, velocity: Reference) -> tuple[float, float] | None:
+    """The force, and the velocity at which it reaches tanh 1 of it."""
     if law == 0:
-        return 0.0
+        return 0.0, FRICTION_VELOCITY
     match = FRICTION.fullmatch(law) if isinstance(law, str) else None
     if match is None or match[2] != str(velocity):
         return None
     try:
-        return float(match[1])
+        return float(match[1]), float(match[3])
     except ValueError:
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
@@ -14,6 +15,7 @@ from momentree.files.model_bytes import file_error, printed_name, read_bytes
 MJCF = (".xml", ".mjcf")  # endings of robot files
 WRITTEN = (".urdf", ".sdf", *MJCF)
 READ = (*WRITTEN, ".xacro")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)  # not all that Python takes: no 1_0
 DEEPEST = 200  # elements inside each other
 MOST = 1_000_000  # elements of a file
 
@@ -84,10 +86,7 @@ class Element:
 
     def _numbers(self, text: str, what: str, count: int) -> tuple[float, ...]:
         words = text.replace(",", " ").split()
-        try:
-            numbers = tuple(float(word) for word in words)
-        except ValueError:
-            numbers = ()
+        numbers = tuple(map(float, words)) if all(map(NUMBER.fullmatch, words)) else ()
         if len(numbers) != count or not all(map(math.isfinite, numbers)):
             wanted = "a number is" if count == 1 else f"{count} numbers are"
             raise self.error(f"{what} is '{printed_name(text.strip()[:60])}'; {wanted} expected.")
@@ -101,13 +100,17 @@ def read_xml(path: str | os.PathLike[str], root: str | None) -> Element:
 
 
 def parse_xml(data: bytes, name: str, root: str | None) -> Element:
-    """The outermost element of a text, of any tag if `root` is None; `name` is what errors call the file."""
-    tree = _Tree(name)
+    """The outermost element of a text, of any tag if `root` is None; `name` is what errors call the file.
+
+    Blank lines before <?xml, which XML forbids and other readers bear, are left out.
+    """
+    begun = data.lstrip(b" \t\r\n")
+    tree = _Tree(name, data[: len(data) - len(begun)].count(b"\n"))
     try:
-        tree.parser.Parse(data, True)
+        tree.parser.Parse(begun, True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code] if error.code in expat.errors.messages else str(error)
-        raise file_error(name, f"is not XML: {reason}.", error.lineno) from None
+        raise file_error(name, f"is not XML: {reason}.", error.lineno + tree.blank) from None
     except (ValueError, LookupError) as error:  # of encodings
         raise file_error(name, f"is not XML: {error}.", 1) from None
     found = tree.root
@@ -120,8 +123,9 @@ def parse_xml(data: bytes, name: str, root: str | None) -> Element:
 class _Tree:
     """Collects elements as expat finds them; prefixes of names are left out."""
 
-    def __init__(self, name: str):
-        self.name, self.root, self.count = name, None, 0
+    def __init__(self, name: str, blank: int):
+        """`blank` lines of the file come before what is parsed."""
+        self.name, self.blank, self.root, self.count = name, blank, None, 0
         self.open: list[Element] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -132,9 +136,13 @@ class _Tree:
 
     root: Element | None
 
+    @property
+    def line(self) -> int:
+        return self.blank + self.parser.CurrentLineNumber
+
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
-        line = self.parser.CurrentLineNumber
+        line = self.line
         if len(self.open) >= DEEPEST or self.count > MOST:
             raise file_error(self.name, f"has more than {DEEPEST} elements inside each other, or {MOST} in all.", line)
         plain = {key.rpartition(":")[2]: value for key, value in attributes.items()}
@@ -154,4 +162,4 @@ class _Tree:
 
     def refuse(self, *_: object) -> None:
         message = "has a document type (<!DOCTYPE>), by which files are fetched and texts multiplied. Remove it."
-        raise file_error(self.name, message, self.parser.CurrentLineNumber)
+        raise file_error(self.name, message, self.line)

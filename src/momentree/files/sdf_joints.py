@@ -8,8 +8,8 @@
 | screw                      | Screw with the pitch screw_thread_pitch (m per turn), or -2 pi / thread_pitch        |
 | gearbox                    | a coupling of the joints between the reference body and the parent, and the child    |
 | mimic                      | a coupling: multiplier (leader - reference) + offset                                 |
-| limit                      | limits with stops of the library's own stiffness                                     |
-| damping, friction          | damping; a torque -f tanh(v / 0.01)                                                  |
+| limit                      | limits; stops: stiffness and dissipation, or the library's own where these are usual |
+| damping, friction          | damping; a torque -f tanh(v / friction_velocity)                                     |
 | spring_stiffness           | a spring towards spring_reference                                                    |
 """
 
@@ -20,12 +20,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from momentree.errors import suggestion
-from momentree.files.robot_parts import RobotParts, axis_of, frame_of
+from momentree.files.robot_parts import NO_LIMITS, RobotParts, axis_of, frame_of
 from momentree.files.robot_xml import Element
 from momentree.files.sdf_frames import OWN, Frames, Node, Scope, number, said, truth
 from momentree.model.elements import Joint
 from momentree.model.frames import GROUND
-from momentree.model.joint_type import JointType
+from momentree.model.joint_type import STOPS, JointType
 from momentree.model.joint_types import Fixed, Prismatic, Revolute, Screw, Spherical, Universal
 from momentree.spatial import Transform, Vector
 
@@ -33,6 +33,7 @@ HINGES = ("revolute", "continuous")
 CROSSED = ("universal", "revolute2")
 TYPES = (*HINGES, "prismatic", "ball", *CROSSED, "fixed", "screw", "gearbox")
 PARALLEL = 1e-3  # rad: the axes of a gearbox and of its joints may differ by this
+USUAL_STOPS = {"stiffness": 1e8, "dissipation": 1.0}  # of SDF: so stiff that nothing bounces within a time step
 SNAP = 1e-15  # components of axes that are round-off
 
 
@@ -87,6 +88,8 @@ class SdfJoints:
 
     def joint_type(self, scope: Scope, element: Element, name: str, X_WJ: Transform) -> JointType:
         kind = element.attributes["type"]
+        if element.first("axis2") is not None and kind not in CROSSED:
+            self.parts.notes.add(f"left out <axis2> of {kind} joints", name)
         if kind in ("fixed", "ball"):
             if kind == "ball" and any(element.all("axis")):
                 self.parts.notes.add("left out <axis> of ball joints", name)
@@ -145,15 +148,27 @@ class SdfJoints:
         if element.attributes["type"] != "continuous":
             limits = [self.limits(name, axis) for axis in axes]
             if any(limits):
-                options["limits"] = [(-math.inf, math.inf) if pair is None else pair for pair in limits]
+                options["limits"] = [NO_LIMITS if pair is None else pair for pair in limits]
+                stops = [self.stops(name, axis) for axis in axes]
+                options |= {"stops": stops} if any(pair != STOPS for pair in stops) else {}
         return {key: entries[0] if len(axes) == 1 else tuple(entries) for key, entries in options.items()}
 
     def limits(self, name: str, axis: Element) -> tuple[float, float] | None:
         limit = axis.first("limit")
-        if limit is None or axis.first("mimic") is not None:
+        if limit is None:
             return None
         low, high = (number(limit, tag, far, infinite=True) for tag, far in (("lower", -math.inf), ("upper", math.inf)))
         return self.parts.limits(name, low, high)
+
+    def stops(self, name: str, axis: Element) -> tuple[float, float]:
+        """Stiffness and damping of the stops; the library's own where the file has those of all SDF files."""
+        given = [number(axis.first("limit"), key, usual) for key, usual in USUAL_STOPS.items()]
+        if tuple(given) == tuple(USUAL_STOPS.values()):
+            return STOPS
+        if given[0] <= 0 or given[1] < 0:
+            self.parts.notes.add("stiffness of stops left out, since it is not positive", name)
+            return STOPS
+        return given[0], given[1]
 
     # --- couplings ---
 
@@ -175,6 +190,9 @@ class SdfJoints:
             turning.append((joint.name, math.copysign(1.0, along) * (1 if joint.first.body == bodies[0] else -1)))
         (of_parent, one), (of_child, other) = turning
         ratio = -number(element, "gearbox_ratio", 1.0) * one * other
+        for axis in element.all("axis", "axis2"):
+            for left in axis.all("limit", "dynamics", "mimic"):
+                self.parts.notes.add(f"left out <{left.tag}> of gearbox joints", name)
         self.parts.from_element("couple", element)
         self.parts.model.couple(of_child, of_parent, ratio=ratio, name=name)
 

@@ -18,11 +18,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from momentree.errors import ModelError
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.rigid_groups import Groups
-from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, frame_of, free_name, unused
+from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, frame_of, free_name, lift, unused
 from momentree.files.robot_xml import Element, read_xml
-from momentree.files.sdf_frames import Frames, Node, Scope, number, relative_to, said, scope_of, transform_of
+from momentree.files.sdf_frames import Frames, Node, Scope, number, relative_to, said, scope_of, transform_of, truth
 from momentree.files.sdf_joints import SdfJoints
 from momentree.model import Model
 from momentree.model.frames import GROUND, Frame
@@ -31,14 +32,43 @@ from momentree.model.shapes import Shape, box, capsule, cylinder, sphere
 from momentree.spatial import Transform
 
 OLDEST, NEWEST = (1, 4), (1, 12)
+GRAVITY = (0.0, 0.0, -9.8)  # m/s2, of a world that says nothing else
+COUPLING = ("gearbox_ratio", "gearbox_reference_body")
+SCOPES = ("world", "model", "link", "joint")  # elements that are listed by themselves
 FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
-# elements that say nothing about motion, or that are read elsewhere
-SILENT = {
-    *("world", "model", "link", "joint", "frame", "pose", "static", "gravity", "inertial", "collision", "visual"),
-    *("parent", "child", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch"),
-    *("screw_thread_pitch", "self_collide", "allow_auto_disable", "enable_wind", "velocity_decay", "kinematic"),
-    *("must_be_base_link", "description", "physics", "scene", "light", "gui", "atmosphere", "wind", "audio"),
-    *("magnetic_field", "spherical_coordinates"),
+SHAPES = ("collision", "visual", "geometry", "material")  # whose inside is drawn, or left out with them
+# what is read, or says nothing about motion, in each element
+PLACED = ("pose", "frame")
+WORLD = (
+    "model",
+    "joint",
+    "gravity",
+    "physics",
+    "scene",
+    "light",
+    "gui",
+    "atmosphere",
+    "wind",
+    "audio",
+    "magnetic_field",
+)
+KNOWN: dict[str, tuple[str, ...]] = {
+    "world": (*PLACED, *WORLD, "spherical_coordinates"),
+    "model": (*PLACED, "model", "link", "joint", "static", "self_collide", "allow_auto_disable", "description"),
+    "link": (*PLACED, "inertial", "collision", "visual", "gravity", "self_collide", "must_be_base_link", "light"),
+    "inertial": (*PLACED, "mass", "inertia", "density"),
+    "inertia": MOMENTS,
+    "joint": (*PLACED, "parent", "child", "axis", "axis2", *COUPLING, "thread_pitch", "screw_thread_pitch"),
+    "axis": ("xyz", "dynamics", "limit", "mimic", "use_parent_model_frame"),
+    "dynamics": ("damping", "friction", "spring_stiffness", "spring_reference"),
+    "limit": ("lower", "upper", "effort", "velocity", "stiffness", "dissipation"),
+    "mimic": ("multiplier", "offset", "reference"),
+}
+KNOWN["axis2"] = KNOWN["axis"]
+WITHOUT_EFFECT = {  # elements that say nothing about motion where this is their text, as they often do
+    "enable_wind": ("0", "false"),
+    "kinematic": ("0", "false"),
+    "initial_position": ("0", "0.0"),
 }
 
 
@@ -78,6 +108,11 @@ class _Sdf:
     def model(self) -> Model:
         model, world = self.parts.model, self.world.element
         gravity = world.first("gravity")
+        physics = world.first("physics")
+        if gravity is None and physics is not None and self.version < (1, 6):  # where it was until then
+            gravity = physics.first("gravity")
+        if world.tag == "world":
+            model.gravity = GRAVITY
         if gravity is not None:
             model.gravity = gravity.numbers(3)
         links = [(scope, link) for scope in self.world.all() for link in scope.element.all("link")]
@@ -90,19 +125,31 @@ class _Sdf:
         joints = SdfJoints(self.parts, self.frames, self.bodies, self.version)
         joints.read()
         self.add_roots(joints.names)
-        self.list_the_rest()
+        for scope in self.world.all():
+            self.list_the_rest(scope)
         return self.parts.finished()
 
-    def list_the_rest(self) -> None:
-        """Note what is not read."""
-        for scope in self.world.all():
-            inside = [element for part in scope.element.all("link", "joint") for element in part.children]
-            for element in (*scope.element.children, *inside):
-                if element.tag == "include":
-                    uri = element.first("uri")
-                    self.parts.notes.add(f"left out <include> ({FLATTEN})", "" if uri is None else uri.text.strip())
-                elif element.tag not in SILENT:
-                    self.parts.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
+    def list_the_rest(self, scope: Scope) -> None:
+        """Note what is not read of a model or the world, its links and joints."""
+        for element in scope.element.children:
+            if element.tag in ("link", "joint"):
+                self.list_inside(scope.prefix + element.attributes["name"], element)
+        self.list_inside("", scope.element)
+
+    def list_inside(self, name: str, element: Element) -> None:
+        """Note what is not read of an element, and of those inside it; `name` is that of the link or joint."""
+        for child in element.children:
+            effect = child.text.strip().lower() not in WITHOUT_EFFECT.get(child.tag, ())
+            if child.tag == "include":
+                uri = child.first("uri")
+                self.parts.notes.add(f"left out <include> ({FLATTEN})", "" if uri is None else uri.text.strip())
+            elif child.tag == "collision":
+                self.parts.notes.add("collisions left out")
+            elif child.tag not in KNOWN.get(element.tag, ()) and effect and not _is_zero(child):
+                of = f" of <{element.tag}>" if name else ""
+                self.parts.notes.add(f"left out <{child.tag}>{of}", child.attributes.get("name", "") or name)
+            elif child.tag in KNOWN and child.tag not in SCOPES:
+                self.list_inside(name, child)
 
     # --- links ---
 
@@ -115,9 +162,6 @@ class _Sdf:
                 self.parts.from_element("shape", link)
                 self.parts.model.shape(GROUND, shape)
             return
-        gravity = link.first("gravity")
-        if gravity is not None and gravity.text.strip().lower() in ("0", "false"):
-            self.parts.notes.add("links that gravity does not act on, here it does", name)
         inertial = link.first("inertial")
         if inertial is None:
             self.parts.notes.add("without inertial, so 1 kg and 1 kg m2", name)
@@ -128,12 +172,23 @@ class _Sdf:
         inertia = None if inertial is None else inertial.first("inertia")
         moments = tuple(number(inertia, key, 1.0 if key[1] == key[2] else 0.0) for key in MOMENTS)
         mass = number(inertial, "mass", 1.0)
-        if mass == 0:
+        if mass == 0 and inertia is None:
             self.parts.notes.add("mass 0, so without inertia", name)
+            moments = (0.0,) * 6
         self.parts.body(link, name, mass, tuple(X.offset), X.rotation, moments, shapes)
+        gravity = link.first("gravity")
+        if mass and gravity is not None and not truth(link, "gravity"):
+            lift(self.parts.model, name, tuple(X.offset), mass)
 
     def shape(self, node: Node, visual: Element) -> list[Shape]:
-        """What a visual draws: nothing, where its mesh cannot be found or read."""
+        """What a visual draws: nothing, where it or its mesh cannot be read, since motion does not depend on it."""
+        try:
+            return self.drawn(node, visual)
+        except ModelError as error:
+            self.parts.notes.add("not drawn", str(error))
+            return []
+
+    def drawn(self, node: Node, visual: Element) -> list[Shape]:
         geometry = visual.first("geometry")
         drawn = geometry.children[0] if geometry is not None and geometry.children else None
         if drawn is None or drawn.tag == "empty":
@@ -203,6 +258,11 @@ def _world(element: Element) -> Scope:
         if child.tag == "model":
             world.inner[name] = scope_of(child, "" if len(models) == 1 else f"{name}::", world)
     return world
+
+
+def _is_zero(element: Element) -> bool:
+    """Whether it has elements that all say 0, as <velocity_decay> mostly has."""
+    return bool(element.children) and all(child.text.strip() in ("0", "0.0") for child in element.children)
 
 
 def _version(sdf: Element) -> tuple[int, ...]:

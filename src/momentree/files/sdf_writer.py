@@ -22,9 +22,10 @@ import os
 from typing import Any
 
 from momentree.files.pose_text import is_identity, pose
+from momentree.files.posed_tree import PosedTree
 from momentree.files.robot_drawings import address, drawn_on
 from momentree.files.robot_parts import MOMENTS, unused
-from momentree.files.robot_tree import Closing, Coupled, RobotTree, Step, TreeLink, note_impossible, steps_of, tree_of
+from momentree.files.robot_tree import Coupled, RobotTree, Step, TreeLink, note_impossible, steps_of, tree_of
 from momentree.files.writing_notes import WritingNotes
 from momentree.files.xml_text import Tag, digits
 from momentree.model import Model
@@ -36,7 +37,6 @@ from momentree.model.joint_types import Fixed, Free, Prismatic, Revolute, Screw,
 from momentree.spatial import Transform, turn
 
 WORLD = "world"
-CLOSED = 1e-9  # of the size of the mechanism, and rad: how far loops may be open in the poses of the file
 KINDS: dict[type[JointType], str] = {
     Prismatic: "prismatic",
     Spherical: "ball",
@@ -71,7 +71,8 @@ class _Sdf:
         self.X_BL[GROUND] = Transform()
         self.by_name = {link.name: link for link in tree.links}
         self.taken = {*tree.bodies.values()}
-        self.zero = self.zeros()
+        self.posed = PosedTree(tree, coupled=False, strict=True)
+        self.X_WB, self.zero = self.posed.X_WB, self.zeros()
         self.joints: dict[str, Tag] = {}
         self.axes: dict[Reference, tuple[str, str]] = {}  # coordinates: the joint and its axis
 
@@ -108,43 +109,15 @@ class _Sdf:
 
     def zeros(self) -> dict[str, tuple[float, ...]]:
         """The coordinates of each joint in the poses of the file: zero if all loops are closed there."""
-        zero = {link.joint.name: tuple(link.type.reference()) for link in self.tree.links}
-        self.place(zero)
-        if all(self.closed(closing) for closing in self.tree.closings):
-            return zero | {c.joint.name: tuple(c.joint.type.reference()) for c in self.tree.closings}
-        zero = self.tree.coordinates(self.tree.system.start())
-        self.place(zero)
-        for c in self.tree.closings:
-            zero[c.joint.name] = tuple(c.joint.type.fit(self.apart(c)))
-        joints = [*(link.joint for link in self.tree.links), *(c.joint for c in self.tree.closings)]
-        for joint in joints:
+        closings = [c.joint for c in self.tree.closings]
+        if self.posed.start is None:
+            return self.posed.q | {joint.name: tuple(joint.type.reference()) for joint in closings}
+        zero = self.posed.q | {c.joint.name: tuple(c.joint.type.fit(self.posed.apart(c))) for c in self.tree.closings}
+        for joint in (*(link.joint for link in self.tree.links), *closings):
             if zero[joint.name] != tuple(joint.type.reference()):
                 what = "coordinates count from the start, since loops are open where they are zero"
                 self.notes.change(what, joint.name)
         return zero
-
-    def place(self, zero: dict[str, tuple[float, ...]]) -> None:
-        self.X_WB = {GROUND: Transform()}
-        for link in self.tree.links:
-            X_FM = link.type.placement(zero[link.joint.name])
-            moved = X_FM.inverse() if link.reverse else X_FM
-            self.X_WB[link.name] = self.X_WB[link.parent] @ link.X_PF @ moved @ link.X_BM.inverse()
-
-    def apart(self, closing: Closing) -> Transform:
-        """X_FM of a joint that closes a loop."""
-        first, second = closing.joint.first.body, closing.joint.second.body
-        return (self.X_WB[first] @ closing.X_AF).inverse() @ self.X_WB[second] @ closing.X_BM
-
-    def closed(self, closing: Closing) -> bool:
-        """Whether the frames of a joint coincide, those of a ball in their origins."""
-        if isinstance(closing.joint.type, Free):
-            return True
-        X_FM, size = self.apart(closing), self.tree.system._numeric.size
-        if max(map(abs, X_FM.offset)) > CLOSED * size:
-            return False
-        a, b, c = X_FM.rotation.rows
-        turned = max(abs(a.y), abs(a.z), abs(b.x), abs(b.z), abs(c.x), abs(c.y), 1 - min(a.x, b.y, c.z))
-        return isinstance(closing.joint.type, Spherical) or turned < CLOSED
 
     # --- links ---
 

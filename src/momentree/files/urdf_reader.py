@@ -19,7 +19,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from momentree.errors import choices, suggestion
+from momentree.errors import ModelError, choices, suggestion
 from momentree.files.extended_urdf import Closures, closures_beside, idle_hinges, read_closures
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.robot_parts import MOMENTS, Choices, RobotParts, axis_of, free_name, turns, unused
@@ -30,9 +30,27 @@ from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from momentree.model.shapes import Shape, box, capsule, cylinder, sphere
 from momentree.model.values import Values
+from momentree.spatial.rotation import normalised
 
+OF_MOTORS = ("calibration", "safety_controller")
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 READ = ("link", "joint", "material")  # elements of a robot that are read
+WORLD = "world"  # a link that need not be declared
+# what is read, or says nothing about motion, in each element of a link or joint: its attributes, and its elements
+KNOWN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "link": (("name", "type"), ("inertial", "visual", "collision")),
+    "inertial": ((), ("origin", "mass", "inertia")),
+    "origin": (("xyz", "rpy", "quat_xyzw"), ()),
+    "mass": (("value",), ()),
+    "inertia": (MOMENTS, ()),
+    "joint": (("name", "type"), ("origin", "parent", "child", "axis", "dynamics", "limit", "mimic", *OF_MOTORS)),
+    "parent": (("link",), ()),
+    "child": (("link",), ()),
+    "axis": (("xyz",), ()),
+    "dynamics": (("damping", "friction"), ()),
+    "limit": (("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"), ()),
+    "mimic": (("joint", "multiplier", "offset"), ()),
+}
 
 
 def read_urdf(
@@ -69,6 +87,10 @@ class _Urdf:
         self.notes = self.parts.notes
         self.links = _by_name(robot, "link")
         self.joints = _by_name(robot, "joint")
+        ends = [end for joint in self.joints.values() if (end := joint.first("parent")) is not None]
+        if WORLD not in self.links and (named := [e for e in ends if e.attributes.get("link") == WORLD]):
+            self.links[WORLD] = Element("link", {"name": WORLD}, named[0].line, robot.file)
+            self.notes.add("link added, which the file names but does not have", WORLD)
         self.bodies = {name: free_name(name, self.links, self.notes) for name in self.links}
         self.colors = {m.attributes.get("name", ""): m for m in robot.all("material")}
 
@@ -89,7 +111,22 @@ class _Urdf:
         for element in self.robot.children:
             if element.tag not in READ:
                 self.notes.add(f"left out <{element.tag}>", element.attributes.get("name", ""))
+        for name, element in (*self.links.items(), *self.joints.items()):
+            self.list_the_rest(name, element)
         return self.parts.finished()
+
+    def list_the_rest(self, name: str, element: Element) -> None:
+        """Note what is not read of a link or joint."""
+        attributes, elements = KNOWN[element.tag]
+        for attribute in element.attributes.keys() - {*attributes}:
+            self.notes.add(f"left out {attribute}= of <{element.tag}>", name)
+        for child in element.children:
+            if child.tag == "collision":
+                self.notes.add("collisions left out")
+            elif child.tag not in elements:
+                self.notes.add(f"left out <{child.tag}> of <{element.tag}>", name)
+            elif child.tag in KNOWN:
+                self.list_the_rest(name, child)
 
     def root(self) -> str:
         """The one link that is nobody's child; an error where the links are no tree."""
@@ -134,9 +171,7 @@ class _Urdf:
         inertial = link.first("inertial")
         mass = inertial.first("mass") if inertial is not None else None
         amount = 0.0 if mass is None else mass.number("value")
-        if inertial is None or amount == 0:
-            if inertial is not None:
-                self.notes.add("mass 0, so without inertia", name)
+        if inertial is None:
             self.parts.body(link, self.bodies[name], 0.0, (), None, (), shapes)
             return
         origin, rotation = _origin(inertial)
@@ -146,12 +181,16 @@ class _Urdf:
         self.parts.body(link, self.bodies[name], amount, origin, axes, moments, shapes)
 
     def shape(self, visual: Element) -> list[Shape]:
-        """What a visual draws: nothing, where its mesh cannot be found or read."""
+        """What a visual draws: nothing, where it or its mesh cannot be read, since motion does not depend on it."""
         geometry = visual.first("geometry")
         drawn = geometry.children[0] if geometry is not None and geometry.children else None
         if drawn is None:
             return []
-        return self.parts.drawn(self.geometry(drawn), *_origin(visual), self.color(visual))
+        try:
+            return self.parts.drawn(self.geometry(drawn), *_origin(visual), self.color(visual))
+        except ModelError as error:
+            self.notes.add("not drawn", str(error))
+            return []
 
     def geometry(self, drawn: Element) -> Shape | None:
         if drawn.tag == "box":
@@ -185,12 +224,16 @@ class _Urdf:
         parent, child = (self.bodies[self.linked(joint, role)] for role in ("parent", "child"))
         made = self.parts.joint(joint, name, self.joint_type(name, joint), Frame(parent, *_origin(joint)), Frame(child))
         dynamics = joint.first("dynamics")
-        friction = 0.0 if dynamics is None else dynamics.number("friction", 0.0)
-        if friction and len(made.type.velocities) == 1:
-            if joint.first("mimic") is None:
-                self.parts.friction(made, (friction,))
-            else:
-                self.notes.add("friction left out, of joints that follow others", name)
+        given = {key: 0.0 if dynamics is None else dynamics.number(key, 0.0) for key in ("friction", "damping")}
+        if len(made.type.velocities) == 1:
+            self.parts.friction(made, (given["friction"],))
+            return
+        lost = [key for key in given if given[key]] if made.type.velocities else []
+        limit = joint.first("limit")
+        if made.type.velocities and limit is not None and ({"lower", "upper"} & {*limit.attributes}):
+            lost.append("limits")
+        for what in lost:
+            self.notes.add(f"{what} of joints with several degrees of freedom left out", name)
 
     def joint_type(self, name: str, joint: Element) -> JointType:
         if name in self.closures.types:
@@ -227,7 +270,7 @@ class _Urdf:
 
     def limits(self, name: str, joint: Element) -> tuple[float, float] | None:
         limit = joint.first("limit")
-        if limit is None or joint.first("mimic") is not None:
+        if limit is None:
             return None
         return self.parts.limits(name, limit.number("lower", 0.0), limit.number("upper", 0.0))
 
@@ -289,5 +332,10 @@ def _by_name(robot: Element, tag: str) -> dict[str, Element]:
 def _origin(element: Element) -> tuple[tuple[float, ...], Any]:
     """Position and rotation."""
     origin, none = element.first("origin"), (0.0, 0.0, 0.0)
+    if origin is not None and "quat_xyzw" in origin.attributes:
+        q = origin.vector("quat_xyzw", count=4)
+        if not any(q):
+            raise origin.error('its quaternion is zero. Write quat_xyzw="0 0 0 1" for no rotation.')
+        return origin.vector("xyz", none), normalised(q)
     position, (roll, pitch, yaw) = (none if origin is None else origin.vector(key, none) for key in ("xyz", "rpy"))
     return position, turns(roll, pitch, yaw)

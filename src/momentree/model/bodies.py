@@ -12,7 +12,7 @@ import numpy as np
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame
 from momentree.model.shapes import Shape
-from momentree.model.values import LARGEST_LENGTH, Mistake, Raw, Values, check_later, plain, positive
+from momentree.model.values import LARGEST_LENGTH, Mistake, Raw, Values, check_later, checked, plain
 from momentree.spatial import RigidInertia, Scalar, Vector
 
 LARGEST_MASS = 1e100  # kg; powers of larger ones overflow
@@ -49,7 +49,7 @@ class Body:
     | field         | meaning                                                                               |
     |---------------|---------------------------------------------------------------------------------------|
     | shapes        | what is drawn of it; those with mass or density give it inertia instead of numbers    |
-    | mass          | kg                                                                                    |
+    | mass          | kg; 0 only with an inertia: a rotor whose mass another body has                       |
     | com           | centre of mass (m)                                                                    |
     | inertia       | kg m2: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) or 3x3; off-diagonal J_xy = -sum m x y  |
     | about         | "com" or "origin": the point that the inertia is about                                |
@@ -140,9 +140,11 @@ class Body:
         return _impossible(M.shifted(-com).J, J, MOVED)
 
     def _from_numbers(self, values: Values) -> RigidInertia:
-        m = positive(values.scalar(self.mass, "mass"), "mass", "kg")
         com = Vector(0, 0, 0) if self.com is None else values.vector(self.com, "com")
         J = (0,) * 6 if self.inertia is None else _symmetric(self.inertia, values)
+        rotor = any(isinstance(entry, Expression) or entry for entry in J)
+        right = (lambda m: m >= 0) if rotor else (lambda m: m > 0)
+        m = checked(values.scalar(self.mass, "mass"), right, "mass", "kg", "it must be positive")
         if self.about == "com" or self.inertia is None:
             return RigidInertia.about_centre(m, com, J)
         M = RigidInertia(m, com * m, J)
@@ -169,7 +171,11 @@ def _symmetric(raw: Raw, values: Values) -> tuple[Scalar, ...]:
 def check_size(M: RigidInertia) -> None:
     """Refuses a body so large, or so light for its inertia, that squares of its size overflow."""
     numbers = (M.mass, *M.h, *M.J)
-    if any(isinstance(entry, Expression) for entry in numbers) or not M.mass > 0:
+    if any(isinstance(entry, Expression) for entry in numbers):
+        return
+    if not M.mass > 0:
+        if max(map(abs, M.J)) > LARGEST_MASS:
+            raise Mistake(f"inertia is larger than {LARGEST_MASS:g} kg m2, too large to compute with.", "inertia")
         return
     if M.mass > LARGEST_MASS:
         raise Mistake(f"mass is larger than {LARGEST_MASS:g} kg, too large to compute with.", "mass")

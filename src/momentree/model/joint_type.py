@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Coordinates = Sequence[Scalar] | NDArray[Any]
 # of stops: N/m or N m/rad, and N s/m or N m s/rad; 1 kg or 1 kg m2 rebounds with about 0.3 of its speed
 STOPS = (1e4, 100.0)
+WITHIN = 1e-9  # of the room between two limits, or of 1 m or rad beside one: as far beyond is still within
 
 
 class Prescribed(NamedTuple):
@@ -285,6 +286,14 @@ def angle_about(n: Vector, R: Rotation) -> Scalar:
     a, b, c = R.rows
     axial = Vector(c.y - b.z, a.z - c.x, b.x - a.y)
     return atan2(n @ axial, a.x + b.y + c.z - n @ (R @ n))
+
+
+def beyond(limits: tuple[Scalar, Scalar], q: Scalar) -> list[Scalar]:
+    """By how much a coordinate is beyond each of its limits, less what counts as within; not positive within them."""
+    infinite = [isinstance(limit, (int, float)) and math.isinf(limit) for limit in limits]
+    sides = [(sign, limit) for sign, limit, none in zip((-1, 1), limits, infinite, strict=True) if not none]
+    slack = WITHIN * (limits[1] - limits[0] if len(sides) == 2 else 1.0)
+    return [sign * (q - limit) - slack for sign, limit in sides]
 
 
 def _limits(pair: Raw, values: Values) -> tuple[Scalar, Scalar]:

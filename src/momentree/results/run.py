@@ -15,6 +15,7 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError, renamed_attributes, suggestion
+from momentree.errors import RunWarning as RunWarning
 from momentree.files import dumps, loads
 from momentree.model.higher_pairs import HigherPair
 from momentree.results.constraint_forces import (
@@ -51,10 +52,6 @@ if TYPE_CHECKING:
     from momentree.results.global_error import ErrorEstimate
     from momentree.results.impacts import Impact
     from momentree.system import System
-
-
-class RunWarning(UserWarning):
-    """A run whose diagnostics are bad: open loops, energy out of balance, or cut short."""
 
 
 class RunError(MomentreeError):

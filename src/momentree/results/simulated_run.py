@@ -15,6 +15,7 @@ from momentree.results.run import Run
 from momentree.simulate.inputs import given_to_run, inputs_of
 from momentree.simulate.settings import is_number, settings_of
 from momentree.simulate.simulation import Simulation
+from momentree.simulate.start_checks import warn_of_stops
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -40,7 +41,9 @@ def simulated_run(
     with showing(progress):
         begin: Any = at.start() if start is None else start
         driven = inputs_of(at.mechanism, given.inputs)
-        return record(Simulation(at, begin, settings_of(**chosen), events or {}, inputs=driven), path, progress)
+        simulation = Simulation(at, begin, settings_of(**chosen), events or {}, inputs=driven)
+        warn_of_stops(simulation.mechanism, simulation.start)
+        return record(simulation, path, progress)
 
 
 def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, Any]:

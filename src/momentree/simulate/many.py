@@ -32,8 +32,9 @@ from momentree.simulate.many_on_gpu import computed_on_gpu
 from momentree.simulate.motion_quantities import MotionQuantities
 from momentree.simulate.motions_batch import Batch, Job
 from momentree.simulate.settings import Settings, settings_of
-from momentree.simulate.start_checks import check_closed, check_states, check_time
+from momentree.simulate.start_checks import check_closed, check_states, check_time, warn_of_stops
 from momentree.structure.given import Given
+from momentree.structure.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from momentree.system import System
@@ -263,12 +264,19 @@ def _initial_states(system: System, begun: _Starts) -> tuple[Array, Array]:
 
 
 def _check_starts(system: System, q: Array, v: Array, parameters: Array, t: float) -> None:
-    """Each start must be within limits and close all loops with its own parameters, or it is refused by its index."""
-    for k in np.flatnonzero(doubtful_starts(system, q, v, parameters, t)).tolist():
-        own = dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True))
-        numeric = system.with_parameters(own)._numeric
+    """Each start must close all loops with its own parameters, or it is refused by its index; it may begin in stops."""
+
+    def own(k: int) -> Mechanism:
+        return system.with_parameters(dict(zip(system.mechanism.free, parameters[k].tolist(), strict=True)))._numeric
+
+    doubts = doubtful_starts(system, q, v, parameters, t)
+    for k in np.flatnonzero(doubts.open).tolist():
         try:
-            check_states(numeric, q[k], v[k])
-            check_closed(numeric, q[k][None], v[k][None], np.array([t]))
+            check_states(own(k), q[k], v[k])
+            check_closed(own(k), q[k][None], v[k][None], np.array([t]))
         except MomentreeError as error:
             raise MomentreeError(f"motion {k}: {error}" if len(q) > 1 else str(error)) from None
+    outside = np.flatnonzero(doubts.outside).tolist()
+    for k in outside[:1]:
+        others = f", and {len(outside) - 1} other motions" if len(outside) > 1 else ""
+        warn_of_stops(own(k), State(own(k), q[k], v[k], t), f" (motion {k}{others})" if len(q) > 1 else "")

@@ -1,4 +1,4 @@
-"""Checks of starts: finite, quaternions of unit length, joints within their limits, loops closed."""
+"""Checks of starts: finite, quaternions of unit length, loops closed; a warning where they are beyond limits."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from momentree.assembly.locked_loops import warn_if_locked
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinates, scalars
-from momentree.errors import MomentreeError
-from momentree.model.joint_type import JointType
+from momentree.errors import MomentreeError, RunWarning, warn
+from momentree.model.joint_type import beyond
 from momentree.simulate.settings import is_number
 from momentree.structure.mechanism import Mechanism
 
+FEW = 3  # joints that a warning names
+
 
 def checked_start(mechanism: Mechanism, start: State) -> State:
-    """A copy of the start, which must be finite, with unit quaternions, within the limits of the joints, and closed."""
+    """A copy of the start, which must be finite, with unit quaternions, and closed."""
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Create it with system.assemble(...).")
     check_states(mechanism, start.q, start.v)
@@ -50,24 +52,25 @@ def check_closed(mechanism: Mechanism, q: Array, v: Array, t: Array) -> None:
         raise MomentreeError(
             f"simulate: {message}. Create it with system.assemble(...), which closes coordinates and velocities."
         )
-    for loop in mechanism.loops:
-        if loop.joint is not None and loop.joint_type.limits:
-            _check_limits(loop.name, loop.joint_type, samples.coordinates_of(loop.name).T)
 
 
 def check_states(mechanism: Mechanism, q: Any, v: Any) -> None:
-    """Coordinates and velocities (batches too) must be finite, quaternions of unit length, all within limits."""
+    """Coordinates and velocities (batches too) must be finite, and quaternions of unit length."""
     coordinates(mechanism, q)
     scalars(v, mechanism.nv, "v")
-    for body in mechanism.bodies:
-        if not body.laws:
-            columns = np.moveaxis(np.asarray(q, dtype=float), -1, 0)[body.q]
-            _check_limits(body.joint.name, body.joint.type, columns)
 
 
-def _check_limits(name: str, joint: JointType, columns: Array) -> None:
-    for coordinate, column, (low, high) in zip(joint.coordinates, columns, joint.limits or (), strict=False):
-        outside = np.extract(~((low <= column) & (column <= high)), column)
-        if len(outside):
-            message = f"joint '{name}': the start has {coordinate} = {outside[0]:g}, outside its limits"
-            raise MomentreeError(f"{message} ({low:g}, {high:g}). Start within them.")
+def warn_of_stops(mechanism: Mechanism, start: State, more: str = "") -> None:
+    """A start beyond the limits of joints is where their stops push back; `more` says which other starts are."""
+    samples, found = Samples(mechanism, start.q[None], start.v[None], np.array([start.t])), []
+    limited = {name: of.joint.type for name, of in mechanism.by_joint.items() if of.joint and of.joint.type.limits}
+    for name, joint in limited.items():
+        for coordinate, x, (low, high) in zip(
+            joint.coordinates, samples.coordinates_of(name)[0], joint.limits, strict=True
+        ):
+            if any(excess > 0 for excess in beyond((low, high), x)):
+                found.append(f"joint '{name}': {coordinate} = {x:g} is outside its limits ({low:g}, {high:g})")
+    if found:
+        others = f"; {len(found) - FEW} more" if len(found) > FEW else ""
+        message = f"at the start, {'; '.join(found[:FEW])}{others}{more}. Stops push back there"
+        warn(RunWarning(f'{mechanism.name}: {message}. Start within, or load a robot with limits="drop".'))

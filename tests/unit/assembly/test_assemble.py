@@ -279,6 +279,27 @@ def test_many_begin_where_each_of_them_would():
 # --- when it cannot ---
 
 
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_all_open_loops_are_counted_and_some_are_named(count):
+    m = mt.Model("bars")
+    for i in range(count):
+        bars = [m.body(f"{name}{i}", mass=1.0, inertia=(1, 1, 1)) for name in ("left", "right")]
+        for bar, x in zip(bars, (0.0, 2.0 + i), strict=True):
+            m.joint(bar.name, mt.Revolute("y"), m.ground.at((x, i, 0)), bar)
+        m.joint(f"C{i}", mt.Revolute("y"), m.bodies[-2].at((0.5, 0, 0)), m.bodies[-1].at((0.5, 0, 0)))
+    with pytest.raises(mt.AssemblyError) as caught:
+        m.build().assemble()
+    told = str(caught.value)
+    assert f"joint 'C{count - 1}': closes a loop, but cannot: closure error {count}" in told
+    others = {
+        1: "",
+        2: "; 1 other loop stays open: 'C0'.",
+        7: "; 6 other loops stay open: 'C0', 'C1', 'C2', 'C3' and 2 more.",
+    }
+    assert others[count] in told
+    assert ("stay" in told) == (count > 1)
+
+
 def test_a_loop_out_of_reach_names_itself_the_gap_and_the_nearest_way_to_close():
     # triangle inequality at B-D: |BD| = 1 + 2.5 > 0.7 + 0.7 at A = pi; at A = 0 it is 1.5 > 1.4
     system = four_bar((1.0, 0.7, 0.7, 2.3)).build()

@@ -159,3 +159,20 @@ def test_damaged_files_load_or_say_what_is_wrong(tmp_path, seed):
         warnings.simplefilter("ignore")
         mt.load(written(tmp_path, text))
     assert time.monotonic() - begin < 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on this system")
+@pytest.mark.parametrize("said", ["", "content_type='text/xml'"])
+def test_pipes_that_models_inside_name_are_not_waited_for(tmp_path, said):
+    parts = tmp_path / "parts"
+    (parts / "meshes").mkdir(parents=True)
+    os.mkfifo(parts / "meshes" / "m.stl")
+    asset = "<asset><mesh name='m' file='m.stl'/></asset>"
+    body = "<worldbody><body name='b'><geom type='mesh' mesh='m'/></body></worldbody>"
+    written(parts, f"<mujoco><compiler meshdir='meshes'/>{asset}{body}</mujoco>", "inner.xml")
+    model = f"<asset><model name='inner' file='parts/inner.xml' {said}/></asset>"
+    text = f"<mujoco>{model}<worldbody><attach model='inner' body='b' prefix='p'/></worldbody></mujoco>"
+    begin = time.monotonic()
+    with pytest.raises(mt.ModelError, match=r"inner.xml:1: <mesh name='m'>: 'm.stl' is not a regular file"):
+        mt.load(written(tmp_path, text))
+    assert time.monotonic() - begin < 2

@@ -221,3 +221,21 @@ def test_a_run_with_mujoco_and_here_is_the_same(tmp_path):
         mujoco.mj_step(m, d)
     m_end = system.simulate(system.start(), t_end=0.5).q[-1]
     assert np.abs(m_end - d.qpos).max() < 1e-6
+
+
+def test_without_a_keyframe_joints_begin_within_limits(tmp_path):
+    """As those of other robot files; where a keyframe says, they begin there, whatever the limits are."""
+    inner = "<body pos='1 0 0'><joint name='b' range='.5 1' limited='true'/><geom size='.1'/></body>"
+    text = world(f"<body pos='0 0 2'><freejoint name='f'/><geom size='.1'/>{inner}</body>")
+    with pytest.warns(FileNotes, match="begin inside their limits, since 0 is beyond them: 'b'"):
+        model = mt.load(written(tmp_path, text))
+    state = model.build().start()
+    assert (state["b"], state["f"][2]) == (pytest.approx(0.55), 2)
+    key = "<keyframe><key qpos='0 0 2 1 0 0 0 0.25'/></keyframe></mujoco>"
+    system = loaded(tmp_path, text.replace("</mujoco>", key)).build()
+    assert system.start()["b"] == 0.25
+    with pytest.warns(mt.RunWarning, match=r"joint 'b': angle = 0.25 is outside its limits \(0.5, 1\)"):
+        assert system.simulate(t_end=0.01).end.reason == "arrived"
+    assert loaded(tmp_path, text, limits="drop").build().start()["b"] == 0
+    laws = loaded(tmp_path, text.replace("'b' ", "'b' frictionloss='2' "), friction_velocity=0.1).torques
+    assert [torque.law for torque in laws] == ["-2.0*tanh(b'/0.1)"]

@@ -11,6 +11,8 @@ import pytest
 import trimesh
 
 import momentree as mt
+from mechanisms import four_bar
+from momentree.files.counterparts import FileNotes
 from momentree.files.mjcf_writer import mjcf_text, principal
 from momentree.files.robot_tree import Solid
 from momentree.spatial import Vector
@@ -229,3 +231,28 @@ def test_meshes_are_written_if_mujoco_reads_them_and_noted_if_not(tmp_path, name
     noted = [str(one.message) for one in told if "MuJoCo does not read" in str(one.message)]
     assert [f"does not read: {unread}" in one for one in noted] == [True] * bool(unread)
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "x.xml")).nmesh == (0 if unread else 1)
+
+
+def test_loops_that_cannot_be_closed_are_noted(tmp_path):
+    m = four_bar((1.0, 0.2, 0.2, 4.0))
+    with pytest.warns(FileNotes, match="left out, since its loops cannot be closed: 'start'"):
+        m.save(tmp_path / "x.xml", lossy=True)
+
+
+def test_balls_count_from_the_start_where_loops_are_open_at_zero(tmp_path):
+    m = mt.Model("swing")
+    bars = [m.body(name, mass=1.0, inertia=(1, 1, 1)) for name in "ab"]
+    m.joint("A", mt.Revolute("y", limits=(-2, 2), stops=(50.0, 1.0)), m.ground, bars[0])
+    m.joint("B", mt.Spherical(), m.ground.at((1, 0, 0)), bars[1])
+    m.joint("C", mt.Spherical(), bars[0].at((1, 0, 0)), bars[1].at((1, 0, 0)))
+    m.cut("C")
+    with pytest.warns(FileNotes, match="balls count from the start, since loops are open where they are zero: 'B'"):
+        m.save(tmp_path / "x.xml")
+    text = (tmp_path / "x.xml").read_text()
+    assert ' ref="' in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileNotes)
+        again = mt.load(tmp_path / "x.xml")
+    hinge = next(joint.type for joint in again.joints if joint.name == "A")
+    assert (hinge.limits, hinge.stops) == ((-2, 2), pytest.approx((50.0, 1.0)))
+    assert again.build().start()["A"] == pytest.approx(m.build().start()["A"], abs=1e-12)

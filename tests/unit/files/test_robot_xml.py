@@ -11,7 +11,7 @@ ARM = b"""<?xml version="1.0"?>
 <robot name="arm" xmlns:x="http://example.org">
   <link name="one"/>
   <x:link name="two">text <b/>more</x:link>
-  <origin xyz="1 2,3" bad="1 two 3" lonely="4"/>
+  <origin xyz="1 2,3" bad="1 two 3" lonely="4" grouped="1_0" arabic="&#x663;"/>
 </robot>
 """
 
@@ -36,6 +36,8 @@ def test_elements_have_tags_attributes_text_and_lines(robot):
         (lambda e: e.vector("bad"), "arm.urdf:5: <origin>: bad is '1 two 3'; 3 numbers are expected"),
         (lambda e: e.vector("lonely"), "lonely is '4'; 3 numbers are expected"),
         (lambda e: e.number("xyz"), "xyz is '1 2,3'; a number is expected"),
+        (lambda e: e.number("grouped"), "grouped is '1_0'; a number is expected"),
+        (lambda e: e.number("arabic"), "arabic is '\u0663'; a number is expected"),
         (lambda e: e.get("xzy"), "xzy is missing. Did you mean 'xyz'?"),
     ],
 )
@@ -68,3 +70,17 @@ def test_bad_files_are_refused(data, told):
     with pytest.raises(mt.ModelError) as caught:
         parse_xml(data, "arm.urdf", "robot")
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "2.", "1e-3", "1E+3", "-0"])
+def test_numbers(text):
+    assert parse_xml(f'<a x="{text}"/>'.encode(), "a", "a").number("x") == float(text)
+
+
+def test_blank_lines_before_the_declaration_are_read_over():
+    robot = parse_xml(b" \n\n" + ARM, "arm.urdf", "robot")
+    assert [element.line for element in (robot, *robot.all("link"))] == [4, 5, 6]
+    with pytest.raises(mt.ModelError, match=r"arm.urdf:4: is not XML: mismatched tag"):
+        parse_xml(b"\n\n<?xml version='1.0'?>\n<robot><link></robot>", "arm.urdf", "robot")
+    with pytest.raises(mt.ModelError, match=r"arm.urdf:2: has a document type"):
+        parse_xml(b"\n<!DOCTYPE r><r/>", "arm.urdf", "r")

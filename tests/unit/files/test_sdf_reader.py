@@ -216,3 +216,56 @@ def test_joints_are_left_out_by_name(tmp_path):
     assert opened.source(("joint", 2)) == lines["bars::D"] != lines["bars::C"]
     with pytest.raises(mt.ModelError, match=r"there is no joint 'bars::E' to leave out. Did you mean 'bars::"):
         mt.load(path, without="bars::E")
+
+
+@pytest.mark.usefixtures("quiet")
+def test_gravity_does_not_act_on_a_link_that_says_so(tmp_path):
+    link = f"<link name='a'><pose>1 2 3 0.4 0.5 0.6</pose>{INERTIAL}{{}}</link>"
+    for said, a in (
+        ("", 9.81),
+        ("<gravity>1</gravity>", 9.81),
+        ("<gravity>0</gravity>", 0),
+        ("<gravity>false</gravity>", 0),
+    ):
+        model = mt.load(written(tmp_path, f"<sdf version='1.7'><model name='m'>{link.format(said)}</model></sdf>"))
+        system = model.build()
+        start = system.start()
+        found = system.forward_dynamics(start.q, start.v)
+        assert np.linalg.norm(found[:3]) == pytest.approx(a, abs=1e-12)
+        np.testing.assert_allclose(found[3:], 0, atol=1e-12)
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize(
+    ("said", "stops"),
+    [
+        ("", None),
+        ("<stiffness>1e8</stiffness><dissipation>1</dissipation>", None),  # what SDF has unless told
+        ("<stiffness>500</stiffness><dissipation>3</dissipation>", (500, 3)),
+        ("<stiffness>500</stiffness>", (500, 1)),
+        ("<stiffness>-1</stiffness>", None),
+    ],
+)
+def test_stops_are_as_stiff_as_the_file_says(tmp_path, said, stops):
+    limit = f"<limit><lower>-1</lower><upper>1</upper>{said}</limit>"
+    text = FOUR_BAR.replace(HINGE, HINGE.replace("</axis>", f"{limit}</axis>"), 1)
+    model = mt.load(written(tmp_path, text))
+    hinge = next(joint.type for joint in model.joints if joint.name == "bars::A")
+    assert (hinge.limits, hinge.stops) == ((-1, 1), stops)
+    assert any("stiffness of stops" in note.kind for note in model.notes) == ("-1</stiff" in said)
+
+
+def test_a_joint_that_follows_loses_its_limits_with_a_note(tmp_path):
+    limit = "<limit><lower>-1</lower><upper>1</upper></limit>"
+    followed = f"<axis><xyz>0 0 1</xyz>{limit}<mimic joint='a'/></axis>"
+    joint = "<joint name='{}' type='{}'><parent>world</parent><child>{}</child>{}</joint>"
+    axes = followed + f"<axis2><xyz>1 0 0</xyz>{limit}</axis2>"
+    links = "".join(f"<link name='{name}'/>" for name in "xyz")
+    joints = joint.format("a", "revolute", "x", HINGE) + joint.format("b", "revolute", "y", followed)
+    text = (
+        f"<sdf version='1.11'><model name='m'>{links}{joints}{joint.format('c', 'universal', 'z', axes)}</model></sdf>"
+    )
+    with pytest.warns(FileNotes, match="limits left out, of joints that follow others: 'b', 'c.angle1'"):
+        model = mt.load(written(tmp_path, text))
+    limits = {joint.name: joint.type.limits for joint in model.joints}
+    assert limits == {"a": None, "b": None, "c": ((-np.inf, np.inf), (-1, 1))}

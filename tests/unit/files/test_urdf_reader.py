@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import warnings
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 import momentree as mt
 from momentree.files.counterparts import FileNotes
+from momentree.files.load import load_options
+from momentree.model.values import Values
 
 ROBOTS = Path(__file__).parents[4] / "shared" / "reference" / "robots"
 ARM = """<?xml version="1.0"?>
@@ -288,3 +291,134 @@ def test_mimic_that_cannot_be_is_refused_with_the_option_that_leaves_it_out(tmp_
     model = mt.load(path, mimic="drop")
     assert model.couples == []
     assert any("mimic=" in note.kind and note.names == ("B",) for note in model.notes)
+
+
+FOLLOWING = """<robot name="r"><link name="base"/>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="A" type="revolute"><parent link="base"/><child link="a"/><limit lower="-1" upper="1"/></joint>
+  <joint name="B" type="revolute"><parent link="base"/><child link="b"/><limit lower="-2" upper="0.5"/>
+    <dynamics friction="0.3" damping="0.2"/><mimic joint="{}" multiplier="2"/></joint></robot>"""
+
+
+def test_a_joint_that_follows_keeps_its_friction_and_loses_its_limits_with_a_note(tmp_path):
+    with pytest.warns(FileNotes, match="limits left out, of joints that follow others: 'B'"):
+        model = mt.load(written(tmp_path, FOLLOWING.format("A")))
+    assert [joint.type.limits for joint in model.joints[1:]] == [(-1, 1), None]
+    assert [(torque.joint, torque.law) for torque in model.torques] == [("B", "-0.3*tanh(B'/0.01)")]
+    assert model.build().mobility == 1
+
+
+def test_a_joint_whose_coupling_is_left_out_keeps_limits_friction_and_damping(tmp_path):
+    with pytest.warns(FileNotes, match="mimic left out"):
+        model = mt.load(written(tmp_path, FOLLOWING.format("none")), mimic="drop")
+    follower = model.joints[-1].type
+    assert (follower.limits, follower.damping) == ((-2, 0.5), 0.2)
+    assert [torque.joint for torque in model.torques] == ["B"]
+
+
+ROTOR = """<robot name="r"><link name="base"/>
+  <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="b"><inertial><origin xyz="1 2 3"/><mass value="0"/>
+    <inertia ixx="0.1" iyy="0.2" izz="0.3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="A" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>
+  <joint name="B" type="{}"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+    <origin xyz="1 0 0"/></joint></robot>"""
+
+
+@pytest.mark.parametrize("type", ["fixed", "continuous"])
+def test_a_link_without_mass_keeps_its_inertia(tmp_path, type):
+    path = written(tmp_path, ROTOR.format(type))
+    model = mt.load(path)
+    assert model.notes == ()
+    assert max(against_pinocchio(path, model)) < 1e-12
+    M = model.build().mass_matrix([0.0] * (2 if type == "continuous" else 1))
+    assert M[0, 0] == pytest.approx(1.3)
+
+
+@pytest.mark.parametrize(
+    "visual",
+    [
+        '<geometry><mesh filename="x.stl" scale="1 1 1 1"/></geometry>',
+        '<geometry><box size="1 2"/></geometry>',
+        '<origin xyz="1 2"/><geometry><sphere radius="1"/></geometry>',
+    ],
+)
+def test_what_cannot_be_drawn_does_not_refuse_the_dynamics(tmp_path, visual):
+    text = f'<robot name="r"><link name="a">\n<visual>{visual}</visual></link></robot>'
+    with pytest.warns(FileNotes, match=r"not drawn: '\S*arm.urdf:2: .* numbers are expected"):
+        assert mt.load(written(tmp_path, text)).bodies[0].shapes == ()
+
+
+def test_the_link_world_need_not_be_declared(tmp_path):
+    text = ARM.replace('<link name="base"/>', "").replace('link="base"', 'link="world"')
+    with pytest.warns(FileNotes, match="link added, which the file names but does not have: 'world'"):
+        model = mt.load(written(tmp_path, text))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FileNotes)
+        declared = mt.load(written(tmp_path, ARM.replace('"base"', '"world"')))
+    assert {body.name for body in model.bodies} == {body.name for body in declared.bodies}
+    assert model.build().mobility == declared.build().mobility == 2
+
+
+def test_rotations_by_quaternions(tmp_path):
+    link = '<link name="a"><inertial><mass value="1"/></inertial></link>'
+    joint = '<joint name="A" type="continuous"><parent link="b"/><child link="a"/><origin xyz="1 2 3" {}/></joint>'
+    text = f'<robot name="r"><link name="b"/>{link}{joint}</robot>'
+    frames = [
+        mt.load(written(tmp_path, text.format(said))).joints[-1].first
+        for said in ('rpy="0.3 0 0"', f'quat_xyzw="{2 * np.sin(0.15)} 0 0 {2 * np.cos(0.15)}"')
+    ]
+    one, other = (np.array([[*row] for row in frame.placement(Values({})).rotation.rows]) for frame in frames)
+    np.testing.assert_allclose(one, other, atol=1e-15)
+    with pytest.raises(mt.ModelError, match="its quaternion is zero"):
+        mt.load(written(tmp_path, text.format('quat_xyzw="0 0 0 0"')))
+
+
+def test_limits_are_left_out_as_asked(tmp_path):
+    text = ARM.replace('lower="-2"', 'lower="0.5"')
+    with pytest.warns(FileNotes, match="begin inside their limits, since 0 is beyond them: 'shoulder'"):
+        assert mt.load(written(tmp_path, text)).start.guess == {"shoulder": pytest.approx(0.6)}
+    with pytest.warns(FileNotes, match="limits left out, as asked .limits=.drop..: 'shoulder'"):
+        model = mt.load(written(tmp_path, text), limits="drop")
+    assert (model.start, model.joints[1].type.limits) == (None, None)
+    with pytest.raises(mt.ModelError, match=r"limits is 'none'. Choose 'keep' or 'drop'"):
+        mt.load(written(tmp_path), limits="none")
+
+
+@pytest.mark.filterwarnings("ignore::momentree.files.counterparts.FileNotes")
+def test_the_velocity_of_friction_is_chosen(tmp_path):
+    model = mt.load(written(tmp_path), friction_velocity=0.5)
+    assert model.torques[0].law == "-0.25*tanh(shoulder'/0.5)"
+    model.save(tmp_path / "again.urdf", lossy=True)
+    again = mt.load(tmp_path / "again.urdf")
+    assert again.torques[0].law == "-0.25*tanh(shoulder'/0.01)"
+    assert load_options(["friction_velocity=0.5", "limits=drop"]) == {"friction_velocity": 0.5, "limits": "drop"}
+    for wrong in (0, -1, "fast", float("nan")):
+        with pytest.raises(mt.MomentreeError, match=r"friction_velocity is .* Give a positive number"):
+            mt.load(written(tmp_path), friction_velocity=wrong)
+    with pytest.raises(mt.MomentreeError, match="write friction_velocity=NUMBER"):
+        load_options(["friction_velocity=slow"])
+
+
+def test_usd_is_refused_with_the_way_out(tmp_path):
+    with pytest.raises(
+        mt.ModelError, match=r"robot.usda: is USD, which is not read. Export the robot as URDF, SDF or MJCF"
+    ):
+        mt.load(written(tmp_path, "#usda 1.0", "robot.usda"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on this system")
+def test_pipes_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "robot.yaml")
+    os.mkfifo(tmp_path / "mesh.stl")
+    visual = '<visual><geometry><mesh filename="mesh.stl"/></geometry></visual>'
+    text = f'<robot name="r"><link name="a">{visual}</link></robot>'
+    with pytest.warns(FileNotes, match="meshes not found .*: 'mesh.stl'"):
+        assert mt.load(written(tmp_path, text)).bodies[0].shapes == ()
+    os.mkfifo(tmp_path / "pipe.urdf")
+    with pytest.raises(mt.ModelError, match=r"pipe.urdf: is not a regular file"):
+        mt.load(tmp_path / "pipe.urdf")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(mt.ModelError, match=r"pipe.yaml: is not a regular file"):
+        mt.load(written(tmp_path), closures=tmp_path / "pipe.yaml")

@@ -451,10 +451,10 @@ def test_an_inertia_that_makes_the_mass_matrix_indefinite_is_always_an_error():
         m.build()
 
 
-@pytest.mark.parametrize("mass", [-1.0, 0.0, float("nan")])
-def test_impossible_masses_stay_errors(mass):
+@pytest.mark.parametrize(("mass", "inertia"), [(-1.0, UNIT), (0.0, None), (0.0, (0, 0, 0)), (float("nan"), UNIT)])
+def test_impossible_masses_stay_errors(mass, inertia):
     m = mt.Model("negative", inertia_check="warn")
-    m.body("link", mass=mass, inertia=(1, 1, 1))
+    m.body("link", mass=mass, inertia=inertia)
     m.joint("A", mt.Revolute("z"), "ground", "link")
     (problem,) = m.check()
     assert "mass is" in problem.message
@@ -463,3 +463,10 @@ def test_impossible_masses_stay_errors(mass):
 def test_a_possible_inertia_gives_no_warning(recwarn):
     with_published((1.0, 1.0, 1.0), model="warn").build()
     assert not recwarn.list
+
+
+def test_a_rotor_has_inertia_and_no_mass():
+    M = Body("rotor", mass=0, com=(1, 2, 3), inertia=(0.2, 0.3, 0.4)).rigid_inertia(Values({}))
+    assert (M.mass, *M.h, *M.J) == (0, 0, 0, 0, 0.2, 0.3, 0.4, 0, 0, 0)
+    with pytest.raises(Mistake, match="inertia is larger than"):
+        Body("rotor", mass=0, inertia=(1e200, 1e200, 1e200)).rigid_inertia(Values({}))

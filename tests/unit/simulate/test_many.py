@@ -221,13 +221,21 @@ def test_quaternions_limits_and_loops_are_looked_at_as_for_one_motion():
         system.simulate_many(q, v, 1.0, every=0.5)
     m = mt.Model("limited")
     m.joint("A", mt.Revolute("y", limits=(-1, 1)), m.ground, m.body("bob", mass=1.0, com=(0, 0, -1)))
-    with pytest.raises(mt.MomentreeError, match=r"joint 'A': the start has angle = 2, outside its limits \(-1, 1\)"):
-        m.build().simulate_many([[0.0], [2.0]], [[0.0]], 1.0, every=0.5)
+    outside = (
+        r"joint 'A': angle = 2 is outside its limits \(-1, 1\) \(motion 1, and 1 other motions\)\. Stops push back"
+    )
+    with pytest.warns(mt.RunWarning, match=outside):
+        found = m.build().simulate_many([[0.0], [2.0], [-1.5]], [[0.0]], 1.0, every=0.5)
+    with pytest.warns(mt.RunWarning, match="angle = 2 is outside its limits"):
+        alone = m.build().simulate(m.build().assemble({"A": 2.0}), 1.0, every=0.5)
+    np.testing.assert_allclose(found.q[1], alone.q, rtol=0, atol=1e-6)
+    for near in ([[1.0]], [[-1.0 - 1e-9]]):  # within round-off of the range: no warning
+        assert m.build().simulate_many(near, [[0.0]], 0.1, every=0.1).failed.tolist() == [math.inf]
     m.parameter("far", 1.0)
     m.joints[0] = dataclasses.replace(m.joints[0], type=mt.Revolute("y", limits=("-far", "far")))
     limited = m.build(free=["far"])
     assert limited.simulate_many([[0.0], [0.5]], [[0.0]], 0.1, every=0.1).failed.tolist() == [math.inf] * 2
-    with pytest.raises(mt.MomentreeError, match=r"joint 'A': the start has angle = 2, outside its limits"):
+    with pytest.warns(mt.RunWarning, match=r"joint 'A': angle = 2 is outside its limits \(-1, 1\) \(motion 1\)"):
         limited.simulate_many([[0.0], [2.0]], [[0.0]], 1.0, every=0.5)
     loop = four_bar().build()
     start = loop.assemble({"A": 1.0})
@@ -297,8 +305,8 @@ def test_limits_are_those_of_each_motion():
     system = linkage().build(free=["far"])
     start = system.assemble({"A": 1.5}, guess={"B": 0.7, "D": 0.5})
     far = np.array([2.0, 1.8, 1.2])
-    with pytest.raises(
-        mt.MomentreeError, match=r"motion 2: joint 'A': the start has angle = 1\.5, outside its limits \(-1\.2, 1\.2\)"
+    with pytest.warns(
+        mt.RunWarning, match=r"joint 'A': angle = 1\.5 is outside its limits \(-1\.2, 1\.2\) \(motion 2\)"
     ):
         system.simulate_many(start.q, start.v, 0.1, parameters={"far": far}, every=0.1)
     found = system.simulate_many(start.q, start.v, 0.1, parameters={"far": far[:2]}, every=0.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -317,11 +318,20 @@ def test_a_quaternion_must_be_of_unit_length(length):
         system.simulate(start, 1.0)
 
 
-def test_a_start_outside_the_limits_of_a_joint_is_refused():
+def test_a_start_outside_the_limits_of_a_joint_is_in_the_stop():
     system = pendulum(limits=(-0.5, 1.0))
-    with pytest.raises(mt.MomentreeError, match=r"joint 'A': the start has angle = 2, outside its limits \(-0.5, 1\)"):
-        system.simulate(system.assemble({"A": 2.0}), 1.0)
-    assert system.simulate(system.assemble({"A": 1.0}), 0.01).end.reason == "arrived"
+    told = (
+        r"at the start, joint 'A': angle = 2 is outside its limits \(-0.5, 1\)\. Stops push back there\. Start within"
+    )
+    with pytest.warns(mt.RunWarning, match=told) as caught:
+        run = system.simulate(system.assemble({"A": 2.0}), 0.5, verify=True)
+    assert run.end.reason == "arrived"
+    assert run["A"].min() < 1.0
+    assert len([w for w in caught if "Stops push back" in str(w.message)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", mt.RunWarning)
+        for angle in (1.0, 1.0 + 1e-9, -0.5 - 1e-21):  # round-off of the range
+            assert system.simulate(system.assemble({"A": angle}), 0.01).end.reason == "arrived"
 
 
 def test_a_start_that_does_not_close_is_refused_with_its_gap():
