@@ -61,10 +61,13 @@ class StiffnessWatch:
         """All that it remembers, from which it can be made again."""
         return np.array([self._waited, self._wait, math.nan if self.found is None else self.found])
 
-    def found_in(self, phase: Phase, integration: Integration, records: Array, t_end: float) -> bool:
-        """Whether the motion is found to be stiff in a block of steps, and another integrator is to go on."""
+    def found_in(self, phase: Phase, integration: Integration, records: Array, t_end: float, slow: bool) -> bool:
+        """Whether the motion is found to be stiff in a block of steps, and another integrator is to go on.
+
+        Where it is so slow that it would be given up, it is looked at out of turn.
+        """
         n = phase.formulated.nq + phase.formulated.nv
-        steps = self._due(len(records), n)
+        steps = self._due(len(records), n, slow)
         if not steps:
             return False
         t, h, y, _ = integration.unpacked(records[-steps:])
@@ -80,11 +83,12 @@ class StiffnessWatch:
             self.found = float(t[-1])
         return self.switched is not None
 
-    def _due(self, made: int, n: int) -> int:
+    def _due(self, made: int, n: int, slow: bool) -> int:
         """How many of the last steps are to be looked at, after a block of so many; 0: none."""
         method, steps = self._given.method, STEPS + int(OF_SQUARE * n * n)
         self._waited += 1
-        if self.found is not None or not method.adaptive or method.stiff or self._waited < self._wait or made < steps:
+        waits = self._waited < self._wait and not slow
+        if self.found is not None or not method.adaptive or method.stiff or waits or made < steps:
             return 0
         self._waited, self._wait = 0, min(2 * self._wait, LONGEST_WAIT)
         return steps
