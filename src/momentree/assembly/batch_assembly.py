@@ -41,7 +41,7 @@ from momentree.assembly.scaled_constraints import CUT_OFF, LARGEST_DENSE
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinate_array
 from momentree.compile.execute.choice import is_rolled
-from momentree.errors import AssemblyError, MomentreeError
+from momentree.errors import AssemblyError, MomentreeError, spell_checked
 from momentree.model.expressions.expression import Reference
 from momentree.structure.mechanism import Mechanism, TreeBody
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 FEW_ROWS, MANY_ROWS = 4096, 65_536
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class States:
     """Many states of one system: `states[i]` is one of them.

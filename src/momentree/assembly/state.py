@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
-from momentree.errors import MomentreeError, renamed_attributes, suggestion
+from momentree.errors import MomentreeError, renamed_attributes, spell_checked, suggestion
 from momentree.structure.free_parameters import values_in
 from momentree.structure.mechanism import Mechanism
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class State:
     """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.velocity("A")` its velocity.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from momentree.errors import ModelError, MomentreeError, all_choices, choices
+from momentree.errors import ModelError, MomentreeError, all_choices, choices, spell_checked
 from momentree.files import massless_links
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.mjcf_reader import read_mjcf
@@ -29,6 +29,7 @@ CHOICES = {"massless": massless_links.CHOICES, "mimic": ("error", "drop"), "idle
 TRUTHS = ("floating", "trust")  # options that are true or false
 
 
+@spell_checked
 def load(
     path: str | os.PathLike[str],
     *,

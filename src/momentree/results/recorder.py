@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from momentree.activity import activity, showing
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError, warn
+from momentree.errors import MomentreeError, spell_checked, warn
 from momentree.files import loads
 from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
@@ -67,6 +67,7 @@ def record(
         return _Recording(simulation, parts, progress).run()
 
 
+@spell_checked
 def resume_run(
     path: Where,
     progress: ProgressCallback | bool | None = None,
