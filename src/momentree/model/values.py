@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, choices, suggestion
 from momentree.model.expressions.expression import Expression, Reference, parse, parse_equation
 from momentree.model.expressions.from_function import expression_of_function
-from momentree.model.expressions.grammar import MAX_LENGTH
+from momentree.model.expressions.grammar import MAX_LENGTH, NO_UNITS, UNITS
 from momentree.model.expressions.lookup import LookedUp, Lookup
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
@@ -25,6 +26,7 @@ TIME = Reference("t")
 LARGEST_LENGTH = 1e100  # m; powers of larger ones overflow
 FRAME_AXES = ("x", "y", "z")  # positions of a named frame in expressions
 FRAME_VELOCITIES = ("x'", "y'", "z'", "wx", "wy", "wz")
+MOST_UNKNOWN = 8  # names of one expression that are answered
 AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
@@ -201,25 +203,44 @@ class Values:
         try:
             expression = (parse_equation if equation else parse)(text, self.tables)
         except ExpressionError as error:
-            raise Mistake(f"{what}: {error}", what) from None
+            quoted = self._without_backquotes(text, others)
+            raise Mistake(f"{what}: {quoted or error}", what) from None
         if not others and (table := _first_table(expression)):
             raise Mistake(f"table '{table}' in {what}, which is one number. Only laws can use tables.", what)
         used = expression.references()
-        unknown = [r for r in used if r not in self._parameters and r not in others]
-        for reference in sorted(unknown, key=lambda r: text.find(r.name)):
-            if reference == TIME:
-                reason = f"'t' appears in {what}, which must be constant."
-            elif reference.name in self.frames:
-                reason = _wrong_frame(reference, what, others, kinds)
-            else:
-                near = self._near(reference, others)
-                reason = f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
-            pointed = str(ExpressionError(reason, text, max(text.find(reference.name), 0)))
-            raise Mistake(pointed, what, ("name", reference.name))
+        unknown = {r.name: r for r in sorted(used, reverse=True) if r not in self._parameters and r not in others}
+        ordered = sorted(unknown.values(), key=lambda r: text.find(r.name))[:MOST_UNKNOWN]
+        if ordered:
+            message = self._without_backquotes(text, others)
+            reasons = [
+                ExpressionError(self._reason(r, others, what, kinds), text, max(text.find(r.name), 0)) for r in ordered
+            ]
+            raise Mistake(message or "\n".join(map(str, reasons)), what, ("name", ordered[0].name))
         try:
             return expression.substitute({r: self._known[r] for r in used if r in self._known})
         except ExpressionError as error:
             raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
+
+    def _reason(self, reference: Reference, others: Collection[Reference], what: str, kinds: str) -> str:
+        """What is wrong with a name that is not known, and the way out."""
+        if reference == TIME:
+            return f"'t' appears in {what}, which must be constant."
+        if reference.name in self.frames:
+            return _wrong_frame(reference, what, others, kinds)
+        near = f"{self._near(reference, others)}{f' {NO_UNITS}.' if str(reference) in UNITS else ''}"
+        return f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
+
+    def _without_backquotes(self, text: str, others: Collection[Reference]) -> str:
+        """The way out where a name that is no identifier stands in a text as it is; "" where none does."""
+        names = itertools.islice(itertools.chain(self.names, (one.name for one in others)), MOST_NAMES)
+        plain = re.sub(r"`[^`]*`", "", text)
+        found = max((name for name in names if name in plain and _is_taken_apart(name)), key=len, default="")
+        if not found:
+            return ""
+        quoted = Reference(found)
+        return str(
+            ExpressionError(f"'{found}' is no identifier: write {quoted}, in backquotes", text, text.find(found))
+        )
 
     def _near(self, reference: Reference, others: Collection[Reference]) -> str:
         """The way out of an unknown name; only as long as mistakes are few enough to be read."""
@@ -273,6 +294,11 @@ class Values:
             self._known[reference] = Expression("reference", (reference,)) if free else value
         except Mistake as error:
             self.mistakes[name] = error
+
+
+def _is_taken_apart(name: str) -> bool:
+    """Whether the grammar does not read a name as one, where it stands without backquotes."""
+    return not name.isidentifier() and any(c.isalpha() for c in name)
 
 
 def _wrong_frame(reference: Reference, what: str, others: Collection[Reference], kinds: str) -> str:
