@@ -67,6 +67,11 @@ class Mobility:
     of_position: int = 0
     nonholonomic: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        from momentree.look.tables import mobility_text
+
+        return mobility_text(self)
+
 
 def gruebler(mechanism: Mechanism) -> int:
     """The count that ignores directions (Gruebler, Kutzbach): too small where constraints are redundant."""

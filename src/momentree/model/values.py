@@ -211,24 +211,24 @@ class Values:
         unknown = {r.name: r for r in sorted(used, reverse=True) if r not in self._parameters and r not in others}
         ordered = sorted(unknown.values(), key=lambda r: text.find(r.name))[:MOST_UNKNOWN]
         if ordered:
-            message = self._without_backquotes(text, others)
-            reasons = [
-                ExpressionError(self._reason(r, others, what, kinds), text, max(text.find(r.name), 0)) for r in ordered
-            ]
-            raise Mistake(message or "\n".join(map(str, reasons)), what, ("name", ordered[0].name))
+            where = f" in {what} (only {kinds} are allowed here)"
+            first, *more = (self._reason(r, others, what, where) for r in ordered)
+            reason = " ".join([first, *(again.replace(where, " too") for again in more)])
+            pointed = str(ExpressionError(reason, text, max(text.find(ordered[0].name), 0)))
+            raise Mistake(self._without_backquotes(text, others) or pointed, what, ("name", ordered[0].name))
         try:
             return expression.substitute({r: self._known[r] for r in used if r in self._known})
         except ExpressionError as error:
             raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
 
-    def _reason(self, reference: Reference, others: Collection[Reference], what: str, kinds: str) -> str:
+    def _reason(self, reference: Reference, others: Collection[Reference], what: str, where: str) -> str:
         """What is wrong with a name that is not known, and the way out."""
         if reference == TIME:
             return f"'t' appears in {what}, which must be constant."
         if reference.name in self.frames:
-            return _wrong_frame(reference, what, others, kinds)
+            return _wrong_frame(reference, others, where)
         near = f"{self._near(reference, others)}{f' {NO_UNITS}.' if str(reference) in UNITS else ''}"
-        return f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
+        return f"unknown name '{reference}'{where}.{near}"
 
     def _without_backquotes(self, text: str, others: Collection[Reference]) -> str:
         """The way out where a name that is no identifier stands in a text as it is; "" where none does."""
@@ -301,11 +301,11 @@ def _is_taken_apart(name: str) -> bool:
     return not name.isidentifier() and any(c.isalpha() for c in name)
 
 
-def _wrong_frame(reference: Reference, what: str, others: Collection[Reference], kinds: str) -> str:
+def _wrong_frame(reference: Reference, others: Collection[Reference], where: str) -> str:
     """What is wrong with the name of a frame: its component, or that it is named at all."""
     name = Reference(reference.name)
     if Reference(reference.name, "x") not in others:
-        return f"frame '{name}' in {what}: only constraints may name frames (only {kinds} are allowed here)."
+        return f"frame '{name}'{where}: only constraints may name frames."
     said = f"frame '{name}' has no '{str(reference)[len(str(name)) + 1 :]}'"
     if name == reference:
         said = f"frame '{name}' has components"
