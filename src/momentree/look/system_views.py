@@ -58,13 +58,14 @@ class SystemViews:
         return look_at_system(cast("System", self), save, state=state, port=port, browser=browser, wait=wait)
 
     def __str__(self) -> str:
-        from momentree.look.tables import system_summary
+        from momentree.look.tables import system_summary, unused_text
 
         system = cast("System", self)
+        unused = unused_text(system._model)
         try:
-            return system_summary(system.structure, system.mobility_report)
+            return system_summary(system.structure, system.mobility_report, unused)
         except AssemblyError as error:
-            return system_summary(system.structure, str(error))
+            return system_summary(system.structure, str(error), unused)
 
     def _repr_html_(self) -> str:
         from momentree.look.notebook import system_html
