@@ -153,7 +153,7 @@ LatexFile = Annotated[Path | None, typer.Option("--latex", help="Write them into
 @app.command(cls=Command)
 def check(files: Files) -> None:
     """Report every problem of a model at once, with line numbers; exit status 1 if there is any."""
-    from momentree.look.tables import counts, mobility_counts
+    from momentree.look.tables import counts, mobility_counts, unused_text
 
     failed = False
     for file in files:
@@ -168,6 +168,8 @@ def check(files: Files) -> None:
         print(f"{file}: fine. {counts(system.structure)}, {mobility_counts(report)}")
         for note in system._model.notes:  # all of them, by name; the warning names a few
             print(f"  {note}")
+        if unused := unused_text(system._model):
+            print(f"  {unused}")
     if failed:
         raise typer.Exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import itertools
 import reprlib
 import sys
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 MOST_NAMES = 1000  # that are searched for the one that was meant
@@ -93,6 +95,10 @@ class ExpressionError(MomentreeError):
         return f"    {before}{shown}{after}\n    {' ' * (len(before) + self.position - start)}^"
 
 
+class ArgumentError(MomentreeError, TypeError):
+    """A call by a name that no argument has."""
+
+
 class GraphError(MomentreeError):
     """A graph that is not the graph of a mechanical system."""
 
@@ -143,6 +149,45 @@ def warn(warning: Warning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame, level = frame.f_back, level + 1
     warnings.warn(warning, stacklevel=level + 1)
+
+
+# --- misspelt names of arguments --------------------------------------------------------------------------------------
+
+
+def spell_checked(thing: T) -> T:
+    """Decorate a function, or a class with all public methods, to answer misspelt names of arguments."""
+    if not isinstance(thing, type):
+        return _spell_checked(thing)
+    for name in {name: None for kind in reversed(thing.__mro__[:-1]) for name in vars(kind)}:
+        attribute = inspect.getattr_static(thing, name)
+        if name == "__init__" or not name.startswith("_"):
+            if isinstance(attribute, FunctionType):
+                setattr(thing, name, _spell_checked(attribute, thing.__name__ if name == "__init__" else name))
+            elif isinstance(attribute, classmethod):
+                setattr(thing, name, classmethod(_spell_checked(attribute.__func__)))
+    return thing
+
+
+def _spell_checked(function: Any, called: str = "") -> Any:
+    if getattr(function, "spell_checked", False):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **arguments: Any) -> Any:
+        try:
+            return function(*args, **arguments)
+        except TypeError:
+            known = inspect.signature(function).parameters.values()
+            names = [one.name for one in known if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+            unknown = next((name for name in arguments if name not in names), None)
+            if unknown is None or any(one.kind is one.VAR_KEYWORD for one in known):
+                raise
+        of_call = [name for name in names if name != "self"]
+        message = f"{called or function.__name__}: there is no argument '{unknown}'.{suggestion(unknown, of_call)}"
+        raise ArgumentError(message)
+
+    call.spell_checked = True  # type: ignore[attr-defined]
+    return call
 
 
 # --- names that were in use before -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from momentree.activity import activity
 from momentree.compile.trace.mechanism_programme_code import MechanismSource
 from momentree.compile.trace.programme_code import ExpressionSource, ProgrammeSource, quantity_kernel
 from momentree.equations.programme_fields import ExpressionProgramme
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, spell_checked, suggestion
 from momentree.model import Model
 from momentree.model.expressions.expression import as_expression
 from momentree.model.programme_description import ProgrammeDescription, described
@@ -42,6 +42,7 @@ Region = Mapping[str, Any] | None  # lowest and highest values by the names of c
 Array = NDArray[np.float64]
 
 
+@spell_checked
 def programme(
     coordinates: str | Sequence[str] | System | Model,
     constraints: str | Sequence[Any] = (),
@@ -120,6 +121,7 @@ def _on_mechanism(given: System | Model, constraints: str | Sequence[Any], said:
     return MechanismProgramme(MechanismSource(described), values_in(described.whole))
 
 
+@spell_checked
 class Programme:
     """Equations of motion built from constraints; made by `mt.programme`."""
 
@@ -388,6 +390,7 @@ class Programme:
         return control(self, *at, **how)
 
 
+@spell_checked
 class MechanismProgramme(Programme):
     """A programme on a mechanism; made by `mt.programme(system, constraints, ...)`.
 

@@ -15,7 +15,7 @@ from momentree.assembly.given_values import apart, given_values, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import MomentreeError, renamed, suggestion
+from momentree.errors import MomentreeError, renamed, spell_checked, suggestion
 from momentree.export.program_exports import ProgramExports
 from momentree.look.system_views import SystemViews
 from momentree.model import Model
@@ -44,6 +44,7 @@ Named = Mapping[str, Any] | None  # numbers by name
 VIEWS = 16  # systems with other values of free parameters that are remembered, at most
 
 
+@spell_checked
 class System(SystemViews, SystemQuantities, ProgramExports):
     """A mechanism ready for computation; it holds no state. Made by `Model.build`.
 

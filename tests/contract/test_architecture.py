@@ -32,6 +32,7 @@ BRIDGES = {("model/model.py", "files"), ("model/model.py", "system")}
 BRIDGES |= {("results/run.py", "look"), ("results/run.py", "__init__"), ("results/recorder.py", "look")}
 BRIDGES |= {("results/recorder.py", "__init__"), ("analyse/compare.py", "look"), ("results/programme_run.py", "look")}
 BRIDGES |= {("model/model.py", "look"), ("assembly/state.py", "look"), ("structure/graph.py", "look")}
+BRIDGES |= {("results/run_views.py", "look"), ("analyse/mobility.py", "look")}
 BRIDGES |= {("results/run_export.py", "look"), ("look/report.py", "__init__"), ("export/fmu_export.py", "__init__")}
 BRIDGES |= {("analyse/studies/description.py", "__init__")}
 # a run by a programme names the types of what it is a run by, and of what its certificate is

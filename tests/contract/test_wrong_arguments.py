@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 import momentree as mt
 from momentree.errors import MomentreeError
+from momentree.spatial import scalar
 
 
 def four_bar() -> mt.Model:
@@ -74,6 +77,62 @@ def test_calls_answer_or_say_what_they_expect(name):
     for thing in THINGS.values():
         with contextlib.suppress(MomentreeError):
             CALLS[name](thing)
+
+
+# --- misspelt names of arguments: of every public function, and of every method of what they give ---
+
+MATHEMATICS = vars(scalar)  # sin(x) and others, of one argument
+PUBLIC = {name: getattr(mt, name) for name in mt.__all__ if name not in MATHEMATICS}
+KINDS = [kind for kind in PUBLIC.values() if isinstance(kind, type) and not issubclass(kind, (BaseException, Warning))]
+KINDS += [type(thing) for thing in (SYSTEM, STATE, RUN, OTHER.ground, OTHER.bodies[0])]
+KINDS += [type(SYSTEM.assemble_many({"A": [1.0]})), type(SYSTEM.simulate_many([Q], [V], 1e-3, every=1e-3))]
+SPELT = {name: f for name, f in PUBLIC.items() if isinstance(f, FunctionType)}
+SPELT |= {
+    f"{kind.__name__}.{name}": method
+    for kind in KINDS
+    for name, method in inspect.getmembers_static(kind, inspect.isfunction)
+    if not name.startswith("_") and method.__module__.startswith("momentree")
+}
+SPELT |= {kind.__name__: kind for kind in KINDS if kind.__module__.startswith("momentree.model.joint_types")}
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_an_argument_that_there_is_not_is_answered(name):
+    """A MomentreeError that has the name of the call as users write it, and the argument that is nearest."""
+    known = inspect.signature(SPELT[name]).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in known):
+        pytest.skip("any name will do")
+    by_name = [one.name for one in known if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    by_name = [one for one in by_name if one != "self"]
+    misspelt = f"{by_name[-1]}s" if by_name else "nothing"
+    if misspelt in by_name:
+        misspelt += "s"
+    with pytest.raises(MomentreeError, match=rf"^{name.split('.')[-1]}: there is no argument '{misspelt}'") as caught:
+        SPELT[name](**{misspelt: 1})
+    assert isinstance(caught.value, TypeError)  # as Python would have it
+    assert not by_name or f"Did you mean '{by_name[-1]}'?" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: SYSTEM.simulate(STATE, t_end=1, intergator="rk4"), "simulate: .* Did you mean 'integrator'"),
+        (lambda: SYSTEM.look(prot=8080), "look: there is no argument 'prot'. Did you mean 'port'"),
+        (lambda: SYSTEM.mass_matrix(Q, tt=1), "mass_matrix: there is no argument 'tt'. Did you mean 't'"),
+        (lambda: SYSTEM.export("it.fmu", verison="2.0"), "export_fmu: .* Did you mean 'version'"),
+        (lambda: SYSTEM.export("it.urdf", losy=True), "save: .* Did you mean 'lossy'"),
+        (lambda: SYSTEM.simulate_many([Q], [V], 1e-3, stp=1), "there is no setting 'stp'. Did you mean 'step'"),
+        (lambda: RUN.draw(overlayed=True), "draw: .* Did you mean 'overlaid'"),
+    ],
+)
+def test_the_name_of_no_inner_function_is_shown(call, words):
+    with pytest.raises(MomentreeError, match=words):
+        call()
+
+
+def test_other_mistakes_of_type_stay_what_they_are():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'frame'"):
+        SYSTEM.position(Q)
 
 
 @pytest.mark.parametrize("at", [Q, list(Q), STATE, None])

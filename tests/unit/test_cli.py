@@ -34,6 +34,11 @@ def test_check_of_a_good_file(file):
     assert told.stderr == ""
 
 
+def test_check_names_parameters_that_nothing_uses(file):
+    file.write_text(f"{file.read_text()}\n[parameters]\nk = 3.0\n")
+    assert "\n  parameters that nothing uses: k\n" in run("check", file).stdout
+
+
 def test_check_reports_all_mistakes_of_all_files_with_lines(file, tmp_path):
     text = file.read_text()
     bad = tmp_path / "bad.toml"

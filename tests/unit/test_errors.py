@@ -11,6 +11,7 @@ import momentree as mt
 from mechanisms import four_bar
 from momentree.compile.execute.gpu_driver import GpuError, OutOfGpuMemory
 from momentree.errors import (
+    ArgumentError,
     AssemblyError,
     ExpressionError,
     GraphError,
@@ -30,6 +31,7 @@ ERRORS = [
     MomentreeError("plain"),
     ModelError(PROBLEMS),
     ExpressionError("unexpected", "1 +* 2", 3),
+    ArgumentError("look: there is no argument 'prot'."),
     GraphError("no graph"),
     AssemblyError("joint 'C' cannot close", ("joint", "C")),
     Mistake("mass is wrong", "mass", ("name", "m")),

@@ -15,7 +15,7 @@ from momentree.activity import activity, showing
 from momentree.assembly.given_values import bound
 from momentree.assembly.state import State
 from momentree.equations.formulations import FORMULATIONS, Formulation
-from momentree.errors import MomentreeError, renamed
+from momentree.errors import MomentreeError, renamed, spell_checked
 from momentree.integrate.methods import DEFAULT
 from momentree.results.recorder import ProgressCallback, record
 from momentree.results.run import Run, RunWarning
@@ -76,6 +76,7 @@ class Comparison:
         return comparison_table(self)
 
 
+@spell_checked
 @renamed(closure="stabilization")
 def compare(
     system: System,

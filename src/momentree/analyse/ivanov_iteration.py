@@ -44,7 +44,7 @@ from momentree.equations.forces import generalized
 from momentree.equations.hamiltonian import momenta, moving_bodies
 from momentree.equations.kinematics import frame_placement, seen_at
 from momentree.equations.sweeps import Record, Records
-from momentree.errors import MomentreeError, all_choices
+from momentree.errors import MomentreeError, all_choices, spell_checked
 from momentree.model.frames import GROUND
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates
@@ -263,6 +263,7 @@ class IvanovStudy:
         return len(self.history) - 1
 
 
+@spell_checked
 def ivanov_iteration(
     system: System,
     state: State,

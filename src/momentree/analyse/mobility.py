@@ -74,6 +74,11 @@ class Mobility:
         """Whether nothing can move, though there are joints, and no prescribed motion is what moves it."""
         return self.true == 0 and self.state.mechanism.nv > 0 and not is_driven(self.state.mechanism)
 
+    def __str__(self) -> str:
+        from momentree.look.tables import mobility_text
+
+        return mobility_text(self)
+
 
 def gruebler(mechanism: Mechanism) -> int:
     """The count that ignores directions (Gruebler, Kutzbach): too small where constraints are redundant."""

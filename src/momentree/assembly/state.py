@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from momentree.assembly.configuration import Array, Configuration, Indices
-from momentree.errors import MomentreeError, renamed_attributes, suggestion
+from momentree.errors import MomentreeError, renamed_attributes, spell_checked, suggestion
 from momentree.structure.free_parameters import values_in
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class State:
     """Where a mechanism is and how it moves: `state["A"]` is a joint's coordinate, `state.velocity("A")` its velocity.
@@ -91,6 +92,7 @@ class State:
         return "\n".join(lines)
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class States:
     """Many states of one system: `states[i]` is one of them, `states[2:5]` and `states[[0, 3]]` are some.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -45,13 +45,22 @@ class ProgramExports:
 
         export_c(cast("System", self), path, what, integrator, start)
 
-    def export_fmu(self, path: str | PathLike[str], **how: Any) -> None:
+    def export_fmu(
+        self,
+        path: str | PathLike[str],
+        *,
+        version: str = "3.0",
+        kinds: str | Sequence[str] = ("model exchange", "co-simulation"),
+        start: State | None = None,
+        inputs: Sequence[str] | None = None,
+        gain: float = 5.0,
+        binary: str | Sequence[str] = "auto",
+    ) -> None:
         """Write a functional mock-up unit, model exchange and co-simulation in one (docs/fmu.md).
-
-        Choices: `version="3.0"` or "2.0", `kinds=`, `start=`, `inputs=`, `gain=`, `binary=`; see `export_fmu` there.
 
         >>> system.export_fmu("four_bar.fmu", version="2.0", inputs=["torque"])   # doctest: +SKIP
         """
         from momentree.export.fmu_export import export_fmu
 
-        export_fmu(cast("System", self), path, **how)
+        how = {"version": version, "kinds": kinds, "start": start, "inputs": inputs, "gain": gain, "binary": binary}
+        export_fmu(cast("System", self), path, **how)  # type: ignore[arg-type]

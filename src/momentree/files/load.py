@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import PurePath
 from typing import Any
 
-from momentree.errors import ModelError, MomentreeError, all_choices, choices
+from momentree.errors import ModelError, MomentreeError, all_choices, choices, spell_checked
 from momentree.files import massless_links
 from momentree.files.mesh_addresses import MeshAddresses
 from momentree.files.mjcf_reader import read_mjcf
@@ -34,6 +34,7 @@ USD = (".usd", ".usda", ".usdc", ".usdz")
 TRUTHS = ("floating", "trust")  # options that are true or false
 
 
+@spell_checked
 def load(
     path: str | os.PathLike[str],
     *,

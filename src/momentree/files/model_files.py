@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from momentree.errors import ModelError, Problem, suggestion
+from momentree.errors import ModelError, Problem, spell_checked, suggestion
 from momentree.files.atomic_write import printable, reason_and_way_out, write_whole
 from momentree.files.input_entries import inputs_out, parameters_out, read_input
 from momentree.files.shape_entries import read_drawn_shape, read_shapes, shape_out, shapes_out
@@ -57,6 +57,7 @@ def load_toml(path: str | os.PathLike[str], inertia_check: str | None = None) ->
     return _checked(read_document(path), os.fspath(path), os.path.dirname(os.path.abspath(path)), inertia_check)
 
 
+@spell_checked
 def loads(text: str, name: str = "model text") -> Model:
     """The model in a text."""
     return _checked(parse_document(text, name), name)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from momentree.errors import MomentreeError, choices
+from momentree.errors import MomentreeError, choices, spell_checked
 from momentree.files.atomic_write import destination, printable, write_file, write_files
 from momentree.files.load import load
 from momentree.files.mjcf_writer import mjcf_text
@@ -21,6 +21,7 @@ Where = str | os.PathLike[str]
 ENDINGS = (".toml", *WRITTEN)
 
 
+@spell_checked
 def save(model: Model, path: Where, *, lossy: bool = False, closures: Where | None = None) -> None:
     """Write a model: as TOML it loads equal; as URDF, SDF or MJCF what these can express (docs/robots-export.md).
 

@@ -19,26 +19,26 @@ Number = tuple[str, ...]  # the names of its parts
 def algebra_texts(n: int, stride: int, lanes: int, leading: int, parts: int) -> list[str]:
     """The functions for matrices n x n; the pivots of the first `leading` columns come from as many rows.
 
-    Columns are filled up with zeros to whole vectors of so many lanes.
+    The other columns have nothing but their diagonal: what else stands there is not read. Columns are filled up with
+    zeros to whole vectors of so many lanes.
     """
-    sizes = n, stride, lanes, parts
-    return [_Algebra(*sizes).factor(leading), _Algebra(*sizes).solve()]
+    sizes = n, stride, lanes, leading, parts
+    return [_Algebra(*sizes).factor(), _Algebra(*sizes).solve()]
 
 
 class _Algebra(Routine):
     """The texts of factor_P and solve_P: whole vectors of a column at a time, but only rows that count."""
 
-    def __init__(self, n: int, stride: int, lanes: int, parts: int):
+    def __init__(self, n: int, stride: int, lanes: int, leading: int, parts: int):
         super().__init__(1)
-        self.n, self.stride, self.lanes, self.parts = n, stride, lanes, parts
+        self.n, self.stride, self.lanes, self.leading, self.parts = n, stride, lanes, leading, parts
         self.wide = self.beside(lanes, "w")
 
-    def factor(self, leading: int) -> str:
+    def factor(self) -> str:
         self.do("%largest = alloca double")
-        with self.span(0, self.n) as k:
+        with self.span(0, self.leading) as k:
             column, below = self._column(k), self.let(f"add i64 {k}, 1")
-            end = self.let(f"select i1 {self.let(f'icmp slt i64 {k}, {leading}')}, i64 {leading}, i64 {self.n}")
-            self._find_pivot(column, k, end)
+            self._find_pivot(column, k)
             self._exchange_rows(k)
             inverse = self._reciprocal(self._at(column, k))
             self._put(inverse, column, k)
@@ -46,26 +46,36 @@ class _Algebra(Routine):
                 below_k, old = self._rows(c, k, self.n), self._chunk_at(column, c)
                 multipliers = self._product(self.wide, old, self._everywhere(inverse))
                 self._put_chunk(self._where(below_k, multipliers, old), column, c)
-                with self.span(below, self.n) as j:
+                with self.span(below, self.leading) as j:
                     other = self._column(j)
                     self._subtract(other, multipliers, self._at(other, k), c, below_k)
+        with self.span(self.leading, self.n) as k:
+            column = self._column(k)
+            self._put(self._reciprocal(self._at(column, k)), column, k)
         return self._function(f"factor_{self.parts}(ptr %matrix, ptr %pivots)")
 
     def solve(self) -> str:
-        with self.span(0, self.n) as k:
+        with self.span(0, self.leading) as k:
             self._exchange("%b", k, self._pivot(k))
-        with self.span(0, self.n) as k:
+        with self.span(0, self.leading) as k:
             column, x = self._column(k), self._at("%b", k)
             with self.span(self._chunk_of(self.let(f"add i64 {k}, 1")), self.stride // self.lanes) as c:
                 self._subtract("%b", self._chunk_at(column, c), x, c, self._rows(c, k, self.n))
-        with self.span(0, self.n) as done:
-            k = self.let(f"sub i64 {self.n - 1}, {done}")
+        with self.span(self.leading, self.n) as k:
+            self._divide(self._column(k), k)
+        with self.span(0, self.leading) as done:
+            k = self.let(f"sub i64 {self.leading - 1}, {done}")
             column = self._column(k)
-            x = self._product(self.lines, self._at("%b", k), self._at(column, k))
-            self._put(x, "%b", k)
+            x = self._divide(column, k)
             with self.span(0, self._chunk_of(self.let(f"add i64 {k}, {self.lanes - 1}"))) as c:
                 self._subtract("%b", self._chunk_at(column, c), x, c, self._rows(c, -1, k))
         return self._function(f"solve_{self.parts}(ptr %matrix, ptr %pivots, ptr %b)")
+
+    def _divide(self, column: str, k: str) -> Number:
+        """A number of b by the entry of a column on the diagonal."""
+        x = self._product(self.lines, self._at("%b", k), self._at(column, k))
+        self._put(x, "%b", k)
+        return x
 
     # --- vectors of a column ---
 
@@ -120,12 +130,12 @@ class _Algebra(Routine):
     def _pivot(self, k: str) -> str:
         return self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr %pivots, i64 {k}')}")
 
-    def _find_pivot(self, column: str, k: str, end: str) -> None:
+    def _find_pivot(self, column: str, k: str) -> None:
         """The row, from k on, of the largest number in a column; of a complex one the sum of its parts counts."""
         at = self.let(f"getelementptr i64, ptr %pivots, i64 {k}")
         self.do(f"store i64 {k}, ptr {at}")
         self.do(f"store double {self.lines.number(0.0)}, ptr %largest")
-        with self.span(k, end) as i:
+        with self.span(k, self.leading) as i:
             sizes = [self.lines.intrinsic("fabs", part) for part in self._at(column, i)]
             size = sizes[0] if len(sizes) == 1 else self.plus(*sizes)
             with self.when(self.let(f"fcmp ogt double {size}, {self.let('load double, ptr %largest')}")):
@@ -134,7 +144,7 @@ class _Algebra(Routine):
 
     def _exchange_rows(self, k: str) -> None:
         pivot = self._pivot(k)
-        with self.when(self.let(f"icmp ne i64 {pivot}, {k}")), self.span(0, self.n) as j:
+        with self.when(self.let(f"icmp ne i64 {pivot}, {k}")), self.span(0, self.leading) as j:
             self._exchange(self._column(j), k, pivot)
 
     def _exchange(self, column: str, i: str, k: str) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 from momentree.activity import Activity, activity, showing
 
-# takes the time reached (s), a function that computes the closure error there (m, rad), and what else is to be said
-Show = Callable[[float, Callable[[], float], str], None]
+# takes the time reached (s), functions that compute the closure error there (m, rad) and what else is to be said
+Show = Callable[[float, Callable[[], float], Callable[[], str]], None]
 
 
 @contextlib.contextmanager
@@ -27,11 +27,11 @@ class _Bar:
         self.began = time.monotonic()
         self.first: float | None = None
 
-    def __call__(self, t: float, closure_error: Callable[[], float], more: str = "") -> None:
+    def __call__(self, t: float, closure_error: Callable[[], float], more: Callable[[], str] = str) -> None:
         if self.first is None:
             self.first, self.began = t, time.monotonic()
         if not self.phase.due:
             return
         speed = (t - self.first) / max(time.monotonic() - self.began, 1e-9)
-        text = f"t = {t:.4g} of {self.t_end:g} s, closure error {closure_error():.1e}, {speed:.3g} s/s{more}"
+        text = f"t = {t:.4g} of {self.t_end:g} s, closure error {closure_error():.1e}, {speed:.3g} s/s{more()}"
         self.phase.tell(text, (t - self.t_start) / (self.t_end - self.t_start))

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from momentree.analyse.mobility import LOCKED, Mobility
 from momentree.look.constraint_list import constraint_data, listed_constraints
+from momentree.model import Model
 from momentree.model.higher_pairs import HigherPair
+from momentree.model.unused_parameters import unused_parameters
 from momentree.structure import Mechanism, Structure
 from momentree.structure.structure import NamedLoop
 
@@ -22,11 +24,12 @@ LONGEST_CELL = 500  # letters after which one of its cells is
 Cells = tuple[Sequence[str], Sequence[Sequence[str]]]  # headers and rows
 
 
-def system_summary(structure: Structure, mobility: Mobility | str) -> str:
-    """Bodies, joints, loops, constraints, degrees of freedom; or, as text, why the loops do not close."""
+def system_summary(structure: Structure, mobility: Mobility | str, more: str = "") -> str:
+    """Bodies, joints, loops, constraints, degrees of freedom; or, as text, why the loops do not close; `more` text."""
     tables = [bodies_table(structure), loops_table(structure), constraints_table(structure)]
     inputs = structure.mechanism.inputs
     parts = [headline(structure), *tables, f"inputs: {', '.join(inputs)}" if inputs else "", mobility_text(mobility)]
+    parts.append(more)
     return "\n\n".join(part for part in parts if part)
 
 
@@ -193,6 +196,12 @@ def mobility_text(report: Mobility | str) -> str:
     if report.singular:
         lines.append("The configuration nearest to the reference is singular: it has more degrees of freedom there.")
     return "\n".join(lines)
+
+
+def unused_text(model: Model) -> str:
+    """Parameters that nothing uses, in words."""
+    unused = unused_parameters(model)
+    return f"parameters that nothing uses: {', '.join(unused)}" if unused else ""
 
 
 def _shortened(names: Sequence[str]) -> list[str]:

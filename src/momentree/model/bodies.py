@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from momentree.errors import spell_checked
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame
 from momentree.model.shapes import Shape
@@ -42,6 +43,7 @@ def check_choice(choice: Any) -> None:
         raise Mistake(f"inertia_check is {choice!r}; use 'error' or 'warn'.", "inertia_check")
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Body:
     """A rigid body; positions and inertia are in its own frame.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from momentree.errors import spell_checked
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import (
     FRAME_AXES,
@@ -38,6 +39,7 @@ class Turn:
         object.__setattr__(self, "angle", plain(self.angle))
 
 
+@spell_checked
 def turn(axis: Any, angle: Any) -> Turn:
     """How a frame is turned: `rod.at((1, 0, 0), mt.turn("z", 0.5))`; the angle in radians, or "30*deg"."""
     return Turn(axis, angle)

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from momentree.errors import spell_checked
 from momentree.model.joint_type import (
     ConstraintRow,
     Coordinates,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Revolute(JointType):
     """A hinge: M turns about an axis of F."""
@@ -60,6 +62,7 @@ class Revolute(JointType):
         return translations(X, Y, Z) + rotations(*normals(self.axis))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Prismatic(JointType):
     """A slider: M moves along an axis of F without turning."""
@@ -81,6 +84,7 @@ class Prismatic(JointType):
         return translations(*normals(self.axis)) + rotations(X, Y, Z)
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Screw(JointType):
     """A nut on a screw: M turns about an axis of F and advances by `pitch` (m) at each turn."""
@@ -121,6 +125,7 @@ class Screw(JointType):
         return translations(*normals(n)) + rotations(*normals(n)) + (thread,)
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Cylindrical(JointType):
     """M slides along an axis of F and turns about it."""
@@ -143,6 +148,7 @@ class Cylindrical(JointType):
         return translations(*normals(self.axis)) + rotations(*normals(self.axis))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class PinSlot(JointType):
     """A pin in a slot: M slides along one axis of F and turns about another."""
@@ -169,6 +175,7 @@ class PinSlot(JointType):
         return translations(*normals(self.slot)) + rotations(*normals(self.pin))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Universal(JointType):
     """A Cardan joint: M turns about the second axis, which F carries along as it turns it about the first."""
@@ -215,6 +222,7 @@ class Universal(JointType):
         return (*translations(X, Y, Z), ConstraintRow("rotation across both axes", Force(ZERO, blocked / blocked.norm)))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Spherical(JointType):
     """A ball: coordinates a unit quaternion (x, y, z, w), velocities the angular velocity in axes of M."""
@@ -260,6 +268,7 @@ class Spherical(JointType):
         return Prescribed(cardan_quaternion(*laws), tuple(w), tuple(dw))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Planar(JointType):
     """M moves in a plane of F and turns about its normal.
@@ -301,6 +310,7 @@ class Planar(JointType):
         return translations(self.normal) + rotations(*normals(self.normal))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Free(JointType):
     """No connection: coordinates position in F and unit quaternion, velocities the velocity of M in axes of M."""
@@ -348,6 +358,7 @@ class Free(JointType):
         return Prescribed((*laws[:3], *q), (*v, *w), (*dv, *dw))
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Fixed(JointType):
     """A weld: M coincides with F."""

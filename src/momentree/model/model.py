@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from momentree.errors import ModelError, Problem, renamed
+from momentree.errors import ModelError, Problem, renamed, spell_checked
 from momentree.model.bodies import Body
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.couplings import Belt, Couple, Differential, Gear, Planetary, Rack, ScrewCoupling
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Element = TypeVar("Element")
 
 
+@spell_checked
 @dataclass
 class Ground:
     """The external body: at rest, or moving as prescribed (laws of t).
@@ -53,6 +54,7 @@ class Ground:
         self.position, self.rotation = plain(position), plain(rotation)
 
 
+@spell_checked
 @dataclass(eq=False)
 class Model:
     """A mechanism: bodies, joints, forces, constraints, parameters.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+from momentree.errors import spell_checked
 from momentree.model.colors import color_of
 from momentree.model.expressions.expression import Expression
 from momentree.model.frames import Frame, rotation_of
@@ -386,6 +387,7 @@ class DrawnShape:
 # --- as the user makes them ------------------------------------------------------------------------------------------
 
 
+@spell_checked
 def rod(
     mass: Any = None, length: Any = None, radius: Any = 0, along: Any = "x", *, density: Any = None, color: Any = None
 ) -> Rod:
@@ -393,11 +395,13 @@ def rod(
     return Rod(mass=mass, density=density, color=color, length=length, radius=radius, along=along)
 
 
+@spell_checked
 def box(mass: Any = None, size: Any = None, centre: Any = ORIGIN, *, density: Any = None, color: Any = None) -> Box:
     """A box with edges `size` (m) along the body's axes."""
     return Box(mass=mass, density=density, color=color, size=size, centre=centre)
 
 
+@spell_checked
 def sphere(
     mass: Any = None, radius: Any = None, centre: Any = ORIGIN, *, density: Any = None, color: Any = None
 ) -> Sphere:
@@ -405,6 +409,7 @@ def sphere(
     return Sphere(mass=mass, density=density, color=color, radius=radius, centre=centre)
 
 
+@spell_checked
 def cylinder(
     mass: Any = None,
     radius: Any = None,
@@ -420,6 +425,7 @@ def cylinder(
     return Cylinder(radius=radius, length=length, axis=axis, centre=centre, **how)
 
 
+@spell_checked
 def disc(
     mass: Any = None,
     radius: Any = None,
@@ -435,6 +441,7 @@ def disc(
     return Disc(radius=radius, thickness=thickness, axis=axis, centre=centre, **how)
 
 
+@spell_checked
 def capsule(
     mass: Any = None,
     radius: Any = None,
@@ -450,6 +457,7 @@ def capsule(
     return Capsule(radius=radius, length=length, axis=axis, centre=centre, **how)
 
 
+@spell_checked
 def polygon(
     mass: Any = None,
     outline: Any = None,
@@ -463,6 +471,7 @@ def polygon(
     return Polygon(mass=mass, density=density, color=color, outline=outline, thickness=thickness, plane=plane)
 
 
+@spell_checked
 def mesh(
     file: str | os.PathLike[str],
     scale: Any = 1,

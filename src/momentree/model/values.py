@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from momentree.errors import MOST_HINTS, MOST_NAMES, ExpressionError, MomentreeError, choices, suggestion
 from momentree.model.expressions.expression import Expression, Reference, parse, parse_equation
 from momentree.model.expressions.from_function import expression_of_function
-from momentree.model.expressions.grammar import MAX_LENGTH
+from momentree.model.expressions.grammar import MAX_LENGTH, NO_UNITS, UNITS
 from momentree.model.expressions.lookup import LookedUp, Lookup
 from momentree.spatial import Scalar, Vector, X, Y, Z
 
@@ -25,6 +26,7 @@ TIME = Reference("t")
 LARGEST_LENGTH = 1e100  # m; powers of larger ones overflow
 FRAME_AXES = ("x", "y", "z")  # positions of a named frame in expressions
 FRAME_VELOCITIES = ("x'", "y'", "z'", "wx", "wy", "wz")
+MOST_UNKNOWN = 8  # names of one expression that are answered
 AXES = {"x": X, "y": Y, "z": Z, "-x": -X, "-y": -Y, "-z": -Z}
 
 
@@ -201,25 +203,44 @@ class Values:
         try:
             expression = (parse_equation if equation else parse)(text, self.tables)
         except ExpressionError as error:
-            raise Mistake(f"{what}: {error}", what) from None
+            quoted = self._without_backquotes(text, others)
+            raise Mistake(f"{what}: {quoted or error}", what) from None
         if not others and (table := _first_table(expression)):
             raise Mistake(f"table '{table}' in {what}, which is one number. Only laws can use tables.", what)
         used = expression.references()
-        unknown = [r for r in used if r not in self._parameters and r not in others]
-        for reference in sorted(unknown, key=lambda r: text.find(r.name)):
-            if reference == TIME:
-                reason = f"'t' appears in {what}, which must be constant."
-            elif reference.name in self.frames:
-                reason = _wrong_frame(reference, what, others, kinds)
-            else:
-                near = self._near(reference, others)
-                reason = f"unknown name '{reference}' in {what} (only {kinds} are allowed here).{near}"
-            pointed = str(ExpressionError(reason, text, max(text.find(reference.name), 0)))
-            raise Mistake(pointed, what, ("name", reference.name))
+        unknown = {r.name: r for r in sorted(used, reverse=True) if r not in self._parameters and r not in others}
+        ordered = sorted(unknown.values(), key=lambda r: text.find(r.name))[:MOST_UNKNOWN]
+        if ordered:
+            where = f" in {what} (only {kinds} are allowed here)"
+            first, *more = (self._reason(r, others, what, where) for r in ordered)
+            reason = " ".join([first, *(again.replace(where, " too") for again in more)])
+            pointed = str(ExpressionError(reason, text, max(text.find(ordered[0].name), 0)))
+            raise Mistake(self._without_backquotes(text, others) or pointed, what, ("name", ordered[0].name))
         try:
             return expression.substitute({r: self._known[r] for r in used if r in self._known})
         except ExpressionError as error:
             raise Mistake(f"{what}: '{text}' cannot be computed: {error.message}", what) from None
+
+    def _reason(self, reference: Reference, others: Collection[Reference], what: str, where: str) -> str:
+        """What is wrong with a name that is not known, and the way out."""
+        if reference == TIME:
+            return f"'t' appears in {what}, which must be constant."
+        if reference.name in self.frames:
+            return _wrong_frame(reference, others, where)
+        near = f"{self._near(reference, others)}{f' {NO_UNITS}.' if str(reference) in UNITS else ''}"
+        return f"unknown name '{reference}'{where}.{near}"
+
+    def _without_backquotes(self, text: str, others: Collection[Reference]) -> str:
+        """The way out where a name that is no identifier stands in a text as it is; "" where none does."""
+        names = itertools.islice(itertools.chain(self.names, (one.name for one in others)), MOST_NAMES)
+        plain = re.sub(r"`[^`]*`", "", text)
+        found = max((name for name in names if name in plain and _is_taken_apart(name)), key=len, default="")
+        if not found:
+            return ""
+        quoted = Reference(found)
+        return str(
+            ExpressionError(f"'{found}' is no identifier: write {quoted}, in backquotes", text, text.find(found))
+        )
 
     def _near(self, reference: Reference, others: Collection[Reference]) -> str:
         """The way out of an unknown name; only as long as mistakes are few enough to be read."""
@@ -275,11 +296,16 @@ class Values:
             self.mistakes[name] = error
 
 
-def _wrong_frame(reference: Reference, what: str, others: Collection[Reference], kinds: str) -> str:
+def _is_taken_apart(name: str) -> bool:
+    """Whether the grammar does not read a name as one, where it stands without backquotes."""
+    return not name.isidentifier() and any(c.isalpha() for c in name)
+
+
+def _wrong_frame(reference: Reference, others: Collection[Reference], where: str) -> str:
     """What is wrong with the name of a frame: its component, or that it is named at all."""
     name = Reference(reference.name)
     if Reference(reference.name, "x") not in others:
-        return f"frame '{name}' in {what}: only constraints may name frames (only {kinds} are allowed here)."
+        return f"frame '{name}'{where}: only constraints may name frames."
     said = f"frame '{name}' has no '{str(reference)[len(str(name)) + 1 :]}'"
     if name == reference:
         said = f"frame '{name}' has components"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, spell_checked, suggestion
 from momentree.files.atomic_write import write_file
 from momentree.files.csv_text import csv_text
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class ProgrammeRun:
     """A motion by a programme.
@@ -139,6 +140,7 @@ class ProgrammeRun:
         return "\n".join([*lines, f"  constraint errors up to {largest:.3g}"])
 
 
+@spell_checked
 def load_programme_run(path: str | os.PathLike[str]) -> ProgrammeRun:
     """The motion by a programme in a NetCDF file, as it was saved."""
     from momentree.results.programme_run_files import load

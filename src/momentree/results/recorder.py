@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import signal
 import threading
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from momentree.activity import activity, showing
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError, warn
+from momentree.errors import MomentreeError, spell_checked, warn
 from momentree.files import loads
 from momentree.files.atomic_write import destination, reason_of, source
 from momentree.results.checkpoints import MANIFEST, WHOLE, Chunk, Manifest, Parts, folder_of, read_parts
@@ -34,12 +35,14 @@ from momentree.results.run_export import check_run_path
 from momentree.results.run_files import write
 from momentree.results.run_states import given_to_begin
 from momentree.simulate.blocks import Block, End, RecordableSimulation, Setting, Statistics
+from momentree.simulate.fastest_motion import fastest_motion
 from momentree.simulate.inputs import inputs_again
 from momentree.simulate.simulation import new_simulation
 from momentree.structure.given import Given
 
 SECONDS = 1.0  # of computing after which samples are written, or
 SAMPLES = 200_000  # so many of them
+PATIENCE = 10.0  # seconds of computing after which the line of progress says what keeps steps short
 Where = str | os.PathLike[str]
 ProgressCallback = Callable[
     [float, float], None
@@ -68,6 +71,7 @@ def record(
         return _Recording(simulation, parts, progress).run()
 
 
+@spell_checked
 def resume_run(
     path: Where,
     progress: ProgressCallback | bool | None = None,
@@ -165,6 +169,7 @@ class _Recording:
     | pending | how many of them, the last, are not on the disk yet         |
     | after   | checkpoint and statistics after the last of them            |
     | happened | events until then, and their times                        |
+    | slow     | when to find out what keeps steps short, its `cause`        |
     """
 
     def __init__(self, simulation: RecordableSimulation, parts: Parts | None, progress: ProgressCallback | bool | None):
@@ -172,6 +177,7 @@ class _Recording:
         self.mechanism = simulation.system.mechanism.at_defaults()
         chunks = parts.chunks if parts else []
         self.blocks, self.pending, self.written = [chunk.block for chunk in chunks], 0, time.monotonic()
+        self.slow, self.cause = self.written + PATIENCE, ""
         self.end = chunks[-1].end if chunks else None
         self.happened: tuple[tuple[str, float], ...] = chunks[-1].events if chunks else ()
         self.after: tuple[dict[str, NDArray[Any]], Statistics] = (
@@ -319,12 +325,17 @@ class _Recording:
 
         name, times = self.mechanism.name, (self.simulation.t_start, self.simulation.t_end)
         with bar(name, *times, self.progress) as show:
-            yield lambda recording: show(recording._t, recording.closure_error, recording.switched())
+            yield lambda recording: show(recording._t, recording.closure_error, recording.news)
 
-    def switched(self) -> str:
-        """By which integrator it goes on since it was found to be stiff."""
+    def news(self) -> str:
+        """By which integrator it goes on since it was found to be stiff; what steps follow, where it takes long."""
         to = self.after[1].switched_to
-        return f", stiff: by {to}" if to else ""
+        if time.monotonic() >= self.slow:
+            mechanism, last = getattr(self.simulation, "mechanism", self.mechanism), self.blocks[-1]
+            self.slow = math.inf
+            fastest = fastest_motion(mechanism, last.q[-1], last.v[-1], float(last.t[-1]))
+            self.cause = f", {fastest}" if fastest else ""
+        return f"{f', stiff: by {to}' if to else ''}{self.cause}"
 
     def closure_error(self) -> float:
         """The largest closure error now (m, rad)."""

@@ -14,7 +14,7 @@ import numpy as np
 from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples, in_batches
 from momentree.assembly.state import State
-from momentree.errors import MomentreeError, renamed_attributes, suggestion
+from momentree.errors import MomentreeError, renamed_attributes, spell_checked, suggestion
 from momentree.errors import RunWarning as RunWarning
 from momentree.files import dumps, loads
 from momentree.model.higher_pairs import HigherPair
@@ -38,6 +38,7 @@ from momentree.results.run_export import RunExport
 from momentree.results.run_inputs import RunInputs, mechanism_of_run
 from momentree.results.run_momenta import RunMomenta
 from momentree.results.run_states import state_of_run
+from momentree.results.run_views import RunViews
 from momentree.simulate.blocks import Block, End, Setting, Statistics, WorkTerm, read_only
 from momentree.simulate.events import acting_events
 from momentree.structure.given import Given
@@ -47,7 +48,6 @@ from momentree.structure.switched_constraints import inactive_at_start, switched
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
     from momentree.results.global_error import ErrorEstimate
     from momentree.results.impacts import Impact
@@ -79,8 +79,9 @@ class RunPhase(NamedTuple):
     begun_by: tuple[str, ...]
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
-class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
+class Run(FrameMotion, RunMomenta, RunInputs, RunExport, RunViews):
     """A motion over time: `run["A"]` is a joint's coordinate, `run.velocity("A")` its velocity, `run.energy` energy.
 
     | field      | meaning                                                          |
@@ -320,35 +321,6 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
 
         save(self, Path(path))
 
-    def plot(
-        self, *what: Any, path: str | os.PathLike[str] | None = None, joints: Sequence[str] | None = None
-    ) -> Figure:
-        """A figure of what is named: "A", "A'", "energy", "reactions of C", "path of coupler" (docs/pictures.md).
-
-        Without names, coordinates by joint and the energy account. Saved if a path is given (.svg, .png, .pdf).
-        """
-        from momentree.look.run_picture import draw_run
-
-        return draw_run(self, what, path, joints)
-
-    def draw(self, path: str | os.PathLike[str] | None = None, times: int | Sequence[float] = 5, **how: Any) -> Figure:
-        """The mechanism at some instants, side by side or `overlaid=True`; `view=`, `names=` as in `system.draw`."""
-        from momentree.look.mechanism_drawing import draw_run
-
-        return draw_run(self, path, times, **how)
-
-    def movie(self, path: str | os.PathLike[str], fps: float = 30, speed: float = 1.0, **how: Any) -> None:
-        """Write a movie, .mp4 or .gif: `size=(960, 720)` pixels, `view=` as in `system.draw` (docs/pictures.md)."""
-        from momentree.look.movie import save_movie
-
-        save_movie(self, path, fps, speed, **how)
-
-    def look(self, save: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Open its 3-D page, a `Viewer`; or save a page that plays it by double-click (options: docs/look.md)."""
-        from momentree.look.viewer import look_at_run
-
-        return look_at_run(self, save, **options)
-
     def __str__(self) -> str:
         from momentree.look.run_tables import run_summary
 
@@ -475,6 +447,7 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport):
         return joint
 
 
+@spell_checked
 def load_run(path: str | os.PathLike[str]) -> Run:
     """The run in a NetCDF file, as it was saved; of one that was not finished, what is there so far."""
     from momentree.results.run_files import load

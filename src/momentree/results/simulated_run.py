@@ -51,8 +51,11 @@ def with_default_integrator(chosen: dict[str, Any], stiff: bool) -> dict[str, An
     if chosen["integrator"] is not None:
         return chosen
     chosen = {**chosen, "integrator": default_integrator(stiff)}
-    rtol, after = chosen["rtol"], METHODS[FOR_STIFF]
+    rtol, once_stiff, after = chosen["rtol"], chosen["rtol_if_stiff"], METHODS[FOR_STIFF]
+    if stiff and once_stiff is not None:  # it is from the beginning
+        return {**chosen, "rtol": once_stiff, "rtol_if_stiff": None}
     exact = is_number(rtol) and rtol < LEAST_RTOL
     if stiff or exact or chosen["if_stiff"] is not None or chosen["stabilization"] != DEFAULT_STABILIZATION:
         return chosen
-    return {**chosen, "if_stiff": FOR_STIFF, "rtol_if_stiff": after.rtol if rtol is None else None}
+    once_stiff = after.rtol if once_stiff is None and rtol is None else once_stiff
+    return {**chosen, "if_stiff": FOR_STIFF, "rtol_if_stiff": once_stiff}

@@ -13,7 +13,7 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.samples import Samples
 from momentree.compile.trace.right_hand_sides import work_terms_of
 from momentree.equations.kinematics import motion_over_ground
-from momentree.errors import MomentreeError, all_choices
+from momentree.errors import MomentreeError, all_choices, spell_checked
 from momentree.model.check import known_references
 from momentree.model.elements import Joint
 from momentree.model.expressions.expression import Expression, Reference
@@ -27,6 +27,7 @@ WITHIN = 4  # parts of a step that are searched for a zero crossing
 _DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
 
 
+@spell_checked
 @dataclass(frozen=True)
 class Event:
     """An event to detect: `Event("A - 1", stop=True, direction="rising")`.

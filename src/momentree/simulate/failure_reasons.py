@@ -8,19 +8,19 @@ import numpy as np
 
 from momentree.assembly.configuration import Array, Configuration
 from momentree.assembly.unreachable import beyond_reach
+from momentree.integrate.methods import FOR_STIFF
 from momentree.integrate.records import Status
 from momentree.integrate.stepper import Integration
 from momentree.model.higher_pairs import Rolling
+from momentree.simulate.fastest_motion import fastest_motion
 from momentree.simulate.law_checks import discontinuous_laws, laws_without_value, unbounded_laws
 from momentree.spatial import Z
 from momentree.structure.mechanism import Mechanism
 
 CHATTERS, CHATTERING = 20, 1e-6  # so many times the same event within this part of the duration
 FLAT = 0.05  # rad: the inclination below which a disc counts as flat
-SLOW = (
-    "Something changes too quickly there: smooth laws that jump, tanh(v/v0) instead of sign(v), try "
-    "integrator='radau9' for stiff forces, or allow a larger rtol."
-)
+SLOW = "Give an earlier t_end, or allow a larger rtol."
+STIFF = f"Where it has died out, integrator='{FOR_STIFF}' need not follow it."
 
 
 def reason_of_failure(
@@ -40,9 +40,9 @@ def reason_of_failure(
     if status == Status.TOO_SHORT:
         laws = unbounded_laws(mechanism, q, v, t) or discontinuous_laws(mechanism, q, v, t)
         laws = laws or flat_discs(mechanism, q, t)
+        cause = "; ".join(laws) or fastest_motion(mechanism, q, v, t) or "something changes too quickly there"
         return (
-            f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: "
-            f"{'; '.join(laws) or 'something changes too quickly there'}. "
+            f"at t = {t:.9g} s the step size that the tolerance asks for fell below the resolution of time: {cause}. "
             "Allow a larger rtol, or look at the forces of the model."
         )
     # a step of a fixed size, and what lies between two records, reaches farther than one that was shortened
@@ -53,8 +53,8 @@ def reason_of_failure(
     return f"at t = {t:.9g} s the derivatives are no longer finite numbers{cause}."
 
 
-def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, duration: float) -> str:
-    """What makes step sizes so small, and what to use instead; "" where no cause is recognized."""
+def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, duration: float, sure: bool) -> str:
+    """What makes step sizes so small, and what to use instead; "" where no cause is seen and it is not `sure`."""
     reach = beyond_reach(mechanism, q, t, duration)
     if reach:
         return reach
@@ -70,7 +70,8 @@ def reason_of_small_steps(mechanism: Mechanism, q: Array, v: Array, t: float, du
             f"{_sentence(discontinuous)} Smooth it: tanh(v/v0) instead of sign(v), with v0 a velocity that does "
             "not matter, or let an event end the motion there."
         )
-    return ""
+    fastest = fastest_motion(mechanism, q, v, t) if sure else ""
+    return f"{_sentence([fastest])} {STIFF} {SLOW}" if fastest else SLOW if sure else ""
 
 
 def flat_discs(mechanism: Mechanism, q: Array, t: float) -> list[str]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from momentree.assembly.given_values import given_values
-from momentree.errors import ExpressionError, MomentreeError, all_choices, suggestion
+from momentree.errors import ExpressionError, MomentreeError, all_choices, spell_checked, suggestion
 from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Expression, parse
 from momentree.model.tables import coefficients_between
@@ -117,6 +117,7 @@ def one_by_one(given: Mapping[Any, Any]) -> dict[Any, Any]:
     return found
 
 
+@spell_checked
 def signal(t: Any, values: Any, interpolation: str = "linear", outside: str = "error") -> InputData:
     """An input by its values at increasing times (s): `simulate(inputs={"u": signal(t, u, "cubic")})`.
 
@@ -150,6 +151,7 @@ def signal(t: Any, values: Any, interpolation: str = "linear", outside: str = "e
     return data
 
 
+@spell_checked
 def sampled(function: Callable[..., Any], every: float) -> SampledFunction:
     """A Python function as an input: called every so many seconds, held in between, as a digital controller is.
 

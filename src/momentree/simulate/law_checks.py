@@ -21,6 +21,7 @@ from momentree.model.values import TIME
 from momentree.structure.mechanism import Mechanism
 
 LITTLE, JUMP, MOST_TRIED = 1e-6, 0.1, 60  # what jumps: changes by so much of itself; how many velocities are tried
+HALVINGS, MOST_SUSPECTS = 16, 8  # of the way in which it changes; laws that are looked at so
 
 
 def laws_without_value(mechanism: Mechanism, q: Array, v: Array, t: float, ahead: float) -> list[str]:
@@ -38,28 +39,46 @@ def laws_without_value(mechanism: Mechanism, q: Array, v: Array, t: float, ahead
 
 def unbounded_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
     """Laws that are many times what they were a billionth of a second, or of the time, before, or 100 times that."""
-    now, unbounded = _law_values(mechanism, q, v, t), dict[str, None]()
+    now, unbounded = law_values(mechanism, q, v, t), dict[str, None]()
     for part in (1e-9, 1e-7):
-        before = _law_values(mechanism, q, v, t - part * max(abs(t), 1.0))
+        before = law_values(mechanism, q, v, t - part * max(abs(t), 1.0))
         unbounded |= dict.fromkeys(law for law in now if abs(now[law]) > 10 * (1 + abs(before.get(law, 0.0))))
     return [f"{law} grows without bound" for law in unbounded]
 
 
 def discontinuous_laws(mechanism: Mechanism, q: Array, v: Array, t: float) -> list[str]:
-    """Laws that are quite different where velocities or coordinates are a little larger or smaller."""
-    now, changes = _law_values(mechanism, q, v, t), dict[str, float]()
-    for i in range(min(mechanism.nv, MOST_TRIED)):
-        little = np.zeros(mechanism.nv)
-        little[i] = LITTLE
-        for side in (-1, 1):
-            moved = _law_values(mechanism, integrate(mechanism, q, side * little), v + side * little, t)
-            for law in now:
-                changes[law] = max(changes.get(law, 0.0), abs(moved[law] - now[law]))
-    jumps = [law for law, change in changes.items() if change > JUMP * max(abs(now[law]), math.sqrt(LITTLE))]
-    return [f"{law} jumps there" for law in jumps]
+    """Laws that jump where velocities or coordinates are a little larger or smaller; those that are steep do not."""
+    now, suspects = law_values(mechanism, q, v, t), dict[str, tuple[float, Array]]()
+    least = {law: JUMP * max(abs(value), math.sqrt(LITTLE)) for law, value in now.items()}
+    for little in LITTLE * np.eye(mechanism.nv)[:MOST_TRIED]:
+        for moved in (-little, little):
+            for law, value in law_values(mechanism, integrate(mechanism, q, moved), v + moved, t).items():
+                change = abs(value - now[law]) / least[law]
+                if change > suspects.get(law, (1.0, moved))[0]:
+                    suspects[law] = change, moved
+    most = sorted(suspects, key=lambda law: -suspects[law][0])[:MOST_SUSPECTS]
+    return [f"{law} jumps there" for law in now if law in most and _jumps(mechanism, q, v, t, law, suspects[law][1])]
 
 
-def _law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
+def _jumps(mechanism: Mechanism, q: Array, v: Array, t: float, law: str, moved: Array) -> bool:
+    """Whether what a law changes by remains when the way is halved again and again: what is only steep changes less."""
+
+    def value(part: float) -> float:
+        return law_values(mechanism, integrate(mechanism, q, part * moved), v + part * moved, t)[law]
+
+    low, high, below, above = 0.0, 1.0, value(0.0), value(1.0)
+    whole = abs(above - below)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        between = value(middle)
+        if abs(between - below) > abs(above - between):
+            high, above = middle, between
+        else:
+            low, below = middle, between
+    return abs(above - below) > whole / 4  # in two halves where a sign is 0 between them
+
+
+def law_values(mechanism: Mechanism, q: Array, v: Array, t: float) -> dict[str, float]:
     """The value of each law by what it is called; of a motion, the largest of the law and its derivatives."""
     laws = _laws_at(mechanism, q, v, t)
     return {name: max((_value(law, names) for law in levels), key=_magnitude) for name, levels, names in laws}

@@ -22,7 +22,7 @@ from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinate_array, coordinates, scalars
 from momentree.compile.execute.gpu_devices import chosen, is_gpu
 from momentree.equations.formulations import FORMULATIONS
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 from momentree.integrate.methods import default_integrator
 from momentree.integrate.motions.job import End
 from momentree.integrate.records import Status
@@ -43,6 +43,7 @@ Counts = NDArray[np.int64]
 Named = Mapping[str, Any] | None  # values by name
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class Motions(MotionQuantities):
     """Motions that were computed together: `motions["A"]`, `motions.reactions("A")`, `motions.run(0)`.

@@ -14,7 +14,7 @@ from momentree.equations.stabilizations import DEFAULT as DEFAULT_STABILIZATION
 from momentree.equations.stabilizations import DEFAULT_GAIN, STABILIZATIONS
 from momentree.errors import MomentreeError, all_choices, choices, renamed, suggestion
 from momentree.integrate.method_record import LoopTreatment, Method
-from momentree.integrate.methods import DEFAULT, METHODS, named_method
+from momentree.integrate.methods import DEFAULT, FOR_STIFF, METHODS, named_method
 from momentree.integrate.stability import real_stability_limit
 
 MOST_SAMPLES = 20_000_000  # at multiples of `every`
@@ -121,6 +121,9 @@ class Settings:
             return [f"{message}: {reason}. Choose {choices(list(formulation.stabilizations))}."]
         if self.method.loops is LoopTreatment.WITHIN and not self.projects:
             return [f"{self.integrator} closes loops within its steps. Leave stabilization='{DEFAULT_STABILIZATION}'."]
+        if self.rtol_if_stiff is not None and self.if_stiff is None:
+            message = f"rtol_if_stiff is given, but {self.integrator} stays where the motion is stiff"
+            return [f"{message}. Name the integrator that is to go on: if_stiff='{FOR_STIFF}'."]
         return []
 
     def _bad_fixed_step(self) -> list[str]:

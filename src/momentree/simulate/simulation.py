@@ -31,12 +31,7 @@ from momentree.simulate.events import (
     watched,
     work_terms_with_events,
 )
-from momentree.simulate.failure_reasons import (
-    SLOW,
-    reason_of_chattering,
-    reason_of_failure,
-    reason_of_small_steps,
-)
+from momentree.simulate.failure_reasons import reason_of_chattering, reason_of_failure, reason_of_small_steps
 from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
 from momentree.simulate.input_schedule import InputSchedule
 from momentree.simulate.inputs import NO_INPUTS, Inputs, given_to_run, inputs_of
@@ -242,12 +237,13 @@ class Simulation:
             return while_closed(phase.active, self._settings, block, self._samples == len(block))
         if status == Status.ARRIVED:
             self._finish("arrived")
-        stopped = come_apart(phase.active, self._settings, block, self._duration) or (
-            "" if self.end else self._stopped()
-        )
+        slow, sure = self._pace()
+        stiff = self.end is None and self._stiffness.found_in(phase, integration, records, self.t_end, bool(slow))
+        too_slow = "" if self.end or stiff else self._stopped(slow, sure)
+        stopped = come_apart(phase.active, self._settings, block, self._duration) or too_slow
         if stopped:
             self._finish("failed", stopped)
-        elif self.end is None and self._stiffness.found_in(self._phase, integration, records, self.t_end):
+        elif stiff:
             self._switch()
         return block
 
@@ -278,16 +274,19 @@ class Simulation:
     def _most_open(self) -> float:
         return most_open(self.system._numeric)
 
-    def _stopped(self) -> str:
+    def _pace(self) -> tuple[str, bool]:
+        """What is wrong with the pace, "" where nothing is; and whether that is sure."""
+        counts = (int(x) for x in (self._counts + self._integration.counts[:3])[:2])
+        none = self._plan.fixed or self.end is not None
+        return ("", False) if none else self._stall.checked(self._integration.t, self.t_end, *counts)
+
+    def _stopped(self, slow: str, sure: bool) -> str:
         """Why it does not go on although nothing is wrong; "" where it may."""
         t = self._integration.t
-        if not self._plan.fixed:
-            accepted, rejected, _ = (int(x) for x in self._counts + self._integration.counts[:3])
-            slow, sure = self._stall.checked(t, self.t_end, accepted, rejected)
-            mechanism = self._phase.active
-            cause = reason_of_small_steps(mechanism, *self._coordinates_now, t, self._duration) if slow else ""
-            if slow and (cause or sure):
-                return f"{slow} {cause or SLOW}"
+        if slow:
+            cause = reason_of_small_steps(self._phase.active, *self._coordinates_now, t, self._duration, sure)
+            if cause:
+                return f"{slow} {cause}"
         if self._samples * self._numbers > MOST_NUMBERS and self._settings.every is None:
             message = f"at t = {t:.9g} s there are {self._samples:,} samples, which take more than"
             return f"{message} {8 * MOST_NUMBERS / 1e9:g} GB: every step is one. Give every=, in seconds."

@@ -7,7 +7,8 @@ Comput. 4, 136-148), the computed motion itself says which steps an implicit met
     steps = 32 + n^2 / 90                 n: coordinates and velocities; n^2 for the linear algebra of long systems
 
 steps lie on one polynomial of degree 5 to within the tolerance, "radau9" takes steps of about half that length. At
-least 200,000 steps must remain at this pace: they take as long as to generate the code of the implicit method.
+least 200,000 / (1 + n^2 / 400) steps must remain at this pace: they take as long as to generate the code of the
+implicit method, which grows less with n than the work of a step does.
 
 The test of Hairer and Wanner 1996, IV.2, h |lambda| beyond the stability limit, finds few of these runs at tight
 tolerances: there errors of the fast solutions keep steps short before stability does (docs/theory/stiff-motions.md).
@@ -27,7 +28,7 @@ from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.phase import Phase
 from momentree.simulate.settings import Settings
 
-REMAINING = 200_000  # steps
+REMAINING, REMAINING_OF_SQUARE = 200_000, 1 / 400  # steps; of n^2: by so much fewer are enough
 STEPS, OF_SQUARE = 32, 1 / 90  # of the window
 DEGREE, WITHIN = 5, 3.0  # of the polynomial; times the tolerance
 GROWTH = 2.0  # of the step size within the window: one that grows is not kept short
@@ -60,13 +61,17 @@ class StiffnessWatch:
         """All that it remembers, from which it can be made again."""
         return np.array([self._waited, self._wait, math.nan if self.found is None else self.found])
 
-    def found_in(self, phase: Phase, integration: Integration, records: Array, t_end: float) -> bool:
-        """Whether the motion is found to be stiff in a block of steps, and another integrator is to go on."""
-        steps = self._due(len(records), phase.formulated.nq + phase.formulated.nv)
+    def found_in(self, phase: Phase, integration: Integration, records: Array, t_end: float, slow: bool) -> bool:
+        """Whether the motion is found to be stiff in a block of steps, and another integrator is to go on.
+
+        Where it is so slow that it would be given up, it is looked at out of turn.
+        """
+        n = phase.formulated.nq + phase.formulated.nv
+        steps = self._due(len(records), n, slow)
         if not steps:
             return False
         t, h, y, _ = integration.unpacked(records[-steps:])
-        if not self._kept_short(h, t_end - integration.t):
+        if not self._kept_short(h, t_end - integration.t, n):
             return False
         q, v = phase.moves(t, y[:, :, 0])
         x = np.concatenate([q[:, phase.q], v[:, phase.v]], axis=1)
@@ -78,19 +83,21 @@ class StiffnessWatch:
             self.found = float(t[-1])
         return self.switched is not None
 
-    def _due(self, made: int, n: int) -> int:
+    def _due(self, made: int, n: int, slow: bool) -> int:
         """How many of the last steps are to be looked at, after a block of so many; 0: none."""
         method, steps = self._given.method, STEPS + int(OF_SQUARE * n * n)
         self._waited += 1
-        if self.found is not None or not method.adaptive or method.stiff or self._waited < self._wait or made < steps:
+        waits = self._waited < self._wait and not slow
+        if self.found is not None or not method.adaptive or method.stiff or waits or made < steps:
             return 0
         self._waited, self._wait = 0, min(2 * self._wait, LONGEST_WAIT)
         return steps
 
-    def _kept_short(self, h: Array, remaining: float) -> bool:
+    def _kept_short(self, h: Array, remaining: float, n: int) -> bool:
         """Whether steps h neither grow nor are the largest that are allowed, and many remain."""
         allowed = self._given.step is None or h.max() < 0.99 * self._given.step
-        return allowed and bool(remaining > REMAINING * h.mean() and h[-1] <= GROWTH * h[0])
+        least = REMAINING / (1 + REMAINING_OF_SQUARE * n * n)
+        return allowed and bool(remaining > least * h.mean() and h[-1] <= GROWTH * h[0])
 
 
 def is_smooth(t: Array, x: Array, scales: Array) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from momentree.errors import GraphError
+from momentree.errors import GraphError, spell_checked
 from momentree.structure.arc_checks import is_integer, named
 from momentree.structure.graph_matrices import GraphMatrices
 from momentree.structure.rooted_graph import at
@@ -44,6 +44,7 @@ class PeelingRound:
     numbers: tuple[int, ...]
 
 
+@spell_checked
 class Graph(GraphMatrices):
     """Bodies 0..n joined by arcs 1..m: arc a leaves body i_plus and enters body i_minus (Yudintsev 2019).
 

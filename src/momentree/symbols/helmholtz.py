@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 from momentree.symbols.identities import RandomPoints, vanishes
 from momentree.symbols.potentials import potential, vector_potential
 from momentree.symbols.second_order import SecondOrderSystem, name_of, second_order_system
@@ -99,6 +99,7 @@ class ConditionResult:
     failures: tuple[Violation, ...] = ()
 
 
+@spell_checked
 @dataclass(frozen=True, repr=False)
 class HelmholtzReport:
     """Whether each Helmholtz condition holds; true if all do. `print` it, or see `failures` and `data`.
@@ -182,6 +183,7 @@ class HelmholtzReport:
         }
 
 
+@spell_checked
 def helmholtz(
     f: Any,
     q: Any,

@@ -52,6 +52,12 @@ def test_imprecise_linkages_move_and_the_report_says_by_how_much_they_must_give(
     assert said in str(system)
 
 
+def test_a_report_is_printed_in_words():
+    system = four_bars_in_a_row(2).build()
+    assert str(system.mobility_at()) in str(system)
+    assert str(system.mobility_at()).startswith("degrees of freedom (mobility): 1; by Gruebler's count:")
+
+
 def test_exact_linkages_need_not_give():
     assert bennett_off().build().mobility_report.give is None
     assert "tolerance" not in str(bennett_off().build())

@@ -7,6 +7,7 @@ import pytest
 
 import momentree as mt
 from momentree.simulate import simulation as module
+from momentree.simulate.law_checks import discontinuous_laws
 from momentree.simulate.simulation import new_simulation
 from momentree.simulate.stall_detection import StallDetector
 
@@ -52,6 +53,35 @@ def test_a_block_that_comes_to_rest_under_dry_friction(integrator):
     assert run.end.t == pytest.approx(0.5, abs=0.01)
     assert run.statistics.accepted + run.statistics.rejected < 100_000
     assert "The torque on x, -2*sign(x'), jumps there. Smooth it" in run.end.message
+
+
+STEEP = ["-1e12*A - 1e3*A'", "-1e9*A'", "-1e6*tanh(A'/1e-3)", "-5*sin(1e6*A)", "1e8*abs(A)", "0"]
+JUMPING = ["-0.5*sign(A')", "select(A, -1, 1)", "-sign(A) - 100*A'", "3*sign(A - 4e-7)", "atan2(A, -1)"]
+
+
+@pytest.mark.parametrize("law", [*STEEP, *JUMPING])
+def test_what_jumps_is_told_from_what_is_steep(law):
+    """Half of the way has half of the change of a law that is smooth, and all of that of one that jumps."""
+    mechanism = pendulum(law)._numeric
+    for q, v in ((0.0, 0.0), (3e-7, -2e-7), (-1e-7, 4e-7)):
+        jumps = discontinuous_laws(mechanism, np.array([q]), np.array([v]), 0.0)
+        assert len(jumps) == (law in JUMPING), (q, v)
+
+
+def test_a_motion_that_is_only_long_is_not_said_to_jump():
+    system = pendulum("0")
+    run = system.simulate(system.assemble({"A": 0.1}), 1e9, every=1e8, integrator="dop853")
+    assert "t_end is 3e+10 more tries away. The fastest motion there is that of joint 'A'" in run.end.message
+    assert "earlier t_end" in run.end.message
+    assert "jump" not in run.end.message
+
+
+def test_a_steep_law_is_named_and_not_called_a_jump():
+    system = pendulum("-1e12*A-1e3*A'")
+    run = system.simulate(system.assemble({"A": 0.1}), 1e3, every=100)
+    assert "joint 'A', which swings at 1.7e+06 rad/s: the torque on A, " in run.end.message
+    assert "integrator='radau9'" in run.end.message
+    assert "jump" not in run.end.message
 
 
 def test_what_the_error_recommends_works():

@@ -160,6 +160,34 @@ def test_a_tolerance_that_was_given_holds_after_the_switch_too():
     assert np.abs(run.q - run_of_strut("radau", rtol=1e-12).q).max() < 1e-6
 
 
+def test_a_tolerance_for_where_it_is_stiff_holds_there_whoever_chose_the_integrator():
+    system, start = strut()
+    for chosen in ({}, {"rtol": 1e-9}, {"if_stiff": "radau9"}):
+        run = system.simulate(start, rtol_if_stiff=1e-6, **chosen, **STRUT)
+        assert (run.statistics.switched_to, run.settings["rtol_if_stiff"]) == ("radau9", 1e-6)
+    stiff = mt.Model("stiff")
+    stiff.joint(
+        "x", mt.Prismatic("x", spring=1e4, damping=1e3), stiff.ground, stiff.body("x", mt.rod(mass=1.0, length=0.1))
+    )
+    stiff.start_at(stiff=True)
+    assert stiff.build().simulate(t_end=0.1, rtol_if_stiff=1e-6).settings["rtol"] == 1e-6
+    for chosen in ({"integrator": "dopri5"}, {"rtol": 1e-13}, {"stabilization": "none"}):  # nothing goes on
+        with pytest.raises(MomentreeError, match=r"rtol_if_stiff is given, but dop.* stays.*if_stiff='radau9'"):
+            system.simulate(start, rtol_if_stiff=1e-6, **chosen, **STRUT)
+
+
+def test_in_long_systems_a_switch_pays_for_fewer_steps(monkeypatch):
+    """A hand of 40 fingers with the dry friction that robot files get, -f tanh(v/0.01)."""
+    monkeypatch.setattr(stiffness, "REMAINING", REMAINING)
+    m = mt.Model("hand")
+    for i in range(40):
+        m.joint(f"J{i}", mt.Revolute("y"), m.ground, m.body(f"finger {i}", mt.rod(mass=0.02 + 0.001 * i, length=0.1)))
+        m.torque(f"J{i}", f"-0.5*tanh(J{i}'/0.01) + 0.1*sin(5*t)")
+    run = m.build().simulate(t_end=0.3, every=0.03)
+    assert run.statistics.switched_to == "radau9"
+    assert run.statistics.accepted < 5000  # 36,000 without, far fewer than short systems need for a switch
+
+
 def test_a_run_is_worth_it_only_if_it_is_long(monkeypatch):
     system, start = strut()
     monkeypatch.setattr(stiffness, "REMAINING", REMAINING)

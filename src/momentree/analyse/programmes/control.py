@@ -29,7 +29,7 @@ from momentree.analyse.actuation import actuation
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import numbers
 from momentree.equations.programme_fields import ExpressionProgramme
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, spell_checked, suggestion
 from momentree.files.atomic_write import write_file
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.programme_description import Scope
@@ -45,6 +45,7 @@ REACHED = 1e-7  # of the forces: what may stay without an actuator
 TINY = 1e-6  # of a motion: velocities that are not shown
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class Control:
     """Forces by which a system follows a programme. Leading axes are those of the arguments; k samples of a run.

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 
 Array = NDArray[np.float64]
 MOST_MOTIONS = 10**12  # of a design: more is a mistake
@@ -30,6 +30,7 @@ MOST_NUMBERS = 2**28  # in the columns of a design that is not a grid: 2 GiB
 SMALLEST, LARGEST = 2.0**-54, 1 - 2.0**-53  # probabilities, so that no quantile is infinite
 
 
+@spell_checked
 @dataclass(frozen=True, eq=False)
 class Design:
     """The values of a study.
@@ -150,11 +151,13 @@ class Normal:
         return np.asarray(np.clip(drawn, self.low, self.high))
 
 
+@spell_checked
 def normal(mean: float, sd: float, low: float = -math.inf, high: float = math.inf) -> Normal:
     """A normal (Gaussian) distribution for a random design, cut off below `low` and above `high`."""
     return Normal(mean, sd, low, high)
 
 
+@spell_checked
 def uniform(low: float, high: float) -> Uniform:
     """A uniform distribution for a random design; a pair of numbers means the same."""
     return Uniform(low, high)

@@ -24,7 +24,7 @@ from momentree.analyse.studies.sealed_metadata import METADATA
 from momentree.analyse.studies.stores import FAILED, MemoryStore, ZarrStore
 from momentree.analyse.studies.study_files import read_study
 from momentree.compile.execute.gpu_devices import chosen, is_gpu
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 from momentree.model import Model
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ NUMBERS, NUMBERS_ON_GPU = 2_000_000, 50_000_000  # coordinates and velocities of
 MOST, MOST_ON_GPU, MOST_ONE_BY_ONE = 512, 65_536, 16  # motions of a chunk
 
 
+@spell_checked
 class Study:
     """A sweep: what is varied, what is kept, and the results so far. Made by `momentree.study`.
 
@@ -167,6 +168,7 @@ class Study:
         return "\n".join(lines)
 
 
+@spell_checked
 def study(
     system: System | Model,
     over: Any,
@@ -240,6 +242,7 @@ def _check_names(design: Design, parameters: Mapping[str, Any], outputs: list[st
             raise MomentreeError(f"study: '{name}' is varied, and an output has its name. Choose another name.")
 
 
+@spell_checked
 def load_study(file: str | os.PathLike[str], *, how_to_load: Mapping[str, Any] | None = None, **instead: Any) -> Study:
     """The study that a file describes (docs/studies.md); arguments of `study` replace what the file says.
 

@@ -36,7 +36,7 @@ from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.quantities import ARGUMENTS, MATRICES
 from momentree.equations.aggregative import mass_matrix
 from momentree.equations.evaluation import Evaluation
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import ArgumentError, MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
@@ -180,7 +180,7 @@ class Quantity:
         values = dict(zip(self._names, arguments, strict=False))
         for name, value in named.items():
             if name not in self._names:
-                raise TypeError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
+                raise ArgumentError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
             if name in values:
                 raise TypeError(f"{self.__name__}: '{name}' is given twice, by position and by name.")
             values[name] = value

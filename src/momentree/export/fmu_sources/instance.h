@@ -253,10 +253,13 @@ static int exit_initialization(Instance *instance)
     return 0;
 }
 
-/* relative tolerance of steps; 0: that of the model */
+/* of the tolerance of the whole, steps inside take this part */
+#define OF_STEPS 1e-4
+
+/* relative tolerance of the whole; 0: that of the model */
 static void set_tolerance(Instance *instance, double tolerance)
 {
-    instance->now.work[1] = fmin(fmax(tolerance, 1e-12), 1e-3);
+    instance->now.work[1] = fmin(fmax(OF_STEPS * tolerance, 1e-12), 1e-3);
 }
 
 static int do_step(Instance *instance, double t, double h)

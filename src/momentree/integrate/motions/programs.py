@@ -96,7 +96,7 @@ def radau_program(problem: Problem, tableau: RadauTableau) -> MotionsProgram:
     shape = _shape(problem, codes, layout.size, CONTROL - 2 + layout.memory, layout.work, parts.rhs.scratch(wide))
     routine = RadauMotions(layout, shape, sampling, controlled, len(pattern), parts.projection, parts.norm, wide)
     columns, called = parts.rhs.lanes(wide, "columns") if wide > 1 else ([], set())
-    algebra = [text for k in (1, 2) for text in algebra_texts(n, layout.size, 1, controlled, k)]
+    algebra = [text for k in (1, 2) for text in algebra_texts(controlled, layout.size, 1, controlled, k)]
     texts = [*columns, *_implicit_tables(parts, pattern, layout.size), *algebra]
     return _program(routine, codes, texts, called | {("power", 1)}, _floors(parts, layout), problem.vectors)
 

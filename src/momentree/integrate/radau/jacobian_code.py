@@ -117,7 +117,7 @@ class JacobianCode(RadauStepCode):
     def _make_factors(self) -> None:
         """gamma / h - J and (alpha + i beta) / h - J as their factors."""
         size, h, count = self.layout.size, self._get(Memory.H_FACTORED), len(self.radau.pairs)
-        with self.loop(self.layout.n) as j:
+        with self.loop(self.controlled) as j:
             first, double = (self.let(f"mul i64 {j}, {length}") for length in (size, 2 * size))
             column, real = (self.offset(array, first) for array in ("%matrix", "%real"))
             both = [self.offset(f"%complex{k}", double) for k in range(count)]

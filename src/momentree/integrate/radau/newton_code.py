@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from momentree.compile.emit.routine import bits
@@ -57,6 +58,9 @@ class NewtonCode(RadauStepCode):
                 one, two = 1 + 2 * k, 2 + 2 * k
                 right[one] = fused(alpha, w[one], fused(self.lines.negative(beta), w[two], right[one]))
                 right[two] = fused(alpha, w[two], fused(beta, w[one], right[two]))
+            if self.uncontrolled:
+                apart = self.lines.compare("oeq", self._floor(i), self.lines.number(math.inf))
+                right = [self.lines.choose(apart, "zeroinitializer", x) for x in right]
             self._put_chunks(right, "d", i)
         self.do("call void @solve_1(ptr %real, ptr %pivots, ptr %d0)")
         for k in range(len(pairs)):

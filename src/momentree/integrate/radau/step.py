@@ -10,7 +10,7 @@ w = T^-1 z, which parts the 3n equations into n real and n complex ones, with on
 J is kept while the iteration converges quickly, the factors of the matrices as long as h stays the same too. J is the
 code of the tape's derivatives (compile/emit/jacobian_code.py). Where there is none, or where it is not finite, it comes
 from differences, several columns at a time in the lanes of a vector. What is not controlled, such as work terms,
-does not act back on the rest: its columns are zero.
+does not act back on the rest: the matrices are without it, and it follows from the slopes when the rest is known.
 
 The calling convention is that of methods.py. A record for dense output holds the slopes f(t + c_i h, y + z_i) of the
 step. What a step needs of earlier steps stands in `control` after the six numbers: see `Memory`. Set to zero, these are
@@ -58,7 +58,7 @@ def radau_text(
     routine = RadauStep(layout, controlled, len(quaternions), parameters, dense, len(pattern), projection, norm, wide)
     tables = tables_text(quaternions, projection, norm)
     tables.append(table("pattern", [j * layout.size + i for i, j in pattern]))
-    algebra = [text for parts in (1, 2) for text in algebra_texts(n, layout.size, lanes, controlled, parts)]
+    algebra = [text for parts in (1, 2) for text in algebra_texts(controlled, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
 
 
@@ -217,10 +217,7 @@ class RadauStep(JacobianCode, NewtonCode, RadauStepSizeCode):
             self._evaluate("%y", t, "%slope")
 
     def _settle(self, h: str) -> None:
-        """What is not controlled, such as work terms, from the others as they are now.
-
-        Newton's iteration did not wait for it: what it has is off by the square of the last change.
-        """
+        """What is not controlled, such as work terms, from the others as they are now: the iteration left it alone."""
         self._slopes()
         length, infinite = self.lines.splat(h), self.lines.number(math.inf)
         with self.loop(self._all) as i:

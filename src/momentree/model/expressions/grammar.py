@@ -41,6 +41,29 @@ _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
 _CALL = re.compile(rf"([{APOSTROPHES}]*)\s*\(")
 _STARTS_OPERAND = ("number", "name", "reference", "table", "(")
+UNITS = (
+    "kg",
+    "g",
+    "m",
+    "mm",
+    "cm",
+    "km",
+    "s",
+    "ms",
+    "h",
+    "rad",
+    "rpm",
+    "Hz",
+    "N",
+    "kN",
+    "Nm",
+    "J",
+    "W",
+    "Pa",
+    "MPa",
+    "GPa",
+)
+NO_UNITS = "Numbers have no units: they are in m, kg, s, rad, N"
 _NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and b elsewhere"
 _HINTS = {
     "=": "an equation a = b is written as a - b",
@@ -273,6 +296,8 @@ class _Parser:
         if token.kind in _STARTS_OPERAND:
             before = self.previous.text
             message = f"an operator is missing between '{before}' and '{token.text}': write {before}*{token.text}"
+            if self.previous.kind == "number" and token.text in UNITS:
+                message += f", or {before} alone if '{token.text}' is a unit. {NO_UNITS}"
         elif token.kind == ")":
             message = "unexpected ')': no '(' is open here"
         elif token.kind == "=":
