@@ -25,7 +25,7 @@ from momentree.equations.aggregative import AggregativeForm
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian_variables import HamiltonianVariables
 from momentree.equations.kinematic_matrices import KinematicMatrices
-from momentree.equations.kinematics import PartialVelocities
+from momentree.equations.kinematics import PartialVelocities, integrated, velocities_between
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
@@ -177,6 +177,35 @@ class SystemQuantities:
         blocks = flat.reshape((*flat.shape[:-2], n // 6, 6, 6))
         A, S, T, B = (at.matrix(part, columns=size) for part, size in ((A, nv), (S, n), (T, n), (B, nv)))
         return KinematicMatrices(blocks, A, at.vector(v_r), S, T, B, at.vector(phi))
+
+    # --- configurations: the group of each joint ---
+
+    @property
+    def neutral(self) -> Array:
+        """The reference configuration q: zeros, and quaternions (0, 0, 0, 1)."""
+        from momentree.assembly.configuration_space import reference
+
+        return reference(cast("System", self).mechanism)
+
+    def integrate(self, q: Any, v: Any) -> Array:
+        """The coordinates reached from q in a unit of time at constant velocities v: q + v where v = q'.
+
+        It is the exponential of each joint's group: of SO(3) for a ball, of SE(3) for a free joint. Loops may open.
+        """
+        mechanism = cast("System", self).mechanism
+        return vector(integrated(mechanism, coordinates(mechanism, q), scalars(v, mechanism.nv, "v")), q, v)
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """The velocities with which `integrate` leads from q0 to q1, nv; rotations of a ball go the shorter way."""
+        mechanism = cast("System", self).mechanism
+        start, end = (coordinates(mechanism, q, name) for q, name in ((q0, "q0"), (q1, "q1")))
+        return vector(velocities_between(mechanism, start, end), q0, q1)
+
+    def interpolate(self, q0: Any, q1: Any, s: Any) -> Array:
+        """The coordinates between q0 (s = 0) and q1 (s = 1), at constant velocities from one to the other."""
+        share = numbers(s, "s", "a number")
+        check_finite(share, "s")
+        return self.integrate(q0, share[..., None] * self.difference(q0, q1))
 
     # --- loops and constraints ---
 
