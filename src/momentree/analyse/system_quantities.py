@@ -288,11 +288,14 @@ class SystemQuantities:
 
     # --- with derivatives: docs/gradients.md ---
 
-    def derivatives(self, what: str, by: str | Sequence[str] | None = None) -> QuantityDerivatives:
+    def derivatives(
+        self, what: str, by: str | Sequence[str] | None = None, space: str = "coordinates"
+    ) -> QuantityDerivatives:
         """A function for the exact derivatives (Jacobian) of a quantity by some of its arguments, all but t if unsaid.
 
         It takes the arguments of that quantity, batches and arrays on GPUs too; its result has one axis more, for the
-        numbers of these arguments side by side.
+        numbers of these arguments side by side. With space="tangent", derivatives by q are along the velocities, nv of
+        them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates, quaternions included.
 
         >>> d = system.derivatives("forward_dynamics", by=("q", "v"))   # doctest: +SKIP
         >>> d(q, v, tau).shape   # nv x (nq + nv)   # doctest: +SKIP
@@ -300,11 +303,11 @@ class SystemQuantities:
         from momentree.compile.execute.quantity_derivatives import QuantityDerivatives, checked_arguments
 
         system = cast("System", self)
-        chosen = checked_arguments(what, by)
+        chosen = checked_arguments(what, by, space)
         made: dict[Any, QuantityDerivatives] = vars(self).setdefault("_derivatives", {})
-        if (what, chosen) not in made:
-            made[what, chosen] = QuantityDerivatives(system.mechanism, what, chosen, system._free)
-        return made[what, chosen]
+        if (what, chosen, space) not in made:
+            made[what, chosen, space] = QuantityDerivatives(system.mechanism, what, chosen, system._free, space)
+        return made[what, chosen, space]
 
     def jax_function(self, what: str, frame: Any = None) -> JaxFunction:
         """A function for JAX in our machine code: jit, vmap, grad, jacfwd, jacrev; derivatives are exact.
@@ -316,10 +319,10 @@ class SystemQuantities:
         >>> A = jax.jacfwd(f)(q, v, tau)   # doctest: +SKIP
         """
         from momentree.compile.emit.jax import JaxFunction
-        from momentree.compile.trace.functions import traced_function
+        from momentree.compile.trace.functions import function_of
 
         system = cast("System", self)
-        return JaxFunction(traced_function(system.mechanism, what, frame), system.parameters)
+        return JaxFunction(function_of(system.mechanism, what, frame), system.parameters)
 
     def casadi_function(self, what: str, frame: Any = None) -> Any:
         """The same function as a casadi.Function of q, v, ..., t and each free parameter, which CasADi differentiates.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from momentree.compile.emit.llvm_definitions import definitions
 from momentree.compile.emit.llvm_functions import SPELLINGS, Lines
@@ -154,14 +154,20 @@ class _Function:
 
 
 class Rows(_Function):
-    """The function rows_W (execute/kernel.py): a loop over the rows of a batch."""
+    """The function rows_W (execute/kernel.py): a loop over the rows of a batch.
 
-    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+    With so many `columns`, that many rows are the columns of a matrix of results.
+    """
+
+    def __init__(
+        self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None, columns: int = 0
+    ):
         super().__init__(width, outputs, name, unit)
+        self._step, self._apart = (1, columns) if columns else (outputs, 1)  # from row to row, from result to result
         for k in range(arguments):
             if k != unit:
                 self._find_rows(k)
-        self.body.do(f"%results = mul i64 %row, {outputs}")
+        self.body.do(f"%results = mul i64 %row, {self._step}")
         self.body.do("%row.results = getelementptr double, ptr %out, i64 %results")
         self.results = "%row.results"
 
@@ -197,9 +203,10 @@ class Rows(_Function):
 
     def store(self, lines: Lines, value: str, column: str | int) -> None:
         """A result of each lane's row."""
-        at = lines.let(f"getelementptr double, ptr %row.results, i64 {column}")
+        place = column if self._apart == 1 else lines.let(f"mul i64 {column}, {self._apart}")
+        at = lines.let(f"getelementptr double, ptr %row.results, i64 {place}")
         for lane in range(self.width):
-            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
+            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self._step}") if lane else at
             # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
             lines.do(f"store{' volatile' * (self.width > 1)} double {lines.lane(value, lane)}, ptr {to}, align 8")
 
@@ -294,6 +301,39 @@ body:
 done:
   ret void
 }}"""
+
+
+class ByColumns(NamedTuple):
+    """How a matrix comes of results that are linear in the last argument: a call for each of its unit vectors.
+
+    | field      | meaning                                                      |
+    |------------|--------------------------------------------------------------|
+    | unit       | the index of that argument, which is not passed              |
+    | count      | of its unit vectors                                          |
+    | results    | of each call                                                 |
+    | transposed | whether a call gives a row of the matrix; otherwise a column |
+    """
+
+    unit: int
+    count: int
+    results: int
+    transposed: bool
+
+    def rows(self, width: int) -> Rows:
+        """The function columns_W that is to be written."""
+        columns = 0 if self.transposed else self.count
+        return Rows(width, self.unit + 1, self.results, "columns", self.unit, columns)
+
+    def module(self, width: int, write: Callable[[Rows], tuple[list[str], set[tuple[str, int]]]]) -> str:
+        """The module of rows_W, from what writes a function: its constants, and what it calls."""
+        constants, texts, called = dict[str, None](), list[str](), set[tuple[str, int]]()
+        for w in sorted({1, width}):
+            own, functions = write(rows := self.rows(w))
+            constants |= dict.fromkeys(own)
+            texts.append(rows.text("internal "))
+            called |= functions
+        parts = [*constants, *texts, rows_by_columns(width, self.unit, self.count, self.results * self.count)]
+        return module(1, parts, called)
 
 
 def rows_by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:

@@ -75,7 +75,7 @@ def trace_rolled(mechanism: Mechanism, what: str, varied: bool = False) -> Rolle
     signature, by_columns = _signature(mechanism, what), what in MATRICES
     if by_columns:
         signature = signature.followed_by("x", mechanism.nv)
-    return Recording(mechanism, signature, varied=varied).rolled(_ROLLED[what], by_columns)
+    return Recording(mechanism, signature, varied=varied).rolled(_ROLLED[what], "row" if by_columns else "")
 
 
 def operation_count(mechanism: Mechanism, what: str = "inverse_dynamics") -> int:
