@@ -14,7 +14,6 @@ from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
 
-
 SPACES = ("coordinates", "tangent")
 
 
