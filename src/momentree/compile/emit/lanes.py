@@ -312,12 +312,20 @@ class ByColumns(NamedTuple):
     | count      | of its unit vectors                                          |
     | results    | of each call                                                 |
     | transposed | whether a call gives a row of the matrix; otherwise a column |
+    | matrices   | how many there are: one for each unit vector of the argument |
+    |            | before, which is not passed either; 0: one, and it is passed |
     """
 
     unit: int
     count: int
     results: int
     transposed: bool
+    matrices: int = 0
+
+    @property
+    def outputs(self) -> int:
+        """The number of all results."""
+        return self.results * self.count * max(self.matrices, 1)
 
     def rows(self, width: int) -> Rows:
         """The function columns_W that is to be written."""
@@ -332,21 +340,27 @@ class ByColumns(NamedTuple):
             constants |= dict.fromkeys(own)
             texts.append(rows.text("internal "))
             called |= functions
-        parts = [*constants, *texts, rows_by_columns(width, self.unit, self.count, self.results * self.count)]
-        return module(1, parts, called)
+        return module(1, [*constants, *texts, *self._rows_by_columns(width)], called)
 
-
-def rows_by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
-    """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
-    lines = Lines(1)
-    for k in range(arguments):
-        at = row_of_argument(lines, k)
-        lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
-        lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
-    to = row_of_results(lines, outputs)
-    lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
-    once = f"  %starts = alloca ptr, i64 {arguments}\n  %still = alloca i64, i64 {arguments}\n"
-    return row_by_row(width, lines, once)
+    def _rows_by_columns(self, width: int) -> list[str]:
+        """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
+        lines, n = Lines(1), self.matrices
+        for k in range(self.unit):
+            at = row_of_argument(lines, k) if k < self.unit - (n > 0) else "null"
+            lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
+            lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
+        to = row_of_results(lines, self.outputs)
+        for i in range(max(n, 1)):
+            if n:
+                at = lines.let(f"getelementptr double, ptr @units, i64 {n - 1 - i}")
+                lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {self.unit - 1}')}")
+            each = lines.let(f"getelementptr double, ptr {to}, i64 {i * self.results * self.count}")
+            arguments = f"ptr %starts, ptr %still, ptr {each}, i64 0, i64 {self.count}, ptr %scratch"
+            lines.do(f"call void @columns_{width}({arguments})")
+        once = f"  %starts = alloca ptr, i64 {self.unit}\n  %still = alloca i64, i64 {self.unit}\n"
+        numbers = ", ".join(f"double {float(i == n - 1)}" for i in range(2 * n - 1))
+        units = [f"@units = internal constant [{2 * n - 1} x double] [{numbers}]"] if n else []
+        return [*units, row_by_row(width, lines, once)]
 
 
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:

@@ -124,7 +124,7 @@ class StraightLine:
         self.arrays = tuple((name, len(columns)) for name, columns in passed)
         self.constant = tuple(any(name in parameters for name in columns) for _, columns in passed)
         self.matrix = ByColumns(len(passed), len(units), count, gives == "row") if gives else None
-        self.outputs = count * (len(units) if gives else 1)
+        self.outputs = self.matrix.outputs if self.matrix else count
         self._recorded, self._grouped, self._lanes = recorded.once_but({*units}) if gives else recorded, arrays, lanes
 
     @classmethod

@@ -43,18 +43,21 @@ class Rolled:
     """The code (compile/execute/kernel.py) of what was swept by rolled records: `results` on their main tape.
 
     Where a unit vector `gives` a "row" or a "column", the results are linear in the last argument, and this matrix is
-    wanted instead. `lanes` of a vector do the angles of a single row, or like bodies; one means a processor without
-    vectors, such as a GPU.
+    wanted instead; "columns of rows": one for each unit vector of the argument before it. `lanes` of a vector do the
+    angles of a single row, or like bodies; one means a processor without vectors, such as a GPU.
     """
 
     def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, gives: str = "", lanes: int = 1):
         program.run_deferred()
         parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
-        passed = arrays[:-1] if gives else arrays
+        passed = arrays[: len(arrays) - (gives != "") - (gives == "columns of rows")]
         self.arrays = tuple((name, len(columns)) for name, columns in passed)
         self.constant = tuple(any(name in parameters for name in columns) for _, columns in passed)
-        self.matrix = ByColumns(len(passed), len(arrays[-1][1]), len(results), gives == "row") if gives else None
-        self.outputs = len(results) * (self.matrix.count if self.matrix else 1)
+        self.matrix: ByColumns | None = None
+        if gives:
+            matrices = len(arrays[-2][1]) if gives == "columns of rows" else 0
+            self.matrix = ByColumns(len(arrays) - 1, len(arrays[-1][1]), len(results), gives == "row", matrices)
+        self.outputs = self.matrix.outputs if self.matrix else len(results)
         self.columns = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
         self.tape, self.passes, self.reads = program.tape, program.passes, program.reads
         self.orders = [list(sweep.order) for sweep in program.sweeps]
@@ -84,7 +87,7 @@ class Rolled:
         ]
         self._late, self._divided = late, dict[int, Layout]()
         self.vector = lanes
-        if gives == "column":
+        if gives.startswith("column"):
             self.bodies_at_a_time = 1  # results of bodies side by side would not stand side by side
         self.angles = angles_of_groups(_groups(self.passes), self.needs, self.storage.size, lanes) if lanes > 1 else {}
 

@@ -109,7 +109,7 @@ class Recording(NamedTuple):
         """The code of a formula in loops over the bodies.
 
         Where the results are linear in the last column, a unit vector of it `gives` a "row" or a "column" of the matrix
-        that is wanted instead.
+        that is wanted instead; "columns of rows": one for each unit vector of the column before it.
         """
         tape, swept = Tape(), list[RolledRecords]()
 

@@ -19,6 +19,7 @@ them but zero, it is constant along each, and derivatives by their four numbers 
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,12 +29,12 @@ from momentree.activity import activity
 from momentree.compile.emit.jacobian_code import LONGEST
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.arrays import quaternions
-from momentree.compile.execute.choice import MANY, is_rolled, is_too_long
+from momentree.compile.execute.choice import is_rolled, is_too_long
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.derivatives import forward, gradient, jacobian, reverse
 from momentree.compile.trace.formulas import Along, Arguments, Formula, Recording, Signature
-from momentree.compile.trace.quantities import ARGUMENTS, MATRICES, TracedMethod, cost, methods
+from momentree.compile.trace.quantities import ARGUMENTS, MATRICES, ROLLED, TracedMethod, cost, methods
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.equations import balance, lagrange
 from momentree.equations.evaluation import Evaluation
@@ -180,15 +181,16 @@ class RolledFunction:
     | field     | meaning                                                                      |
     |-----------|------------------------------------------------------------------------------|
     | recording | of what, on which arguments, along which directions it is differentiated     |
-    | formula   | with the results, or their derivatives along these                           |
-    | size      | number of results                                                            |
+    | formula   | with the results, or their derivatives along these; of a matrix, a row of it |
+    |           | by a unit vector of one column more                                          |
+    | shape     | of the results                                                               |
     """
 
     name: str
     recording: Recording
     formula: Formula
-    size: int
     shape: tuple[int, ...]
+    in_reverse: bool = False
 
     @property
     def arguments(self) -> Arguments:
@@ -197,9 +199,14 @@ class RolledFunction:
 
     def kernel(self, target: Target | None = None, width: int | None = None, gives: str = "") -> Kernel:
         """Machine code, as that of a TracedFunction."""
-        target = target or Target.host()
+        target, recording = target or Target.host(), self.recording
+        if len(self.shape) == 2:  # by unit vectors of x, before the directions whose unit vectors are wanted too
+            *others, last = recording.signature.arguments
+            x = ("x", (("x", self.shape[1]),))
+            signature = Signature((*others, x, last) if gives else (*others, last, x))
+            recording, gives = recording._replace(signature=signature), "columns of rows" if gives else "row"
         with activity("compiling", self.name):
-            return Kernel(self.recording.rolled(self.formula, gives), width or target.lanes(0), target)
+            return Kernel(recording.rolled(self.formula, gives), width or target.lanes(0), target)
 
     def derivative(self, by: Sequence[str], tangent: bool = False) -> Derivative:
         """The derivative along a direction, by which its k-th unit vector gives the k-th column."""
@@ -210,8 +217,8 @@ class RolledFunction:
             signature=self.recording.signature.followed_by(seeds, count),
             along=(*self.recording.along, Along(seeds, tuple(sizes), tangent)),
         )
-        function = RolledFunction(f"d {self.name}", recording, self.formula, self.size, (self.size,))
-        return Derivative(function, (self.size, count), count)
+        function = RolledFunction(f"d {self.name}", recording, self.formula, self.shape)
+        return Derivative(function, (math.prod(self.shape), count), count)
 
 
 def _inputs(tape: Tape, names: Sequence[str]) -> list[Variable]:
@@ -244,7 +251,7 @@ def function_of(mechanism: Mechanism, what: str, frame: Any = None) -> Function:
     """A function of a mechanism by its name, straight-line or rolled; `position` takes a frame, a body or its name."""
     if not is_too_long(merged := without_welds(mechanism)):
         function = traced_function(mechanism, what, frame)
-        if function.in_reverse or what in MATRICES or not is_rolled(merged, None, function.recorded()):
+        if function.in_reverse or not is_rolled(merged, None, function.recorded()):
             return function
     return rolled_function(mechanism, what, frame)
 
@@ -253,15 +260,15 @@ def rolled_function(mechanism: Mechanism, what: str, frame: Any = None) -> Rolle
     """A function of a mechanism in loops over its bodies."""
     merged = without_welds(mechanism)
     _check(merged, what, frame)
-    if what in MATRICES:
-        message = f"{what}: '{mechanism.name}' has {len(merged.bodies)} bodies, those welded together counted as one"
-        raise MomentreeError(f"{message}; derivatives of a matrix are made for up to {MANY}.")
-    formula, frames = _methods(merged, what, frame)[0]
-    recording = Recording(merged, _signature(merged, what), frames if what == "position" else in_joint_frames)
-    sizes = {**dict.fromkeys(_NUMBERS, 1), **dict.fromkeys(("coordinate_derivatives", "closed_coordinates"), merged.nq)}
+    if what in ARGUMENTS:
+        formula, frames = _on_unit_quaternions(ROLLED[what], merged), in_joint_frames
+    else:
+        formula, frames = _methods(merged, what, frame)[0]
+    recording = Recording(merged, _signature(merged, what), frames)
+    sizes = dict.fromkeys(("coordinate_derivatives", "closed_coordinates"), merged.nq)
     sizes |= {**dict.fromkeys((*ARGUMENTS, "closed_velocities"), merged.nv), "position": 3}
-    size = sizes.get(what) or recording.rolled(formula).outputs
-    return RolledFunction(what, recording, formula, size, () if what in _NUMBERS else (size,))
+    shape = (merged.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (sizes.get(what, 0),)
+    return RolledFunction(what, recording, formula, shape if 0 not in shape else (recording.rolled(formula).outputs,))
 
 
 def traced_function(mechanism: Mechanism, what: str, frame: Any = None) -> TracedFunction:
@@ -299,11 +306,12 @@ def _methods(mechanism: Mechanism, what: str, frame: Any) -> list[TracedMethod]:
         found = [TracedMethod(_position(mechanism, frame), lambda mechanism: mechanism)]
     else:
         found = [TracedMethod(_FORMULAS[what], in_joint_frames)]
+    return [method._replace(formula=_on_unit_quaternions(method.formula, mechanism)) for method in found]
+
+
+def _on_unit_quaternions(formula: Formula, mechanism: Mechanism) -> Formula:
     starts = [each.start for each in quaternions(mechanism)]
-    return [method._replace(formula=_on_unit_quaternions(method.formula, starts)) for method in found]
 
-
-def _on_unit_quaternions(formula: Formula, starts: Sequence[int]) -> Formula:
     def scaled(at: Evaluation, *columns: Coordinates) -> Sequence[Scalar]:
         q = list(at.q)
         for start in starts:
