@@ -54,6 +54,24 @@ def test_the_trees_have_every_joint_met_from_either_side_on_the_ground_and_on_bo
         assert {met for _, met, _ in pointed} == reverse
 
 
+# --- configurations ---
+
+
+@every_tree
+def test_configurations_are_integrated_and_compared(direction, seed):
+    """By steps from nearly nothing to nearly half a turn. The axes of a ball met from its second frame are Pinocchio's
+    other ones, but velocities that are constant in one are so in the other."""
+    at, peer = both(direction, seed)
+    pin, system, (q_peer, G, _) = peer.pin, at.system, peer.over(at.q)
+    for size in (1e-9, 1e-3, 0.5, 1.8):
+        v = size * np.random.default_rng(seed).uniform(-1, 1, system.nv)
+        later = system.integrate(at.q, v)
+        ours, theirs = peer.over(later)[0], pin.integrate(peer.model, q_peer, G @ v)
+        assert np.abs(pin.difference(peer.model, ours, theirs)).max(initial=0) < 1e-12
+        assert np.abs(system.difference(at.q, later) - v).max(initial=0) < 1e-12
+        assert np.abs(G @ v - pin.difference(peer.model, q_peer, ours)).max(initial=0) < 1e-12
+
+
 # --- the tree and its weight ---
 
 

@@ -26,9 +26,8 @@ REFUSED = {
 }
 
 
-def followed(path):
-    """The model and the system of a file, and the options by which it was loaded: each was named by a message."""
-    options: dict[str, str] = {}
+def followed(path, **options):
+    """The model and the system of a file, and the options by which it was loaded: others were named by messages."""
     while True:
         try:
             model = mt.load(path, **options)

@@ -12,6 +12,7 @@ from mechanisms import EVERY_JOINT, random_body, random_configuration, random_fr
 from momentree.compile.execute import choice
 from momentree.compile.execute.choice import kernel_of
 from momentree.compile.execute.kernel import WIDTHS
+from momentree.compile.trace.functions import rolled_function, traced_function
 from momentree.compile.trace.quantities import ARGUMENTS, QUANTITIES, trace, trace_rolled
 from momentree.compile.trace.tape import edges_of
 from momentree.equations import aggregative, articulated, coriolis, force_terms, hamiltonian
@@ -273,3 +274,36 @@ def test_a_massless_carrier_has_no_inertia_of_its_own_in_rolled_code_either():
     q, v = np.random.default_rng(4).standard_normal((2, 10))
     straight, rolled = (m.build(code=code).forward_dynamics(q, v) for code in ("straight-line", "rolled"))
     same(rolled, straight, 1e-12)
+
+
+# --- derivatives ---
+
+
+def derivatives(function, by, tangent, arrays):
+    """All of them, from machine code, in one of nine rows."""
+    derivative = function.derivative(by, tangent)
+    kernel = derivative.function.kernel(gives="column" if derivative.seeds else "")
+    return kernel([np.stack([array] * 9) for array in arrays])[7].reshape(derivative.shape)
+
+
+@pytest.mark.repeats(2)
+@pytest.mark.parametrize("what", QUANTITIES)
+def test_derivatives_of_rolled_code_are_those_of_straight_line_code(what):
+    random = np.random.default_rng(2)
+    system = random_tree(random, ["Revolute", "Spherical", "Fixed", "Prismatic", "Free"]).build()
+    given = state(random, system)
+    arrays = [*(given[name] for name in TAKES[what]), np.array([0.7])]
+    both = (make(system.mechanism, what) for make in (rolled_function, traced_function))
+    same(*(derivatives(function, ARGUMENTS[what][:2], True, arrays) for function in both), 1e-12)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tangent", [False, True])
+def test_derivatives_of_rolled_code_are_those_of_straight_line_code_on_a_tree_of_everything(tangent):
+    m, random = loaded_tree(1, times=1, wheels=5)
+    system = m.build(free=["k"])
+    given = state(random, system)
+    arrays = [*(given[name] for name in "qva"), np.array([0.7]), np.array([6.5])]
+    both = (make(system.mechanism, "forward_dynamics") for make in (rolled_function, traced_function))
+    by = ("q", "v", "tau", "t", "parameters")
+    same(*(derivatives(function, by, tangent, arrays) for function in both))

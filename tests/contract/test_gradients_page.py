@@ -20,7 +20,7 @@ def test_the_examples_of_the_page_print_what_it_shows(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = PAGE.read_text(encoding="utf-8")
     examples = EXAMPLE.findall(text)
-    assert len(examples) == text.count("```python\n") == 5
+    assert len(examples) == text.count("```python\n") == 6
     names: dict[str, object] = {}
     try:
         for code, printed in examples:

@@ -26,7 +26,7 @@ from momentree.equations.aggregative import AggregativeForm
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian_variables import HamiltonianVariables
 from momentree.equations.kinematic_matrices import KinematicMatrices
-from momentree.equations.kinematics import PartialVelocities
+from momentree.equations.kinematics import PartialVelocities, integrated, velocities_between
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
@@ -187,6 +187,35 @@ class SystemQuantities:
         A, S, T, B = (at.matrix(part, columns=size) for part, size in ((A, nv), (S, n), (T, n), (B, nv)))
         return KinematicMatrices(blocks, A, at.vector(v_r), S, T, B, at.vector(phi))
 
+    # --- configurations: the group of each joint ---
+
+    @property
+    def neutral(self) -> Array:
+        """The reference configuration q: zeros, and quaternions (0, 0, 0, 1)."""
+        from momentree.assembly.configuration_space import reference
+
+        return reference(cast("System", self).mechanism)
+
+    def integrate(self, q: Any, v: Any) -> Array:
+        """The coordinates reached from q in a unit of time at constant velocities v: q + v where v = q'.
+
+        It is the exponential of each joint's group: of SO(3) for a ball, of SE(3) for a free joint. Loops may open.
+        """
+        mechanism = cast("System", self).mechanism
+        return vector(integrated(mechanism, coordinates(mechanism, q), scalars(v, mechanism.nv, "v")), q, v)
+
+    def difference(self, q0: Any, q1: Any) -> Array:
+        """The velocities with which `integrate` leads from q0 to q1, nv; rotations of a ball go the shorter way."""
+        mechanism = cast("System", self).mechanism
+        start, end = (coordinates(mechanism, q, name) for q, name in ((q0, "q0"), (q1, "q1")))
+        return vector(velocities_between(mechanism, start, end), q0, q1)
+
+    def interpolate(self, q0: Any, q1: Any, s: Any) -> Array:
+        """The coordinates between q0 (s = 0) and q1 (s = 1), at constant velocities from one to the other."""
+        share = numbers(s, "s", "a number")
+        check_finite(share, "s")
+        return self.integrate(q0, share[..., None] * self.difference(q0, q1))
+
     # --- loops and constraints ---
 
     @property
@@ -281,11 +310,14 @@ class SystemQuantities:
 
     # --- with derivatives: docs/gradients.md ---
 
-    def derivatives(self, what: str, by: str | Sequence[str] | None = None) -> QuantityDerivatives:
+    def derivatives(
+        self, what: str, by: str | Sequence[str] | None = None, space: str = "coordinates"
+    ) -> QuantityDerivatives:
         """A function for the exact derivatives (Jacobian) of a quantity by some of its arguments, all but t if unsaid.
 
         It takes the arguments of that quantity, batches and arrays on GPUs too; its result has one axis more, for the
-        numbers of these arguments side by side.
+        numbers of these arguments side by side. With space="tangent", derivatives by q are along the velocities, nv of
+        them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates, quaternions included.
 
         >>> d = system.derivatives("forward_dynamics", by=("q", "v"))   # doctest: +SKIP
         >>> d(q, v, tau).shape   # nv x (nq + nv)   # doctest: +SKIP
@@ -293,11 +325,11 @@ class SystemQuantities:
         from momentree.compile.execute.quantity_derivatives import QuantityDerivatives, checked_arguments
 
         system = cast("System", self)
-        chosen = checked_arguments(what, by)
+        chosen = checked_arguments(what, by, space)
         made: dict[Any, QuantityDerivatives] = vars(self).setdefault("_derivatives", {})
-        if (what, chosen) not in made:
-            made[what, chosen] = QuantityDerivatives(system.mechanism, what, chosen, system._free)
-        return made[what, chosen]
+        if (what, chosen, space) not in made:
+            made[what, chosen, space] = QuantityDerivatives(system.mechanism, what, chosen, system._free, space)
+        return made[what, chosen, space]
 
     def jax_function(self, what: str, frame: Any = None) -> JaxFunction:
         """A function for JAX in our machine code: jit, vmap, grad, jacfwd, jacrev; derivatives are exact.
@@ -309,10 +341,10 @@ class SystemQuantities:
         >>> A = jax.jacfwd(f)(q, v, tau)   # doctest: +SKIP
         """
         from momentree.compile.emit.jax import JaxFunction
-        from momentree.compile.trace.functions import traced_function
+        from momentree.compile.trace.functions import function_of
 
         system = cast("System", self)
-        return JaxFunction(traced_function(system.mechanism, what, frame), system.parameters)
+        return JaxFunction(function_of(system.mechanism, what, frame), system.parameters)
 
     def casadi_function(self, what: str, frame: Any = None) -> Any:
         """The same function as a casadi.Function of q, v, ..., t and each free parameter, which CasADi differentiates.

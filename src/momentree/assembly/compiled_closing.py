@@ -20,6 +20,7 @@ from momentree.compile.execute.machine_code import Target
 from momentree.compile.execute.rows_in_threads import Strided, compute_rows
 from momentree.compile.trace.formulas import Formula, Recording, Signature
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.kinematics import integrated, velocities_between
 from momentree.model.joint_type import Coordinates
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
@@ -45,15 +46,11 @@ def _codes(mechanism: Mechanism) -> dict[str, StraightLine] | None:
 
 
 def _integrated(at: Evaluation, step: Coordinates) -> list[Scalar]:
-    """The coordinates after a step along the velocities."""
-    bodies = [body for body in at.mechanism.bodies if body.laws is None]
-    return [x for body in bodies for x in body.joint.type.integrate(tuple(at.q[body.q]), tuple(step[body.v]))]
+    return integrated(at.mechanism, at.q, step)
 
 
 def _difference(at: Evaluation, later: Coordinates) -> list[Scalar]:
-    """The step that leads from q to a later configuration."""
-    bodies = [body for body in at.mechanism.bodies if body.laws is None]
-    return [x for body in bodies for x in body.joint.type.difference(tuple(at.q[body.q]), tuple(later[body.q]))]
+    return velocities_between(at.mechanism, at.q, later)
 
 
 class CompiledRows:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.equations.kinematics import integrated, velocities_between
 from momentree.model.start import inside_limits
 from momentree.structure.mechanism import Mechanism
 
@@ -28,17 +29,9 @@ def reference(mechanism: Mechanism) -> Array:
 
 def integrate(mechanism: Mechanism, q: Array, step: Array) -> Array:
     """The coordinates after a step along the velocities of the tree; quaternions stay unit."""
-    moved = q.copy()
-    for body in mechanism.bodies:
-        if body.laws is None:
-            moved[body.q] = body.joint.type.integrate(tuple(q[body.q]), tuple(step[body.v]))
-    return moved
+    return np.array(integrated(mechanism, q, step), dtype=float)
 
 
 def difference(mechanism: Mechanism, q: Array, later: Array) -> Array:
     """The step that `integrate` needs from q to later."""
-    step = np.zeros(mechanism.nv)
-    for body in mechanism.bodies:
-        if body.laws is None:
-            step[body.v] = body.joint.type.difference(tuple(q[body.q]), tuple(later[body.q]))
-    return step
+    return np.array(velocities_between(mechanism, q, later), dtype=float)

@@ -13,6 +13,7 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates, Prescribed
 from momentree.model.joint_types import Free
 from momentree.spatial import REST, ZERO, ChainTransform, Motion, Scalar, Transform, Vector
+from momentree.spatial.scalar import sqrt
 from momentree.structure.mechanism import Attached, Laws, Mechanism
 
 
@@ -57,6 +58,33 @@ class Derivatives(NamedTuple):
 def coordinate_derivatives(mechanism: Mechanism, moving: Sequence[Record]) -> tuple[Scalar, ...]:
     """The derivatives of all coordinates that are not prescribed, where bodies have made their `move`."""
     return tuple(x for body in mechanism.bodies if not body.laws for x in moving[body.number].dq)
+
+
+def coordinate_changes(mechanism: Mechanism, q: Coordinates, u: Coordinates) -> list[Scalar]:
+    """The derivatives of all coordinates that are not prescribed, along velocities; quaternions may have any length."""
+    changes: list[Scalar] = []
+    for body in mechanism.bodies:
+        if body.laws is None:
+            at, along, move = tuple(q[body.q]), tuple(u[body.v]), body.joint.type.coordinate_derivatives
+            if len(at) == len(along):
+                changes += move(at, along)
+            else:
+                length = sqrt(sum(e * e for e in at[-4:]))
+                *others, x, y, z, w = move((*at[:-4], *(e / length for e in at[-4:])), along)
+                changes += (*others, *(e * length for e in (x, y, z, w)))
+    return changes
+
+
+def integrated(mechanism: Mechanism, q: Coordinates, v: Coordinates) -> list[Scalar]:
+    """All coordinates that are not prescribed after a unit of time at constant velocities of the tree."""
+    bodies = [body for body in mechanism.bodies if body.laws is None]
+    return [x for body in bodies for x in body.joint.type.integrate(tuple(q[body.q]), tuple(v[body.v]))]
+
+
+def velocities_between(mechanism: Mechanism, q: Coordinates, later: Coordinates) -> list[Scalar]:
+    """The velocities with which `integrated` leads from q to later."""
+    bodies = [body for body in mechanism.bodies if body.laws is None]
+    return [x for body in bodies for x in body.joint.type.difference(tuple(q[body.q]), tuple(later[body.q]))]
 
 
 def moved_coordinates(mechanism: Mechanism, moving: Records) -> list[Scalar]:

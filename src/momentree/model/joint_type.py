@@ -128,11 +128,11 @@ class JointType:
         return (0.0,) * len(self.coordinates)
 
     def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
-        """The coordinates after a step along the velocities."""
+        """The coordinates after a unit of time at constant velocities: the exponential of the joint's group."""
         return tuple(a + b for a, b in zip(q, step, strict=True))
 
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
-        """The step that takes `integrate` from q to later."""
+        """The velocities that take `integrate` from q to later: the logarithm; a rotation goes the shorter way."""
         return tuple(b - a for a, b in zip(q, later, strict=True))
 
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:

@@ -25,11 +25,13 @@ from momentree.spatial.rotation import (
     cardan_acceleration,
     cardan_quaternion,
     cardan_velocity,
+    displacement,
+    displacement_velocity,
     normalised,
     quaternion_product,
     quaternion_rotation,
+    quaternion_vector,
     rotation_quaternion,
-    rotation_vector,
     vector_quaternion,
 )
 from momentree.spatial.scalar import atan2
@@ -250,7 +252,7 @@ class Spherical(JointType):
 
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
         x, y, z, w = q
-        return tuple(rotation_vector(quaternion_rotation(quaternion_product((-x, -y, -z, w), tuple(later)))))
+        return tuple(quaternion_vector(quaternion_product((-x, -y, -z, w), tuple(later))))
 
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         return tuple(e / 2 for e in quaternion_product(tuple(q), (*u, 0)))
@@ -335,11 +337,13 @@ class Free(JointType):
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0
 
     def integrate(self, q: Coordinates, step: Coordinates) -> tuple[Scalar, ...]:
-        moved = self.placement(q).point(Vector(*step[:3]))
+        moved = self.placement(q).point(displacement(Vector(*step[3:]), Vector(*step[:3])))
         return (*moved, *Spherical().integrate(q[3:], step[3:]))
 
     def difference(self, q: Coordinates, later: Coordinates) -> tuple[Scalar, ...]:
-        return (*self.placement(q).inverse().point(Vector(*later[:3])), *Spherical().difference(q[3:], later[3:]))
+        turned = Spherical().difference(q[3:], later[3:])
+        moved = self.placement(q).inverse().point(Vector(*later[:3]))
+        return (*displacement_velocity(Vector(*turned), moved), *turned)
 
     def coordinate_derivatives(self, q: Coordinates, u: Coordinates) -> tuple[Scalar, ...]:
         v = quaternion_rotation(tuple(q[3:])) @ Vector(*u[:3])

@@ -169,6 +169,16 @@ def derivative(x: Scalar) -> Scalar:
     return x.derivative if isinstance(x, Dual) else 0
 
 
+def dual_or_plain(value: Scalar, derivative: Scalar) -> Scalar:
+    """A dual number; the value alone where that is no dual number itself and its derivative is the number 0."""
+    return value if _is_zero(derivative) and not isinstance(value, Dual) else Dual(value, derivative)
+
+
+def parts(x: Scalar) -> tuple[Scalar, Scalar]:
+    """Value and derivative of a dual number, or of any other scalar, which is a constant."""
+    return (x.value, x.derivative) if isinstance(x, Dual) else (x, 0)
+
+
 def _dual(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(x)
 

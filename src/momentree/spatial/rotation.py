@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import overload
 
-from momentree.spatial.scalar import Scalar, atan2, cos, maximum, select, sin, sqrt
+from momentree.spatial.scalar import Scalar, absolute, atan2, cos, maximum, select, sin, sqrt
 from momentree.spatial.vector import Vector, X, Y, Z
 
 Quaternion = tuple[Scalar, ...]  # x, y, z, w
@@ -180,10 +180,15 @@ def rotation_vector(R: Rotation) -> Vector:
         axial = Vector((zy - yz) / 2, (xz - zx) / 2, (yx - xy) / 2)
         sine = sqrt(axial @ axial)
         return axial * (atan2(sine, (trace - 1) / 2) / sine) if sine > 0 else axial
-    *vector, w = rotation_quaternion(R)
-    v = Vector(*vector)
+    return quaternion_vector(rotation_quaternion(R))
+
+
+def quaternion_vector(q: Quaternion) -> Vector:
+    """Axis times angle (0..pi) of a unit quaternion."""
+    v, w = Vector(*q[:3]), q[3]
     half_sine = sqrt(maximum(v @ v, TINY))
-    rotation: Vector = v * (2 * atan2(half_sine, w) / half_sine)
+    angle = 2 * atan2(half_sine, absolute(w))
+    rotation: Vector = v * (select(-w, -angle, angle) / half_sine)
     return rotation
 
 
@@ -192,3 +197,30 @@ def vector_quaternion(r: Vector) -> Quaternion:
     angle = sqrt(maximum(r @ r, TINY))
     s = sin(angle / 2) / angle
     return (r.x * s, r.y * s, r.z * s, cos(angle / 2))
+
+
+def displacement(w: Vector, v: Vector) -> Vector:
+    """How far a point gets in a unit of time that moves with v in axes which turn with w, in these axes at first.
+
+    V v = v + (1 - cos a)/a^2 w x v + (a - sin a)/a^3 w x (w x v), a = |w|: the exponential of SE(3). R. Murray, Z. Li,
+    S. Sastry, A Mathematical Introduction to Robotic Manipulation, CRC Press 1994, (2.36).
+    """
+    square, s, c = _half_turn(w)
+    across = w.cross(v)
+    moved: Vector = v + across * (s * s / 2) + w.cross(across) * ((1 - s * c) / square)
+    return moved
+
+
+def displacement_velocity(w: Vector, d: Vector) -> Vector:
+    """The v whose `displacement` is d: V^-1 d = d - w x d / 2 + (1 - a/2 cot(a/2))/a^2 w x (w x d), for a < 2 pi."""
+    square, s, c = _half_turn(w)
+    across = w.cross(d)
+    velocity: Vector = d - across / 2 + w.cross(across) * ((1 - c / s) / square)
+    return velocity
+
+
+def _half_turn(w: Vector) -> tuple[Scalar, Scalar, Scalar]:
+    """a^2, sin(a/2) / (a/2) and cos(a/2) of a rotation vector, a = |w|."""
+    square = maximum(w @ w, TINY)
+    half = sqrt(square) / 2
+    return square, sin(half) / half, cos(half)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from momentree.compile.emit.llvm_definitions import definitions
 from momentree.compile.emit.llvm_functions import SPELLINGS, Lines
@@ -154,14 +154,20 @@ class _Function:
 
 
 class Rows(_Function):
-    """The function rows_W (execute/kernel.py): a loop over the rows of a batch."""
+    """The function rows_W (execute/kernel.py): a loop over the rows of a batch.
 
-    def __init__(self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None):
+    With so many `columns`, that many rows are the columns of a matrix of results.
+    """
+
+    def __init__(
+        self, width: int, arguments: int, outputs: int, name: str = "rows", unit: int | None = None, columns: int = 0
+    ):
         super().__init__(width, outputs, name, unit)
+        self._step, self._apart = (1, columns) if columns else (outputs, 1)  # from row to row, from result to result
         for k in range(arguments):
             if k != unit:
                 self._find_rows(k)
-        self.body.do(f"%results = mul i64 %row, {outputs}")
+        self.body.do(f"%results = mul i64 %row, {self._step}")
         self.body.do("%row.results = getelementptr double, ptr %out, i64 %results")
         self.results = "%row.results"
 
@@ -197,9 +203,10 @@ class Rows(_Function):
 
     def store(self, lines: Lines, value: str, column: str | int) -> None:
         """A result of each lane's row."""
-        at = lines.let(f"getelementptr double, ptr %row.results, i64 {column}")
+        place = column if self._apart == 1 else lines.let(f"mul i64 {column}, {self._apart}")
+        at = lines.let(f"getelementptr double, ptr %row.results, i64 {place}")
         for lane in range(self.width):
-            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self.outputs}") if lane else at
+            to = lines.let(f"getelementptr double, ptr {at}, i64 {lane * self._step}") if lane else at
             # LLVM takes minutes to find out that it cannot join the stores of many lanes; volatile ones it leaves alone
             lines.do(f"store{' volatile' * (self.width > 1)} double {lines.lane(value, lane)}, ptr {to}, align 8")
 
@@ -296,17 +303,64 @@ done:
 }}"""
 
 
-def rows_by_columns(width: int, arguments: int, rows: int, outputs: int) -> str:
-    """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
-    lines = Lines(1)
-    for k in range(arguments):
-        at = row_of_argument(lines, k)
-        lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
-        lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
-    to = row_of_results(lines, outputs)
-    lines.do(f"call void @columns_{width}(ptr %starts, ptr %still, ptr {to}, i64 0, i64 {rows}, ptr %scratch)")
-    once = f"  %starts = alloca ptr, i64 {arguments}\n  %still = alloca i64, i64 {arguments}\n"
-    return row_by_row(width, lines, once)
+class ByColumns(NamedTuple):
+    """How a matrix comes of results that are linear in the last argument: a call for each of its unit vectors.
+
+    | field      | meaning                                                      |
+    |------------|--------------------------------------------------------------|
+    | unit       | the index of that argument, which is not passed              |
+    | count      | of its unit vectors                                          |
+    | results    | of each call                                                 |
+    | transposed | whether a call gives a row of the matrix; otherwise a column |
+    | matrices   | how many there are: one for each unit vector of the argument |
+    |            | before, which is not passed either; 0: one, and it is passed |
+    """
+
+    unit: int
+    count: int
+    results: int
+    transposed: bool
+    matrices: int = 0
+
+    @property
+    def outputs(self) -> int:
+        """The number of all results."""
+        return self.results * self.count * max(self.matrices, 1)
+
+    def rows(self, width: int) -> Rows:
+        """The function columns_W that is to be written."""
+        columns = 0 if self.transposed else self.count
+        return Rows(width, self.unit + 1, self.results, "columns", self.unit, columns)
+
+    def module(self, width: int, write: Callable[[Rows], tuple[list[str], set[tuple[str, int]]]]) -> str:
+        """The module of rows_W, from what writes a function: its constants, and what it calls."""
+        constants, texts, called = dict[str, None](), list[str](), set[tuple[str, int]]()
+        for w in sorted({1, width}):
+            own, functions = write(rows := self.rows(w))
+            constants |= dict.fromkeys(own)
+            texts.append(rows.text("internal "))
+            called |= functions
+        return module(1, [*constants, *texts, *self._rows_by_columns(width)], called)
+
+    def _rows_by_columns(self, width: int) -> list[str]:
+        """rows_W that calls columns_W for each row: all its arguments are fixed but the one that is not passed."""
+        lines, n = Lines(1), self.matrices
+        for k in range(self.unit):
+            at = row_of_argument(lines, k) if k < self.unit - (n > 0) else "null"
+            lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {k}')}")
+            lines.do(f"store i64 0, ptr {lines.let(f'getelementptr i64, ptr %still, i64 {k}')}")
+        to = row_of_results(lines, self.outputs)
+        for i in range(max(n, 1)):
+            if n:
+                at = lines.let(f"getelementptr double, ptr @units, i64 {n - 1 - i}")
+                lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {self.unit - 1}')}")
+            each = lines.let(f"getelementptr double, ptr {to}, i64 {i * self.results * self.count}")
+            arguments = f"ptr %starts, ptr %still, ptr {each}, i64 0, i64 {self.count}, ptr %scratch"
+            lines.do(f"call void @columns_{width}({arguments})")
+        once = f"  %starts = alloca ptr, i64 {self.unit}\n  %still = alloca i64, i64 {self.unit}\n"
+        numbers = ", ".join(f"double {float(i == n - 1)}" for i in range(2 * n - 1))
+        units = [f"@units = internal constant [{2 * n - 1} x double] [{numbers}]"] if n else []
+        return [*units, row_by_row(width, lines, once)]
 
 
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:

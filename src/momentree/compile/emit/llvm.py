@@ -18,7 +18,7 @@ import numpy
 from momentree.compile.emit.angles import Angles, angles_at_hand
 from momentree.compile.emit.arguments import Arrays, check_arguments
 from momentree.compile.emit.backends import Backend, Call
-from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module
+from momentree.compile.emit.lanes import ByColumns, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import SPELLINGS
 from momentree.compile.emit.order import Arguments, arguments_of, fewest_alive, forwards
 from momentree.compile.emit.sums import ChainedTape
@@ -49,6 +49,16 @@ class _Recorded(NamedTuple):
         nodes = [("input", *node[1:]) if node[0] == "parameter" else node for node in self.nodes]
         return self._replace(nodes=nodes, online=[index for index in self.live if edges_of(nodes[index])], fused=None)
 
+    def once_but(self, inputs: Collection[str]) -> _Recorded:
+        """The same with all done once that does not depend on these inputs: the others are parameters."""
+        nodes = [("parameter", *n[1:]) if n[0] == "input" and n[1] not in inputs else n for n in self.nodes]
+        varying, online = {index for index in self.live if nodes[index][0] == "input"}, list[int]()
+        for index in self.live:
+            if not varying.isdisjoint(map(abs, edges_of(nodes[index]))):
+                varying.add(index)
+                online.append(index)
+        return self._replace(nodes=nodes, online=online, fused=None)
+
     @property
     def fused_products(self) -> Collection[int]:
         """Products that are written with sums: the same whatever the order of operations."""
@@ -66,7 +76,9 @@ class _Recorded(NamedTuple):
         return self._replace(live=live, online=online, fused=fused)
 
 
-def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: Target | None = None) -> Kernel:
+def compile_tape(
+    tape: Tape, arrays: Arrays, width: int | None = None, target: Target | None = None, gives: str = ""
+) -> Kernel:
     """The outputs of a tape as a function of arrays.
 
     | argument | meaning                                                                                             |
@@ -74,6 +86,8 @@ def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: T
     | arrays   | the name of each argument and of the inputs in its columns; parameters stand in arrays of their own |
     | width    | rows computed at a time: 1, 2, 4 or 8; None: what suits the processor and the tape                   |
     | target   | the processor; None: this one                                                                        |
+    | gives    | "row" or "column": the outputs are linear in the last argument, and the matrix is wanted of which a |
+    |          | unit vector gives this; what does not depend on that argument is computed once                      |
 
     >>> import numpy
     >>> tape = Tape()
@@ -86,6 +100,9 @@ def compile_tape(tape: Tape, arrays: Arrays, width: int | None = None, target: T
     """
     recorded, target = _Recorded.on(tape), target or Target.host()
     check_arguments(recorded.nodes, recorded.live, arrays, _objection)
+    if gives:
+        lanes = target.lanes(0) if width is None else width
+        return Kernel(StraightLine(recorded, arrays, target.lanes(0), gives), lanes, target)
     lanes = target.lanes(_most_alive(recorded)) if width is None else width
     return Kernel(StraightLine(recorded, arrays, target.lanes(0)), lanes, target)
 
@@ -97,15 +114,18 @@ def _objection(argument: str, kinds: set[str]) -> str | None:
 class StraightLine:
     """The code of a tape, one operation after the other; `lanes` of a vector do the angles of a single row.
 
-    One lane means a processor without vectors, such as a GPU.
+    One lane means a processor without vectors, such as a GPU. `gives` as in `compile_tape`.
     """
 
-    def __init__(self, recorded: _Recorded, arrays: Arrays, lanes: int = 2):
+    def __init__(self, recorded: _Recorded, arrays: Arrays, lanes: int = 2, gives: str = ""):
         parameters = {node[1] for node in recorded.nodes if node[0] == "parameter"}
-        self.arrays = tuple((name, len(columns)) for name, columns in arrays)
-        self.constant = tuple(any(name in parameters for name in columns) for _, columns in arrays)
-        self.outputs = len(recorded.outputs)
-        self._recorded, self._grouped, self._lanes = recorded, arrays, lanes
+        passed, units = (arrays[:-1], arrays[-1][1]) if gives else (arrays, ())
+        count = len(recorded.outputs)
+        self.arrays = tuple((name, len(columns)) for name, columns in passed)
+        self.constant = tuple(any(name in parameters for name in columns) for _, columns in passed)
+        self.matrix = ByColumns(len(passed), len(units), count, gives == "row") if gives else None
+        self.outputs = self.matrix.outputs if self.matrix else count
+        self._recorded, self._grouped, self._lanes = recorded.once_but({*units}) if gives else recorded, arrays, lanes
 
     @classmethod
     def of(cls, tape: Tape, arrays: Arrays, target: Target) -> StraightLine:
@@ -114,8 +134,11 @@ class StraightLine:
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
+        recorded = self._recorded.ordered(self._order)
+        if self.matrix is not None:
+            return self.matrix.module(width, lambda rows: ([], _write(recorded, self._grouped, rows, self._lanes)))
         rows = Rows(width, len(self._grouped), self.outputs)
-        functions = _write(self._recorded.ordered(self._order), self._grouped, rows, self._lanes)
+        functions = _write(recorded, self._grouped, rows, self._lanes)
         return module(width, [rows.text()], functions)
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:

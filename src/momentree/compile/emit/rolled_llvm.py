@@ -18,7 +18,7 @@ from typing import NamedTuple
 from momentree.compile.emit import rolled_costs
 from momentree.compile.emit.angles import operations_before
 from momentree.compile.emit.arguments import Arrays
-from momentree.compile.emit.lanes import Lanes, Rows, Writer, fused_products, module, rows_by_columns
+from momentree.compile.emit.lanes import ByColumns, Lanes, Rows, Writer, fused_products, module
 from momentree.compile.emit.llvm_functions import Lines
 from momentree.compile.emit.number_tables import INVARIANT
 from momentree.compile.emit.order import arguments_of, cycles_of, forwards, in_time
@@ -42,21 +42,22 @@ OWN, PARENT = "own", "parent"
 class Rolled:
     """The code (compile/execute/kernel.py) of what was swept by rolled records: `results` on their main tape.
 
-    `by_columns`: the results are linear in the last argument, and the matrix is wanted that gives them from it.
-    `lanes` of a vector do the angles of a single row, or like bodies; one means a processor without vectors, such as a
-    GPU.
+    Where a unit vector `gives` a "row" or a "column", the results are linear in the last argument, and this matrix is
+    wanted instead; "columns of rows": one for each unit vector of the argument before it. `lanes` of a vector do the
+    angles of a single row, or like bodies; one means a processor without vectors, such as a GPU.
     """
 
-    def __init__(
-        self, program: Program, results: Sequence[Scalar], arrays: Arrays, by_columns: bool = False, lanes: int = 1
-    ):
+    def __init__(self, program: Program, results: Sequence[Scalar], arrays: Arrays, gives: str = "", lanes: int = 1):
         program.run_deferred()
         parameters = {node[1] for node in program.tape.nodes if node[0] == "parameter"}
-        passed = arrays[:-1] if by_columns else arrays
+        passed = arrays[: len(arrays) - (gives != "") - (gives == "columns of rows")]
         self.arrays = tuple((name, len(columns)) for name, columns in passed)
         self.constant = tuple(any(name in parameters for name in columns) for _, columns in passed)
-        self.results, self.unit = len(results), len(passed) if by_columns else None
-        self.outputs = len(results) * (len(arrays[-1][1]) if by_columns else 1)
+        self.matrix: ByColumns | None = None
+        if gives:
+            matrices = len(arrays[-2][1]) if gives == "columns of rows" else 0
+            self.matrix = ByColumns(len(arrays) - 1, len(arrays[-1][1]), len(results), gives == "row", matrices)
+        self.outputs = self.matrix.outputs if self.matrix else len(results)
         self.columns = {name: (k, j) for k, (_, columns) in enumerate(arrays) for j, name in enumerate(columns)}
         self.tape, self.passes, self.reads = program.tape, program.passes, program.reads
         self.orders = [list(sweep.order) for sweep in program.sweeps]
@@ -86,6 +87,8 @@ class Rolled:
         ]
         self._late, self._divided = late, dict[int, Layout]()
         self.vector = lanes
+        if gives.startswith("column"):
+            self.bodies_at_a_time = 1  # results of bodies side by side would not stand side by side
         self.angles = angles_of_groups(_groups(self.passes), self.needs, self.storage.size, lanes) if lanes > 1 else {}
 
     @cached_property
@@ -95,7 +98,7 @@ class Rolled:
 
     @classmethod
     def of(
-        cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], by_columns: bool = False,
+        cls, tape: Tape, arrays: Arrays, trace: Callable[[Runner], Sequence[Scalar]], gives: str = "",
         forms: FormTable | None = None, lanes: int = 1,
     ) -> Rolled:  # fmt: skip
         """The code of what `trace` gives when its records are swept by the runner that it is handed."""
@@ -105,7 +108,7 @@ class Rolled:
             return RolledRecords(bodies, program, order)
 
         with _uncollected():
-            return cls(program, trace(run), arrays, by_columns, lanes)
+            return cls(program, trace(run), arrays, gives, lanes)
 
     def without_vectors(self) -> Rolled:
         """The same for processors that have no vectors: angles are done when they are needed."""
@@ -169,14 +172,15 @@ class Rolled:
 
     def text(self, width: int) -> str:
         """The module that defines rows_W."""
-        if self.unit is None:
-            text = self._written(self._rows(width, "rows"))
-            return module(width, [*text.constants, text.function()], text.functions)
-        texts = [self._written(self._rows(w, "columns")) for w in sorted({1, width})]
-        functions = [text.function("internal ") for text in texts]
-        constants = dict.fromkeys(constant for text in texts for constant in text.constants)
-        parts = [*constants, *functions, rows_by_columns(width, len(self.arrays), self.results, self.outputs)]
-        return module(1, parts, {name for text in texts for name in text.functions})
+
+        def write(rows: Rows) -> tuple[list[str], set[tuple[str, int]]]:
+            text = self._written(rows)
+            return text.constants, text.functions
+
+        if self.matrix is not None:
+            return self.matrix.module(width, write)
+        constants, functions = write(rows := Rows(width, len(self.arrays), self.outputs))
+        return module(width, [*constants, rows.text()], functions)
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
         """The function `name`_W on columns of lanes (rows.py), its constants, and what it calls."""
@@ -191,9 +195,6 @@ class Rolled:
             text = _Text(self, rows)
         text.write()
         return text
-
-    def _rows(self, width: int, name: str) -> Rows:
-        return Rows(width, len(self.arrays) + (self.unit is not None), self.results, name, self.unit)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ import threading
 from typing import Any
 
 from momentree.compile.execute.kernel import Kernel
-from momentree.compile.execute.machine_code import loaded
+from momentree.compile.execute.machine_code import address_in_c, loaded
 
 ENTRY = "xla_call"
 _registered: dict[str, Any] = {}  # what keeps the code alive: XLA holds its address until the process ends
@@ -75,6 +75,18 @@ longer:
 """
 
 
+ALIGNED = 64  # bytes
+_DECLARED = "declare ptr @malloc(i64)\ndeclare void @free(ptr)"
+_TAKE = """  %memory = call ptr @malloc(i64 {size})
+  %taken = ptrtoint ptr %memory to i64
+  %after = add i64 %taken, {up}
+  %rounded = and i64 %after, {down}
+  %scratch = inttoptr i64 %rounded to ptr
+"""
+_FREE = """
+  call void @free(ptr %memory)"""
+
+
 def handler(kernel: Kernel, width: int) -> str:
     """The text of the handler of a kernel for so many rows at a time, in the language of LLVM."""
     count = len(kernel.arrays)
@@ -92,8 +104,11 @@ def handler(kernel: Kernel, width: int) -> str:
         ]
         lines += [f"  %argument{k} = getelementptr ptr, ptr %arguments, i64 {k}"]
         lines += [f"  store ptr %data{k}, ptr %argument{k}"]
-    call = f"  call void @rows_{width}(ptr %arguments, ptr @strides, ptr %out, i64 0, i64 %rows, ptr null)"
-    return "\n".join([*lines, call, "  ret ptr null", "}"])
+    size = 8 * kernel.scratch(width).size
+    take, free = (_TAKE.format(size=size + ALIGNED, up=ALIGNED - 1, down=-ALIGNED), _FREE) if size else ("", "")
+    memory = "ptr %scratch" if size else "ptr null"
+    call = f"  call void @rows_{width}(ptr %arguments, ptr @strides, ptr %out, i64 0, i64 %rows, {memory})"
+    return "\n".join([*lines, f"{take}{call}{free}", "  ret ptr null", "}", *([_DECLARED] if size else [])])
 
 
 def registered(jax: Any, kernel: Kernel, width: int) -> str:
@@ -106,7 +121,7 @@ def registered(jax: Any, kernel: Kernel, width: int) -> str:
     name = f"momentree_{hashlib.sha256(chr(0).join(texts).encode()).hexdigest()[:32]}"
     with _lock:
         if name not in _registered:
-            others = {f"rows_{width}": kernel.address(width)}
+            others = {f"rows_{width}": kernel.address(width), **{f: address_in_c(f) for f in ("malloc", "free")}}
             library = loaded(handler(kernel, width), kernel.target, ENTRY, others)
             address = _SIGNATURE(int(library[ENTRY]))
             capsule = jax.ffi.pycapsule(ctypes.cast(address, ctypes.c_void_p))

@@ -68,13 +68,13 @@ def quaternions(mechanism: Mechanism) -> tuple[Quaternion, ...]:
     return tuple(Quaternion(body.joint.name, body.q.stop - 4) for body in curved)
 
 
-def check_units(q: Array, among: Sequence[Quaternion]) -> None:
+def check_units(q: Array, among: Sequence[Quaternion], what: str = "q") -> None:
     """Quaternions must be of unit length."""
     for joint, start in among:
         length = np.sqrt((q[..., start : start + 4] ** 2).sum(-1))
         far = np.abs(length - 1) > UNIT
         if far.any():
-            message = f"q: the quaternion of joint '{joint}' is not of unit length ({length[far].flat[0]:.6g})"
+            message = f"{what}: the quaternion of joint '{joint}' is not of unit length ({length[far].flat[0]:.6g})"
             raise MomentreeError(f"{message}{_first_row(far)}. Its order is (x, y, z, w).")
 
 
@@ -85,11 +85,11 @@ def scalars(values: Any, count: int, what: str) -> list[Scalar]:
     return _entries(array)
 
 
-def coordinates(mechanism: Mechanism, q: Any) -> list[Scalar]:
+def coordinates(mechanism: Mechanism, q: Any, what: str = "q") -> list[Scalar]:
     """The entries of q; quaternions must be of unit length."""
-    array = coordinate_array(q, mechanism.nq, "q")
-    check_finite(array, "q")
-    check_units(array, quaternions(mechanism))
+    array = coordinate_array(q, mechanism.nq, what)
+    check_finite(array, what)
+    check_units(array, quaternions(mechanism), what)
     return _entries(array)
 
 

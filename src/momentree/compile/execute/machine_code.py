@@ -72,12 +72,12 @@ def _linker() -> Any:
 
 
 @functools.cache
-def _fma() -> int:
-    """Where C's fused multiply-add is, which a processor without that instruction calls."""
+def address_in_c(name: str) -> int:
+    """Where a function of C is, such as the fused multiply-add, which a processor without that instruction calls."""
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-    if not hasattr(library, "fma"):  # libm is not among the libraries of the interpreter
+    if not hasattr(library, name):  # libm is not among the libraries of the interpreter
         library = ctypes.CDLL(ctypes.util.find_library("m"))
-    return ctypes.cast(library.fma, ctypes.c_void_p).value or 0
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
 
 
 def object_code(text: str, target: Target, level: int | None = None) -> bytes:
@@ -173,7 +173,7 @@ def linked(code: bytes, symbols: str | Sequence[str], others: Mapping[str, int])
     library = binding.JITLibraryBuilder().add_object_img(code)
     for symbol in [symbols] if isinstance(symbols, str) else symbols:
         library.export_symbol(symbol)
-    for name, address in {"fma": _fma(), **others}.items():
+    for name, address in {"fma": address_in_c("fma"), **others}.items():
         if name.encode() in code:  # it is named in the object file, so it is called
             library.import_symbol(name, address)
     return library.link(_linker(), f"momentree{next(_numbers)}")

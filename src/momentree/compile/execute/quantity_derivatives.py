@@ -5,53 +5,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.callables import Quantity
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.functions import TracedFunction, traced_function
+from momentree.compile.trace.functions import function_of
 from momentree.compile.trace.quantities import ARGUMENTS
 from momentree.errors import MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.mechanism import Mechanism
 
+SPACES = ("coordinates", "tangent")
+
 
 class QuantityDerivatives(Quantity):
     """The derivatives of a quantity by the numbers of some arguments, which stand side by side in the last axis.
 
-    Arguments are those of the quantity; quaternions count as four numbers, whose length does not matter.
+    Arguments are those of the quantity. By coordinates, quaternions count as four numbers, whose length does not
+    matter; in tangent space the columns of q are along the velocities.
     """
 
-    def __init__(self, mechanism: Mechanism, what: str, by: Sequence[str], free: FreeParameters | None = None):
+    def __init__(
+        self, mechanism: Mechanism, what: str, by: Sequence[str], free: FreeParameters | None = None,
+        space: str = "coordinates",
+    ):  # fmt: skip
         super().__init__(mechanism, what, f"Derivatives of {what} by {', '.join(by)}.", None, free)
-        self._what, self._by, self.__name__ = what, tuple(by), f"derivatives of {what}"
-        self._function = _all_entries(mechanism, what, by)
-        columns = sum(len(inputs) for name, inputs in self._function.arguments if name in by)
-        self._shape = (*self._shape, columns)
+        self._what, self._by, self._space, self.__name__ = what, tuple(by), space, f"derivatives of {what}"
+        self._derivative = function_of(mechanism, what).derivative(by, space == "tangent")
+        self._shape = (*self._shape, self._derivative.shape[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return QuantityDerivatives, (self._mechanism, self._what, self._by, self._free)
+        return QuantityDerivatives, (self._mechanism, self._what, self._by, self._free, self._space)
 
     def _new_kernel(self, varied: bool, target: Target | None = None) -> Kernel:
-        function = self._function
-        with function.lock:
-            return compile_tape(function.recorded(), function.arguments, None if target is None else 1, target)
+        function, seeds, by_rows = self._derivative.function, self._derivative.seeds, self._derivative.by_rows
+        gives = "" if not seeds else "row" if by_rows else "column"
+        return function.kernel(target, None if target is None else 1, gives)
 
 
-def _all_entries(mechanism: Mechanism, what: str, by: Sequence[str]) -> TracedFunction:
-    """The function of all derivatives."""
-    derivative = traced_function(mechanism, what).derivative(by)
-    if derivative.seeds:
-        count = derivative.shape[0] * derivative.shape[1]
-        message = f"derivatives of {what}: the code of all {count} of '{mechanism.name}' would be too long"
-        raise MomentreeError(f"{message}. Name fewer arguments in by=, or use system.jax_function('{what}').")
-    return derivative.function
-
-
-def checked_arguments(what: str, by: str | Sequence[str] | None) -> tuple[str, ...]:
+def checked_arguments(what: str, by: str | Sequence[str] | None, space: str) -> tuple[str, ...]:
     """The arguments by which a quantity is differentiated, in its order; all but time if none is given."""
     if what not in ARGUMENTS:
         raise MomentreeError(f"derivatives: there is no quantity '{what}'.{suggestion(what, ARGUMENTS)}")
+    if space not in SPACES:
+        raise MomentreeError(f"derivatives of {what}: there is no space {space!r}.{suggestion(str(space), SPACES)}")
     names = ARGUMENTS[what]
     if by is None:
         return tuple(name for name in names if name != "t")

@@ -1,7 +1,8 @@
 """Layout of a record's field: `flatten` gives its form and its numbers, `unflatten` builds it from them.
 
 A form consists of tuples, so that forms compare by value: None stands for a number, ("is", thing) for a thing without
-numbers, (make, parts) for `make` called with its parts. Vectors that are ZERO, rotations that are IDENTITY and turns
+numbers, (make, parts) for `make` called with its parts. A form has one `leaf` for all numbers: None or, where numbers
+are dual (spatial/dual.py), that of a pair. Vectors that are ZERO, rotations that are IDENTITY and turns
 about a coordinate axis have special forms, since sweeps need fewer operations for them; `general` replaces these.
 """
 
@@ -30,6 +31,8 @@ from momentree.spatial import (
     Transform,
 )
 from momentree.spatial.articulated import ArticulatedInertia
+from momentree.spatial.dual import Dual, dual_or_plain
+from momentree.spatial.dual import parts as parts_of_dual
 from momentree.spatial.moments import MassMoments
 from momentree.spatial.rotation import Turn
 from momentree.spatial.vector import Vector
@@ -44,16 +47,20 @@ Plain = tuple[Scalar | None, ...]
 PLAIN = (0, 1, -1)  # numbers that spare operations
 
 _VECTOR: Form = (Vector, (None,) * 3)
-_ROTATION: Form = (Rotation, (_VECTOR,) * 3)
 _WHOLE = (bool, str, ConstraintSlots, ConstraintFormula, Expression, Reference)  # things without numbers
 _NUMBER_TYPES = {float, int, Variable}
 _NOT_SWEPT = ("motion", "limits")  # fields of joints: motions enter as coordinates, limits as stops
 
 
-def flatten(thing: Any, generally: bool = False) -> tuple[Form, list[Scalar]]:
+def flatten(thing: Any, generally: bool = False, leaf: Form = None) -> tuple[Form, list[Scalar]]:
     """The form of a field, or its general form, and its numbers, of any scalar type."""
     numbers: list[Scalar] = []
-    return _form(thing, numbers, generally), numbers
+    return _form(thing, numbers, generally, leaf), numbers
+
+
+def dual_leaf(leaf: Form = None) -> Form:
+    """The form of a number that is dual, of numbers of this form."""
+    return dual_or_plain, (leaf, leaf)
 
 
 class FlatField(NamedTuple):
@@ -85,7 +92,8 @@ class FormTable:
     A mechanism keeps one for all that is traced of it: its bodies have the same mounts and inertias each time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, leaf: Form = None) -> None:
+        self.leaf = leaf
         self._numbers: dict[Form, int] = {}
         self._kinds: dict[tuple[Form, Plain], int] = {}
         self._of_kind: list[FieldKind] = []
@@ -96,10 +104,11 @@ class FormTable:
         known = self._flat.get(id(thing))
         if known is not None and known[0] is thing:
             return known[1]
-        if type(thing) is tuple and _NUMBER_TYPES.issuperset(map(type, thing)):  # coordinates, momenta: new each time
+        plain = self.leaf is None and type(thing) is tuple
+        if plain and _NUMBER_TYPES.issuperset(map(type, thing)):  # coordinates, momenta: new each time
             form, numbers = _tuple_form(len(thing)), list(thing)
             return FlatField(form, numbers, self._kind_of(form, numbers))
-        form, numbers = flatten(thing)
+        form, numbers = flatten(thing, leaf=self.leaf)
         flat = FlatField(form, numbers, self._kind_of(form, numbers))
         if type(thing) is not list and Variable not in map(type, numbers):
             self._flat[id(thing)] = thing, flat
@@ -114,7 +123,7 @@ class FormTable:
         kind = self._kinds.get((form, plain))
         if kind is None:
             kind = self._kinds[form, plain] = len(self._of_kind)
-            self._of_kind.append(FieldKind(self._number_of(form), self._number_of(general(form)), plain))
+            self._of_kind.append(FieldKind(self._number_of(form), self._number_of(general(form, self.leaf)), plain))
         return kind
 
     def _number_of(self, form: Form) -> int:
@@ -126,16 +135,16 @@ def unflatten(form: Form, numbers: Iterable[Scalar]) -> Any:
     return _unflattened(form, iter(numbers))
 
 
-def general(form: Form) -> Form:
+def general(form: Form, leaf: Form = None) -> Form:
     """The form that any field of this kind fits: vectors of three numbers, rotations of nine."""
     if form is None:
         return None
     make, parts = form
     if make == "is":
-        return _VECTOR if parts is ZERO else _ROTATION if parts is IDENTITY else form
+        return _vector(leaf) if parts is ZERO else _rotation(leaf) if parts is IDENTITY else form
     if isinstance(make, _TurnAbout):
-        return _ROTATION
-    return make, tuple(general(part) for part in parts)
+        return _rotation(leaf)
+    return make, tuple(general(part, leaf) for part in parts)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -150,12 +159,11 @@ def number_paths(form: Form) -> tuple[str, ...]:
     return tuple(f".{turn}{i}{path}" for i, part in enumerate(parts) for path in number_paths(part))
 
 
-def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
+def _form(thing: Any, numbers: list[Scalar], generally: bool, leaf: Form) -> Form:
     kind = type(thing)
-    if kind is float or kind is int or kind is Variable:
-        numbers.append(thing)
-        return None
-    if kind is Vector:
+    if kind is float or kind is int or kind is Variable or kind is Dual:
+        return _number(thing, numbers, leaf)
+    if kind is Vector and leaf is None:
         if thing is ZERO and not generally:
             return "is", thing
         numbers += (thing.x, thing.y, thing.z)
@@ -165,9 +173,28 @@ def _form(thing: Any, numbers: list[Scalar], generally: bool) -> Form:
         return "is", thing
     make, parts = _parts(thing, generally)
     if parts is None:
-        numbers.append(thing)
-        return None
-    return make, tuple([_form(part, numbers, generally) for part in parts])
+        return _number(thing, numbers, leaf)
+    return make, tuple([_form(part, numbers, generally, leaf) for part in parts])
+
+
+def _number(x: Scalar, numbers: list[Scalar], leaf: Form) -> Form:
+    """A number, taken apart where it is dual."""
+    if leaf is None:
+        numbers.append(x)
+    else:
+        for part, inner in zip(parts_of_dual(x), leaf[1], strict=True):
+            _number(part, numbers, inner)
+    return leaf
+
+
+@functools.cache
+def _vector(leaf: Form) -> Form:
+    return Vector, (leaf,) * 3
+
+
+@functools.cache
+def _rotation(leaf: Form) -> Form:
+    return Rotation, (_vector(leaf),) * 3
 
 
 def _unflattened(form: Form, numbers: Iterator[Scalar]) -> Any:

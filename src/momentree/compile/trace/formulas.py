@@ -7,20 +7,24 @@ each column, and in which argument of the emitted function.
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from momentree.activity import activity
 from momentree.compile.emit.rolled_llvm import Rolled
 from momentree.compile.execute.machine_code import Target
-from momentree.compile.trace.field_layout import FormTable
+from momentree.compile.trace.field_layout import FormTable, dual_leaf
 from momentree.compile.trace.rolled import RolledRecords
 from momentree.compile.trace.tape import Tape
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
+from momentree.equations.kinematics import coordinate_changes
 from momentree.equations.sweeps import Record, Records, Runner
 from momentree.model.expressions.expression import Reference
 from momentree.spatial import Scalar
+from momentree.spatial.dual import Dual, derivative
 from momentree.structure.mechanism import Mechanism
 
 Formula = Callable[..., Sequence[Scalar]]  # of an Evaluation, and of the columns of its signature but q, t, parameters
@@ -64,6 +68,17 @@ def _input_names(column: str, count: int) -> tuple[str, ...]:
     return ("t",) if column == "t" else tuple(f"{column.removesuffix('s')}{i}" for i in range(count))
 
 
+class Along(NamedTuple):
+    """A direction of a derivative: the column with its numbers, and the columns that move, one after the other.
+
+    With `tangent`, q moves by velocities of the tree.
+    """
+
+    direction: str
+    moved: tuple[str, ...]
+    tangent: bool = False
+
+
 class Recording(NamedTuple):
     """How a formula is recorded.
 
@@ -73,12 +88,15 @@ class Recording(NamedTuple):
     | signature | the columns of the formula                                                                  |
     | frames    | what describes the mechanism in other frames; the state does not notice                     |
     | varied    | whether free parameters may differ from row to row; if not, they are parameters of the tape |
+    | along     | the directions of the derivatives that are recorded in place of the results, by dual        |
+    |           | numbers; each is differentiated by the next                                                 |
     """
 
     mechanism: Mechanism
     signature: Signature
     frames: Callable[[Mechanism], Mechanism] = in_joint_frames
     varied: bool = True
+    along: tuple[Along, ...] = ()
 
     def straight_line(self, formula: Formula) -> Tape:
         """The tape of a formula, one operation after the other for all bodies."""
@@ -87,10 +105,11 @@ class Recording(NamedTuple):
             tape.outputs(self._results(tape, formula, Records))
         return tape
 
-    def rolled(self, formula: Formula, by_columns: bool = False) -> Rolled:
+    def rolled(self, formula: Formula, gives: str = "") -> Rolled:
         """The code of a formula in loops over the bodies.
 
-        `by_columns`: the results are linear in the last column, and the matrix is wanted that gives them from it.
+        Where the results are linear in the last column, a unit vector of it `gives` a "row" or a "column" of the matrix
+        that is wanted instead; "columns of rows": one for each unit vector of the column before it.
         """
         tape, swept = Tape(), list[RolledRecords]()
 
@@ -103,9 +122,11 @@ class Recording(NamedTuple):
 
             return self._results(tape, formula, kept)
 
-        forms: FormTable = vars(self.mechanism).setdefault("_forms", FormTable())  # for all that is traced of it
+        leaf = functools.reduce(lambda inner, _: dual_leaf(inner), self.along, None)
+        known: dict[int, FormTable] = vars(self.mechanism).setdefault("_forms", {})  # for all that is traced of it
+        forms = known.setdefault(len(self.along), FormTable(leaf))
         with activity("tracing"):
-            code = Rolled.of(tape, self.signature.inputs, results, by_columns, forms, Target.host().lanes(0))
+            code = Rolled.of(tape, self.signature.inputs, results, gives, forms, Target.host().lanes(0))
         for sweep in swept:
             sweep.forget()
         return code
@@ -117,8 +138,26 @@ class Recording(NamedTuple):
             for column, count in group:
                 new = tape.parameter if column == "parameters" and not self.varied else tape.input
                 columns[column] = [new(name) for name in _input_names(column, count)]
+        for along in reversed(self.along):
+            self._moved(columns, along)
         free = map(Reference, self.mechanism.free)
         parameters = dict(zip(free, columns.pop("parameters", ()), strict=True))
         on_tape = self.mechanism.evaluated(parameters) if parameters else self.mechanism
         q, (t,) = columns.pop("q"), columns.pop("t")
-        return formula(Evaluation(self.frames(on_tape), q, t, parameters, run), *columns.values())
+        results = formula(Evaluation(self.frames(on_tape), q, t, parameters, run), *columns.values())
+        for _ in self.along:
+            results = [derivative(result) for result in results]
+        return results
+
+    def _moved(self, columns: dict[str, list[Scalar]], along: Along) -> None:
+        """Make the columns dual numbers that move in a direction, whose column is taken out."""
+        direction = iter(columns.pop(along.direction))
+        for name in along.moved:
+            along_velocities = along.tangent and name == "q"
+            count = self.mechanism.nv if along_velocities else len(columns[name])
+            changes: Sequence[Scalar] = [*itertools.islice(direction, count)]
+            if along_velocities:
+                changes = coordinate_changes(self.mechanism, columns["q"], changes)
+            columns[name] = [Dual(x, change) for x, change in zip(columns[name], changes, strict=True)]
+        for name in columns.keys() - along.moved:  # dual numbers inside of dual ones are never met alone
+            columns[name] = [Dual(x) if isinstance(x, Dual) else x for x in columns[name]]

@@ -18,6 +18,8 @@ them but zero, it is constant along each, and derivatives by their four numbers 
 
 from __future__ import annotations
 
+import itertools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,16 +29,24 @@ from momentree.activity import activity
 from momentree.compile.emit.jacobian_code import LONGEST
 from momentree.compile.emit.llvm import compile_tape
 from momentree.compile.execute.arrays import quaternions
-from momentree.compile.execute.choice import MANY
+from momentree.compile.execute.choice import is_rolled, is_too_long
 from momentree.compile.execute.kernel import Kernel
+from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.derivatives import forward, gradient, jacobian, reverse
-from momentree.compile.trace.formulas import Arguments, Formula, Signature
-from momentree.compile.trace.quantities import ARGUMENTS, MATRICES, TracedMethod, cost, methods
+from momentree.compile.trace.formulas import Along, Arguments, Formula, Recording, Signature
+from momentree.compile.trace.quantities import ARGUMENTS, MATRICES, ROLLED, TracedMethod, cost, methods
 from momentree.compile.trace.tape import Tape, Variable
 from momentree.equations import balance, lagrange
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.joint_frames import in_joint_frames
-from momentree.equations.kinematics import coordinate_derivatives, frame_placement, move, moved_coordinates, records
+from momentree.equations.kinematics import (
+    coordinate_changes,
+    coordinate_derivatives,
+    frame_placement,
+    move,
+    moved_coordinates,
+    records,
+)
 from momentree.equations.loops.closing_step import closing_step, loop_closure_errors
 from momentree.equations.loops.constraint_rows import constraint_velocities
 from momentree.errors import MomentreeError, suggestion
@@ -45,6 +55,7 @@ from momentree.model.model import as_frame
 from momentree.spatial import Scalar
 from momentree.spatial.rotation import normalised
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.welds import without_welds
 
 LONG = 12_000  # operations: above, LLVM takes more than a second for the code of all derivatives
 
@@ -55,6 +66,7 @@ class TracedFunction:
 
     | field      | meaning                                                            |
     |------------|--------------------------------------------------------------------|
+    | mechanism  | of which it is a function                                          |
     | name       | of the function                                                    |
     | outputs    | its results on the tape, row by row where they are a matrix        |
     | arguments  | names, and the inputs of the tape in each                          |
@@ -66,6 +78,7 @@ class TracedFunction:
     of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-7.
     """
 
+    mechanism: Mechanism
     name: str
     tape: Tape
     outputs: tuple[Scalar, ...]
@@ -79,29 +92,35 @@ class TracedFunction:
         self.tape.outputs(self.outputs)
         return self.tape
 
-    def kernel(self) -> Kernel:
-        """Machine code of the function on rows of a batch; every argument may differ from row to row."""
-        with self.lock, activity("compiling", self.name):
-            return compile_tape(self.recorded(), self.arguments)
+    def kernel(self, target: Target | None = None, width: int | None = None, gives: str = "") -> Kernel:
+        """Machine code of the function on rows of a batch; every argument may differ from row to row.
 
-    def derivative(self, by: Sequence[str]) -> Derivative:
+        `gives` as in `compile_tape`.
+        """
+        with self.lock, activity("compiling", self.name):
+            return compile_tape(self.recorded(), self.arguments, width, target, gives)
+
+    def derivative(self, by: Sequence[str], tangent: bool = False) -> Derivative:
         """The derivatives by all numbers of some arguments, which stand side by side in the columns.
 
-        Where the code of all entries is too long, that of one column (forward) or one row (reverse) is made instead.
+        Those by q are along velocities in `tangent` space. Where the code of all entries is too long, that of one
+        column (forward) or one row (reverse) is made instead.
         """
         with self.lock, activity("differentiating", self.name):
-            names = [name for argument, inputs in self.arguments if argument in by for name in inputs]
-            columns, size = _inputs(self.tape, names), (len(self.outputs), len(names))
+            directions = _Directions(self, by, tangent)
+            columns, size = directions.columns, (len(self.outputs), directions.count)
             entries, name = self._entries(columns), f"d {self.name}"
             if entries is not None:
-                return Derivative(self._with(name, entries, self.arguments, size), size)
+                return Derivative(self._with(name, directions.rows(entries), self.arguments, size), size)
             count = size[0] if self.in_reverse else size[1]
-            seeds = tuple(f"seed {k} of {self.name} by {', '.join(by)}" for k in range(count))
+            how = f"{', '.join(by)}{' in tangent space' * tangent}"
+            seeds = tuple(f"seed {k} of {self.name} by {how}" for k in range(count))
             arguments, variables = (*self.arguments, (f"seeds of {self.name}", seeds)), _inputs(self.tape, seeds)
             if self.in_reverse:
-                parts = reverse(self.tape, self.outputs, variables, columns)
+                parts = directions.rows(reverse(self.tape, self.outputs, variables, columns))
             else:
-                parts = forward(self.tape, self.outputs, dict(zip(columns, variables, strict=True)))
+                changes = directions.changes(variables)
+                parts = forward(self.tape, self.outputs, dict(zip(columns, changes, strict=True)))
             return Derivative(self._with(name, parts, arguments, (len(parts),)), size, count, self.in_reverse)
 
     def _entries(self, columns: Sequence[Variable]) -> list[Scalar] | None:
@@ -122,7 +141,84 @@ class TracedFunction:
     def _with(
         self, name: str, outputs: Sequence[Scalar], arguments: Arguments, shape: tuple[int, ...]
     ) -> TracedFunction:
-        return TracedFunction(name, self.tape, tuple(outputs), arguments, shape, lock=self.lock)
+        return TracedFunction(self.mechanism, name, self.tape, tuple(outputs), arguments, shape, lock=self.lock)
+
+
+class _Directions:
+    """The directions of a derivative: one for each number of the chosen arguments, or each velocity in place of q."""
+
+    def __init__(self, function: TracedFunction, by: Sequence[str], tangent: bool):
+        self._mechanism, self._curved = function.mechanism, tangent and function.mechanism.nq != function.mechanism.nv
+        self._chosen = [(name, _inputs(function.tape, names)) for name, names in function.arguments if name in by]
+        self.columns = [x for _, variables in self._chosen for x in variables]
+        self.count = sum(self._counted(*each) for each in self._chosen)
+
+    def _counted(self, name: str, variables: Sequence[Variable]) -> int:
+        return self._mechanism.nv if self._curved and name == "q" else len(variables)
+
+    def changes(self, direction: Sequence[Scalar]) -> list[Scalar]:
+        """How the columns change along a direction."""
+        found, numbers = list[Scalar](), iter(direction)
+        for name, variables in self._chosen:
+            part = [*itertools.islice(numbers, self._counted(name, variables))]
+            curved = self._curved and name == "q"
+            found += coordinate_changes(self._mechanism, variables, part) if curved else part
+        return found
+
+    def rows(self, entries: Sequence[Scalar]) -> list[Scalar]:
+        """From derivatives by the columns, row by row, those along the directions."""
+        if not self._curved:
+            return list(entries)
+        changes = [self.changes([int(i == k) for i in range(self.count)]) for k in range(self.count)]
+        rows = (entries[i : i + len(self.columns)] for i in range(0, len(entries), len(self.columns)))
+        return [sum(x * dx for x, dx in zip(row, change, strict=True)) for row in rows for change in changes]
+
+
+@dataclass(frozen=True)
+class RolledFunction:
+    """The same of a mechanism of many bodies, in loops over them; its derivatives are those of dual numbers.
+
+    | field     | meaning                                                                      |
+    |-----------|------------------------------------------------------------------------------|
+    | recording | of what, on which arguments, along which directions it is differentiated     |
+    | formula   | with the results, or their derivatives along these; of a matrix, a row of it |
+    |           | by a unit vector of one column more                                          |
+    | shape     | of the results                                                               |
+    """
+
+    name: str
+    recording: Recording
+    formula: Formula
+    shape: tuple[int, ...]
+    in_reverse: bool = False
+
+    @property
+    def arguments(self) -> Arguments:
+        """Names, and the inputs of the tape in each."""
+        return self.recording.signature.inputs
+
+    def kernel(self, target: Target | None = None, width: int | None = None, gives: str = "") -> Kernel:
+        """Machine code, as that of a TracedFunction."""
+        target, recording = target or Target.host(), self.recording
+        if len(self.shape) == 2:  # by unit vectors of x, before the directions whose unit vectors are wanted too
+            *others, last = recording.signature.arguments
+            x = ("x", (("x", self.shape[1]),))
+            signature = Signature((*others, x, last) if gives else (*others, last, x))
+            recording, gives = recording._replace(signature=signature), "columns of rows" if gives else "row"
+        with activity("compiling", self.name):
+            return Kernel(recording.rolled(self.formula, gives), width or target.lanes(0), target)
+
+    def derivative(self, by: Sequence[str], tangent: bool = False) -> Derivative:
+        """The derivative along a direction, by which its k-th unit vector gives the k-th column."""
+        mechanism, seeds = self.recording.mechanism, f"seeds of {self.name}"
+        sizes = {name: len(inputs) for name, inputs in self.arguments if name in by}
+        count = sum(mechanism.nv if tangent and name == "q" else size for name, size in sizes.items())
+        recording = self.recording._replace(
+            signature=self.recording.signature.followed_by(seeds, count),
+            along=(*self.recording.along, Along(seeds, tuple(sizes), tangent)),
+        )
+        function = RolledFunction(f"d {self.name}", recording, self.formula, self.shape)
+        return Derivative(function, (math.prod(self.shape), count), count)
 
 
 def _inputs(tape: Tape, names: Sequence[str]) -> list[Variable]:
@@ -142,30 +238,64 @@ class Derivative(NamedTuple):
     |          | or, where `by_rows`, the k-th row                                                            |
     """
 
-    function: TracedFunction
+    function: Function
     shape: tuple[int, int]
     seeds: int = 0
     by_rows: bool = False
 
 
+Function = TracedFunction | RolledFunction
+
+
+def function_of(mechanism: Mechanism, what: str, frame: Any = None) -> Function:
+    """A function of a mechanism by its name, straight-line or rolled; `position` takes a frame, a body or its name."""
+    if not is_too_long(merged := without_welds(mechanism)):
+        function = traced_function(mechanism, what, frame)
+        if function.in_reverse or not is_rolled(merged, None, function.recorded()):
+            return function
+    return rolled_function(mechanism, what, frame)
+
+
+def rolled_function(mechanism: Mechanism, what: str, frame: Any = None) -> RolledFunction:
+    """A function of a mechanism in loops over its bodies."""
+    merged = without_welds(mechanism)
+    _check(merged, what, frame)
+    if what in ARGUMENTS:
+        formula, frames = _on_unit_quaternions(ROLLED[what], merged), in_joint_frames
+    else:
+        formula, frames = _methods(merged, what, frame)[0]
+    recording = Recording(merged, _signature(merged, what), frames)
+    sizes = dict.fromkeys(("coordinate_derivatives", "closed_coordinates"), merged.nq)
+    sizes |= {**dict.fromkeys((*ARGUMENTS, "closed_velocities"), merged.nv), "position": 3}
+    shape = (merged.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (sizes.get(what, 0),)
+    return RolledFunction(what, recording, formula, shape if 0 not in shape else (recording.rolled(formula).outputs,))
+
+
 def traced_function(mechanism: Mechanism, what: str, frame: Any = None) -> TracedFunction:
-    """A function of a mechanism by its name; `position` takes a frame, a body or the name of one."""
+    """A function of a mechanism by its name, in straight-line code; `position` takes a frame, a body or its name."""
+    mechanism = without_welds(mechanism)
+    _check(mechanism, what, frame)
+    signature = _signature(mechanism, what)
+    tapes = [method.tape(mechanism, signature, varied=True) for method in _methods(mechanism, what, frame)]
+    tape = min(tapes, key=cost)
+    outputs = tuple(map(tape.scalar, tape.output_edges()))
+    shape = (mechanism.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (len(outputs),)
+    in_reverse = mechanism.constrained and what in _SOLVED
+    return TracedFunction(mechanism, what, tape, outputs, signature.inputs, shape, in_reverse)
+
+
+def _check(mechanism: Mechanism, what: str, frame: Any) -> None:
     if what not in FUNCTIONS:
         raise MomentreeError(f"there is no function '{what}'.{suggestion(what, FUNCTIONS)}")
     if (frame is not None) != (what == "position"):
         raise MomentreeError(f"{what}: give frame= to position, and to nothing else.")
     if what in _OF_CONSTRAINTS and not mechanism.constrained:
         raise MomentreeError(f"{what}: '{mechanism.name}' is a tree, without loops and constraints.")
-    if len(mechanism.bodies) > MANY:
-        message = f"{what}: '{mechanism.name}' has {len(mechanism.bodies)} bodies"
-        raise MomentreeError(f"{message}; functions with derivatives are made for up to {MANY}.")
+
+
+def _signature(mechanism: Mechanism, what: str) -> Signature:
     columns = [(name, mechanism.nq if name == "q" else mechanism.nv) for name in FUNCTIONS[what] if name != "t"]
-    signature = Signature.of_columns(mechanism, *columns)
-    tapes = [method.tape(mechanism, signature, varied=True) for method in _methods(mechanism, what, frame)]
-    tape = min(tapes, key=cost)
-    outputs = tuple(map(tape.scalar, tape.output_edges()))
-    shape = (mechanism.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (len(outputs),)
-    return TracedFunction(what, tape, outputs, signature.inputs, shape, mechanism.constrained and what in _SOLVED)
+    return Signature.of_columns(mechanism, *columns)
 
 
 def _methods(mechanism: Mechanism, what: str, frame: Any) -> list[TracedMethod]:
@@ -176,11 +306,12 @@ def _methods(mechanism: Mechanism, what: str, frame: Any) -> list[TracedMethod]:
         found = [TracedMethod(_position(mechanism, frame), lambda mechanism: mechanism)]
     else:
         found = [TracedMethod(_FORMULAS[what], in_joint_frames)]
+    return [method._replace(formula=_on_unit_quaternions(method.formula, mechanism)) for method in found]
+
+
+def _on_unit_quaternions(formula: Formula, mechanism: Mechanism) -> Formula:
     starts = [each.start for each in quaternions(mechanism)]
-    return [method._replace(formula=_on_unit_quaternions(method.formula, starts)) for method in found]
 
-
-def _on_unit_quaternions(formula: Formula, starts: Sequence[int]) -> Formula:
     def scaled(at: Evaluation, *columns: Coordinates) -> Sequence[Scalar]:
         q = list(at.q)
         for start in starts:

@@ -75,7 +75,7 @@ def trace_rolled(mechanism: Mechanism, what: str, varied: bool = False) -> Rolle
     signature, by_columns = _signature(mechanism, what), what in MATRICES
     if by_columns:
         signature = signature.followed_by("x", mechanism.nv)
-    return Recording(mechanism, signature, varied=varied).rolled(_ROLLED[what], by_columns)
+    return Recording(mechanism, signature, varied=varied).rolled(ROLLED[what], "row" if by_columns else "")
 
 
 def operation_count(mechanism: Mechanism, what: str = "inverse_dynamics") -> int:
@@ -148,7 +148,7 @@ _METHODS: dict[str, tuple[TracedMethod, ...]] = {
         TracedMethod(_by_solving, base_parameters),
     ),
 }
-_ROLLED: dict[str, Formula] = {
+ROLLED: dict[str, Formula] = {  # of matrices, the transpose times a vector
     "mass_matrix": aggregative.inertia_product,
     "inverse_mass_matrix": articulated.inverse_inertia_product,
     "coriolis_matrix": coriolis.coriolis_transposed_product,

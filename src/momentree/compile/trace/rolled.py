@@ -222,7 +222,7 @@ class RolledRecords(Records):
         """The numbers in the fields of the ground, by key, on the main tape."""
         by_key: dict[str, Scalar] = {}
         for name in self._assigned(0):
-            form, numbers = flatten(vars(self[0])[name], generally=True)
+            form, numbers = self._general_form(vars(self[0])[name])
             by_key.update({name + path: number for path, number in zip(number_paths(form), numbers, strict=True)})
         return by_key
 
@@ -252,7 +252,7 @@ class RolledRecords(Records):
             parent = self._ground_forms(fixed)
             try:
                 for bodies, generally in similar:
-                    groups.append(Group(len(groups), bodies))
+                    groups.append(Group(len(groups), bodies, self.program.forms.leaf))
                     on_ground = all(self[number].parent == 0 for number in bodies)
                     record = self._record(groups[-1], generally)
                     self._trace(groups[-1], record, ground if on_ground else parent, steps, varying)
@@ -326,7 +326,7 @@ class RolledRecords(Records):
         for name, value in list(vars(record).items()):
             if name in _NAMES or DECLARED[name].kind is not SUMMED:
                 continue
-            form, _ = flatten(value, generally=True)
+            form, _ = self._general_form(value)
             keys = [f"+{name}{path}" for path in number_paths(form)]
             if varying is None or not varying.isdisjoint(keys):
                 sums = [group.input(key) if varying is None or key in varying else 0 for key in keys]
@@ -334,7 +334,7 @@ class RolledRecords(Records):
 
     def _add(self, group: Group, name: str, value: Any, varying: set[str] | None) -> None:
         """Record the sum over children of the parent with the value added to it."""
-        form, numbers = flatten(value, generally=True)
+        form, numbers = self._general_form(value)
         first = self._is_first(group.bodies[0])
         for path, x in zip(number_paths(form), numbers, strict=True):
             key = f"+{name}{path}"
@@ -351,10 +351,12 @@ class RolledRecords(Records):
         if kind not in self._kinds:
             forms: Forms
             if number:
-                forms = {name: _as_read(field) for name, field in self._computed[number].items()}
+                forms = {
+                    name: _as_read(field, self.program.forms.leaf) for name, field in self._computed[number].items()
+                }
             else:
                 assigned = {name: vars(self[0])[name] for name in self._assigned(0)}
-                forms = {name: _from_slots(flatten(value, generally=True)[0]) for name, value in assigned.items()}
+                forms = {name: _from_slots(self._general_form(value)[0]) for name, value in assigned.items()}
             self._kinds[kind] = forms, self.program.number_of(tuple(forms.items()))
         return self._kinds[kind]
 
@@ -391,13 +393,16 @@ class RolledRecords(Records):
             return cached[1:]
         parts: Sequence[tuple[Form, Sequence[Scalar]] | FlatField]
         if generally:
-            parts = [flatten(vars(self[number])[name], True) for number in bodies]
+            parts = [self._general_form(vars(self[number])[name]) for number in bodies]
         else:
             flat = self._flat
             parts = [flat[number].get(name) or self._flattened(number, name) for number in bodies]
         form, columns = parts[0][0], [self._column(column) for column in zip(*[part[1] for part in parts], strict=True)]
         self._columns[bodies, name, generally] = self._versions[name], form, columns
         return form, columns
+
+    def _general_form(self, field: Any) -> tuple[Form, list[Scalar]]:
+        return flatten(field, True, self.program.forms.leaf)
 
     def _column(self, column: tuple[Scalar, ...]) -> _Column:
         """A number of a field in all bodies: which column of a group it belongs in."""
@@ -489,7 +494,7 @@ def _from_slots(form: Form) -> tuple[Form, tuple[None, ...]]:
     return form, (None,) * len(number_paths(form))
 
 
-def _as_read(field: ComputedField) -> tuple[Form, tuple[Scalar | None, ...]]:
+def _as_read(field: ComputedField, leaf: Form) -> tuple[Form, tuple[Scalar | None, ...]]:
     """A computed field in the form in which other records read it."""
-    form = general(field.form)
+    form = general(field.form, leaf)
     return (form, tuple(field.slots())) if number_paths(form) == number_paths(field.form) else _from_slots(form)

@@ -37,7 +37,7 @@ class ComputedField:
     @classmethod
     def of(cls, group: Group, value: Any) -> ComputedField:
         """The field of this value on the tape of the group."""
-        form, numbers = flatten(value)
+        form, numbers = flatten(value, leaf=group.leaf)
         return cls(group, form, [group.known(x) for x in numbers])
 
     @cached_property
@@ -63,10 +63,12 @@ class Group:
     | added     | sums over children of the parent, this body included: by key, on the group's tape   |
     | results   | where each body's number belongs in the output, by key                              |
     | links     | linked records by field: the index of their sweep, and their numbers                |
+    | leaf      | the form of a number in its fields                                                  |
     """
 
     number: int
     bodies: tuple[int, ...]
+    leaf: Form = None
     tape: Tape = field(default_factory=Tape)
     data: dict[str, list[float]] = field(default_factory=dict)
     arguments: dict[str, list[str]] = field(default_factory=dict)
@@ -111,7 +113,7 @@ class Group:
         by_key: dict[str, Scalar] = {}
         for name, value in self.fields.items():
             for generally in (False, True):
-                form, numbers = flatten(value, generally)
+                form, numbers = flatten(value, generally, self.leaf)
                 by_key.update({name + path: number for path, number in zip(number_paths(form), numbers, strict=True)})
         return by_key
 
@@ -137,7 +139,8 @@ class LinkedRecord:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        form, numbers = self._forms.get(name, (None, (None,)))
+        leaf = self._group.leaf
+        form, numbers = self._forms.get(name) or (leaf, (None,) * len(number_paths(leaf)))
         keys = [f"{self._link}^{name}{path}" for path in number_paths(form)]
         scalars = (self._group.input(key) if x is None else x for key, x in zip(keys, numbers, strict=True))
         return unflatten(form, scalars)

@@ -10,8 +10,9 @@ import momentree as mt
 from mechanisms import bennett, four_bar, random_configuration, random_tree
 from momentree.compile.emit.jax import Columns, through_python
 from momentree.compile.trace import functions
-from momentree.compile.trace.functions import FUNCTIONS, traced_function
+from momentree.compile.trace.functions import FUNCTIONS, RolledFunction, rolled_function, traced_function
 from momentree.errors import MomentreeError
+from rolled_systems import chain
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'momentree[jax]'")
 jnp = jax.numpy
@@ -209,6 +210,32 @@ def test_leading_axes_are_batches_and_vmap_nests(four):
     assert f(np.zeros((0, 3)), at.v).shape == (0, 3)
 
 
+def test_functions_of_many_bodies_have_derivatives_of_any_order():
+    """In loops over the bodies, by memory of their own."""
+    system = chain(41)
+    f, random = system.jax_function("forward_dynamics"), np.random.default_rng(3)
+    assert isinstance(f._columns._function, RolledFunction)
+    q, v, tau, direction = random.uniform(-0.3, 0.3, (4, system.nv))
+    near(f(q, v, tau), system.forward_dynamics(q, v, tau), 1e-12)
+    J = jax.jit(jax.jacfwd(f, argnums=(0, 1, 2)))(q, v, tau)
+    np.testing.assert_array_equal(np.concatenate(J, axis=-1), system.derivatives("forward_dynamics")(q, v, tau))
+    gradient = jax.jit(jax.grad(lambda q: f(q, v, tau) @ direction))(q)
+    near(gradient, direction @ J[0], 1e-12)
+
+
+@pytest.mark.long
+def test_second_derivatives_of_rolled_code_are_those_of_straight_line_code():
+    mechanism = chain(3).mechanism
+    q, v, tau = np.random.default_rng(3).uniform(-0.3, 0.3, (3, mechanism.nv))
+    rolled, straight = (Columns(make(mechanism, "forward_dynamics")) for make in (rolled_function, traced_function))
+    for by in ((0, 0), (0, 1), (2, 0)):
+        found, expected = (
+            jax.jit(jax.jacfwd(jax.jacfwd(f, argnums=by[0]), argnums=by[1]))(q, v, tau, np.zeros(1))
+            for f in (rolled, straight)
+        )
+        near(found, expected, 1e-12)
+
+
 def test_other_devices_are_served_through_python(four):
     system, at = four
     columns = Columns(traced_function(system.mechanism, "forward_dynamics"))
@@ -319,20 +346,15 @@ def test_single_precision_is_refused(four):
         f(at.q, at.v)
 
 
-def test_many_bodies_are_refused():
-    m, body = mt.Model("chain"), None
-    for i in range(41):
-        new = m.body(f"b{i}", mt.rod(mass=1.0, length=1.0))
-        m.joint(f"j{i}", mt.Revolute("y"), m.ground if body is None else body.at((1, 0, 0)), new)
-        body = new
-    with pytest.raises(MomentreeError, match="has 41 bodies; functions with derivatives are made for up to 40"):
-        m.build().jax_function("bias")
-
-
-def test_without_jax_it_says_how_to_get_it(four, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jax", None)
-    with pytest.raises(MomentreeError, match=r"pip install momentree\[jax\]"):
-        four[0].jax_function("bias")
+@pytest.mark.long
+def test_matrices_of_many_bodies_have_derivatives():
+    """That of v' M v / 2 by q is that of the kinetic energy."""
+    system = chain(41)
+    M, T = (system.jax_function(what) for what in ("mass_matrix", "kinetic_energy"))
+    q, v = np.random.default_rng(4).uniform(-0.3, 0.3, (2, system.nv))
+    near(M(q), system.mass_matrix(q), 1e-12)
+    found, expected = (jax.jit(jax.grad(f))(q) for f in (lambda q: v @ M(q) @ v / 2, lambda q: T(q, v)))
+    near(found, expected, 1e-12)
 
 
 def test_jax_is_imported_only_when_it_is_asked_for():

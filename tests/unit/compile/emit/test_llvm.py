@@ -220,6 +220,23 @@ def test_what_depends_on_parameters_alone_is_computed_before_the_loop(width):
         kernel([values[:, None], np.ones((11, 2))])
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("gives", ["row", "column"])
+def test_a_matrix_comes_by_the_unit_vectors_of_the_last_argument(width, gives):
+    tape = Tape()
+    x, y, *units = tape.inputs("x", "y", *"abcde")
+    tape.outputs([x * units[0] + units[4], scalar.sin(x) * units[1] - y * units[3], x * y * units[2]])
+    kernel = compile_tape(tape, [("point", ["x", "y"]), ("units", [*"abcde"])], width, gives=gives)
+    assert (kernel.arrays, kernel.outputs) == ((("point", 2),), 15)
+    points = np.random.default_rng(0).standard_normal((7, 2))
+    found = kernel([points]).reshape(7, *((5, 3) if gives == "row" else (3, 5)))
+    for (x, y), matrix in zip(points, found, strict=True):
+        expected = np.array([[x, 0, 0, 0, 1], [0, np.sin(x), 0, -y, 0], [0, 0, x * y, 0, 0]])
+        np.testing.assert_allclose(matrix, expected.T if gives == "row" else expected, rtol=1e-15)
+    once, loop = kernel.ir(1).split("define ", 2)[1].split("head:")
+    assert ("@sincos" in once, "@sincos" in loop) == (True, False)
+
+
 def test_what_is_recorded_later_changes_no_kernel():
     tape = Tape()
     x = tape.input("x")

@@ -21,6 +21,7 @@ from momentree.compile.execute.gpu_quantities import NONE, THREAD, kernel_text
 from momentree.integrate.methods import METHODS
 from momentree.simulate.motions_batch import Batch
 from momentree.simulate.settings import settings_of
+from rolled_systems import chain
 
 KINDS = ["Free", "Revolute", "Spherical", "Cylindrical", "Universal"]
 
@@ -60,9 +61,17 @@ def test_rows_of_a_kernel_are_those_of_the_processor(what, code):
     assert bad == [NONE, NONE]
 
 
-def test_derivatives_in_a_kernel_are_those_of_the_processor():
-    random = np.random.default_rng(1)
-    system = random_tree(random, ["Revolute", "Spherical", "Cylindrical"]).build()
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: random_tree(np.random.default_rng(1), ["Revolute", "Spherical", "Cylindrical"]).build(),
+        lambda: random_tree(np.random.default_rng(1), ["Free", *["Revolute"] * 8]).build(),
+        lambda: chain(24),
+    ],
+    ids=["all entries", "columns", "columns of rolled code"],
+)
+def test_derivatives_in_a_kernel_are_those_of_the_processor(make):
+    random, system = np.random.default_rng(1), make()
     q = np.array([random_configuration(random, system) for _ in range(9)])
     arguments = [q, *random.normal(size=(2, 9, system.nv))]
     d = system.derivatives("forward_dynamics", by=("q", "v"))

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import four_bar, random_configuration, random_tree
+from mechanisms import four_bar, four_bars_in_a_row, random_configuration, random_tree
+from momentree.compile.trace.functions import RolledFunction, TracedFunction, rolled_function
+from momentree.equations.kinematics import coordinate_changes
+from rolled_systems import chain
 
 
 def pendulum(free=()):
@@ -92,8 +95,100 @@ def test_mistakes_are_named(call, message):
         call(pendulum())
 
 
-def test_where_the_code_would_be_too_long_the_way_out_is_named():
-    random = np.random.default_rng(1)
-    system = random_tree(random, ["Spherical"] * 12).build()
-    with pytest.raises(mt.MomentreeError, match=r"too long. Name fewer arguments in by=, or use system\.jax_function"):
-        system.derivatives("forward_dynamics")
+# --- of any size, and in tangent space ---
+
+
+def along(system, what, arguments, direction, h=1e-4):
+    """The derivative in a direction of tangent space, by differences of fourth order."""
+    dq, *others = np.split(direction, len(arguments))
+
+    def moved(by):
+        rest = (x + by * dx for x, dx in zip(arguments[1:], others, strict=True))
+        return getattr(system, what)(system.integrate(arguments[0], by * dq), *rest)
+
+    return (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h)
+
+
+def tree(*kinds):
+    return random_tree(np.random.default_rng(1), kinds).build()
+
+
+SIZES = {
+    "all entries": (lambda: tree(*["Revolute"] * 4), TracedFunction, False),
+    "columns of straight-line code": (lambda: tree("Free", *["Revolute"] * 8), TracedFunction, True),
+    "columns of rolled code": (lambda: chain(24), RolledFunction, True),
+    "a hundred bodies": (lambda: chain(100), RolledFunction, True),
+    "a large tree": (lambda: tree(*["Revolute", "Spherical"] * 21), RolledFunction, True),
+}
+
+
+@pytest.mark.parametrize("size", [pytest.param(x, marks=[pytest.mark.long] * (x == "a large tree")) for x in SIZES])
+def test_mechanisms_of_any_size_have_those_of_differences_in_tangent_space(size):
+    make, kind, by_columns = SIZES[size]
+    random, system = np.random.default_rng(5), make()
+    q, v, tau = random_configuration(random, system, 0.2), *random.standard_normal((2, system.nv))
+    d, direction = system.derivatives("forward_dynamics", space="tangent"), random.standard_normal(3 * system.nv)
+    assert type(d._derivative.function) is kind
+    assert bool(d._derivative.seeds) is by_columns
+    J = d(q, v, tau)
+    assert J.shape == (system.nv, 3 * system.nv)
+    expected = along(system, "forward_dynamics", [q, v, tau], direction)
+    np.testing.assert_allclose(J @ direction, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    np.testing.assert_array_equal(d(np.stack([q] * 9), v, np.stack([tau] * 9))[2], J)
+
+
+@pytest.mark.parametrize("what", ["bias", "mass_matrix"])
+def test_tangent_space_takes_coordinates_along_the_joints_velocities(what):
+    random = np.random.default_rng(6)
+    system = random_tree(random, ["Spherical", "Free", "Planar"]).build()
+    q, v = random_configuration(random, system), random.standard_normal(system.nv)
+    arguments = (q, v) if what == "bias" else (q,)
+    units = np.eye(system.nv)
+    T = np.array([coordinate_changes(system.mechanism, q, unit) for unit in units]).T
+    by_q, tangent = (system.derivatives(what, "q", space)(*arguments) for space in ("coordinates", "tangent"))
+    np.testing.assert_allclose(tangent, by_q @ T, rtol=0, atol=1e-13 * np.abs(by_q).max())
+    assert system.derivatives(what, "q", space="tangent") is not system.derivatives(what, "q")
+    again = pickle.loads(pickle.dumps(system.derivatives(what, "q", "tangent")))
+    np.testing.assert_array_equal(again(*arguments), tangent)
+
+
+def test_loops_of_any_length_have_those_of_straight_line_code(monkeypatch):
+    """Eight four-bars in a row, row by row; and in loops over the bodies, along motions that keep them closed."""
+    system = four_bars_in_a_row(8).build()
+    at = system.assemble({"G0": 1.0}, velocities={"G0": 2.0})
+    given = at.q, at.v, np.linspace(-1, 1, system.nv)
+    by_rows = system.derivatives("forward_dynamics")
+    assert by_rows._derivative.by_rows
+    rolled = rolled_function(system.mechanism, "forward_dynamics").derivative(("q", "v", "tau"))
+    kernel = rolled.function.kernel(gives="column")
+    expected = by_rows(*given)
+    found = kernel([*given, np.zeros(1)]).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+def test_welded_bodies_do_not_count():
+    m = mt.Model("many plates")
+    arm = m.body("arm", mt.rod(mass=1.0, length=1.0))
+    m.joint("A", mt.Revolute("y"), m.ground, arm)
+    for i in range(60):
+        plate = m.body(f"plate{i}", mt.box(mass=0.1, size=(0.1, 0.1, 0.1)))
+        m.joint(f"weld{i}", mt.Fixed(), m.bodies[-2].at((0.01, 0.02, 0)), plate)
+    system = m.build()
+    d = system.derivatives("forward_dynamics")
+    assert type(d._derivative.function) is TracedFunction
+    expected = along(system, "forward_dynamics", [np.array([0.3]), np.array([0.2]), np.array([0.1])], np.ones(3))
+    np.testing.assert_allclose(d([0.3], [0.2], [0.1]) @ np.ones(3), expected, rtol=1e-8)
+
+
+def test_spaces_are_named():
+    with pytest.raises(mt.MomentreeError, match=r"bias: there is no space 'tangents'\. Did you mean 'tangent'\?"):
+        pendulum().derivatives("bias", space="tangents")
+
+
+def test_matrices_of_many_bodies_have_those_of_differences():
+    system, random, h = chain(41), np.random.default_rng(4), 1e-4
+    q, direction = random.uniform(-0.3, 0.3, (2, system.nv))
+    J = system.derivatives("mass_matrix")(q)
+    ahead, behind = (system.mass_matrix(system.integrate(q, step * direction)) for step in (h, -h))
+    expected = (ahead - behind) / (2 * h)
+    np.testing.assert_allclose(J @ direction, expected, rtol=0, atol=1e-7 * np.abs(expected).max())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mechanisms import four_bars_in_a_row
-from momentree.compile.trace.field_layout import FormTable, flatten, unflatten
+from momentree.compile.trace.field_layout import FormTable, dual_leaf, flatten, general, unflatten
 from momentree.compile.trace.right_hand_sides import positions_code
 from momentree.compile.trace.tape import Tape
 from momentree.spatial import ZERO, Motion
+from momentree.spatial.dual import Dual
 from momentree.spatial.vector import Vector
 
 
@@ -38,6 +39,23 @@ def test_a_constant_is_flattened_once_and_a_variable_each_time():
     first = table.flattened(moving)
     assert table.flattened(moving) is not first
     assert unflatten(first.form, first.numbers) == moving
+
+
+def test_dual_numbers_are_pairs_and_plain_ones_stay_plain():
+    x, dx = Tape().inputs("x", "dx")
+    leaf = dual_leaf()
+    thing = Motion(Vector(Dual(x, dx), 2.0, 0), ZERO)
+    form, numbers = flatten(thing, leaf=leaf)
+    assert numbers == [x, dx, 2.0, 0, 0, 0]
+    moved = unflatten(form, numbers)
+    assert (moved.linear.x.value, moved.linear.x.derivative, moved.linear.y, moved.angular) == (x, dx, 2.0, ZERO)
+    assert isinstance(moved.linear.y, float)
+    for each in (thing, Motion(ZERO, ZERO), Motion(ZERO, Vector(1, x, Dual(x, 1)))):  # all fit the general form
+        assert general(flatten(each, leaf=leaf)[0], leaf) == flatten(each, True, leaf)[0]
+    twice, numbers = flatten((Dual(Dual(x, dx), 0), 1.0), leaf=dual_leaf(leaf))
+    inner, outer = unflatten(twice, numbers)
+    assert numbers == [x, dx, 0, 0, 1.0, 0, 0, 0]
+    assert (inner.value.derivative, inner.derivative, outer) == (dx, 0, 1.0)
 
 
 def test_a_list_that_changes_is_read_again():

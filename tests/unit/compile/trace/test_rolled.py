@@ -23,9 +23,9 @@ def flattened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often things of each type were taken apart."""
     counts, plain = Counter[str](), field_layout.flatten
 
-    def counted(thing: Any, generally: bool = False) -> tuple[Any, list[Any]]:
+    def counted(thing: Any, generally: bool = False, leaf: Any = None) -> tuple[Any, list[Any]]:
         counts[type(thing).__name__] += 1
-        return plain(thing, generally)
+        return plain(thing, generally, leaf)
 
     monkeypatch.setattr(field_layout, "flatten", counted)
     return counts
