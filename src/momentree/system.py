@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from momentree.activity import showing
+from momentree.analyse.evaluated_mechanism import EvaluatedMechanism, evaluated_mechanism
 from momentree.analyse.system_quantities import SystemQuantities
 from momentree.assembly.given_values import apart, given_values, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
@@ -19,14 +20,11 @@ from momentree.errors import MomentreeError, renamed, spell_checked, suggestion
 from momentree.export.program_exports import ProgramExports
 from momentree.look.system_views import SystemViews
 from momentree.model import Model
-from momentree.model.expressions.expression import Reference
-from momentree.model.model import as_frame
 from momentree.model.values import Values
 from momentree.structure import Mechanism, Structure, freeze
 from momentree.structure.free_parameters import FreeParameters, values_in
 from momentree.structure.freeze import checked_tolerance
 from momentree.structure.given import Given
-from momentree.structure.mechanism import Attached
 
 if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
@@ -281,14 +279,9 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         where = Evaluation(at.mechanism, coordinates(self.mechanism, q), t, at.names)
         return vector([*momentum(where, scalars(v, self.nv, "v"))], q, v, at.batch)
 
-    def _at(self, parameters: Named) -> _At:
+    def _at(self, parameters: Named) -> EvaluatedMechanism:
         """The mechanism at values of its free parameters: in floats or, where they are many, in batches."""
-        if not parameters or all(np.ndim(value) == 0 for value in parameters.values()):
-            numeric = self.with_parameters(parameters)._numeric
-            return _At(numeric, {}, np.zeros(0), numeric)
-        rows = self._free.rows(parameters)
-        names = self._free.names_of(rows)
-        return _At(self.mechanism.evaluated(names), names, rows, self.mechanism)
+        return evaluated_mechanism(self, parameters)
 
     # --- dynamics of the tree, with all forces of the model: M v' + bias = tau; forward dynamics closes loops too.
     # compiled at the first call; batches run on at most `threads` cores, into `out` where it is given ---
@@ -490,24 +483,3 @@ class System(SystemViews, SystemQuantities, ProgramExports):
     def __repr__(self) -> str:
         m = self.mechanism
         return f"System('{m.name}': {len(m.bodies)} bodies, nv={m.nv}, loops={len(m.loops)})"
-
-
-class _At(NamedTuple):
-    """A mechanism at values of its free parameters.
-
-    | field     | meaning                                                                |
-    |-----------|------------------------------------------------------------------------|
-    | mechanism | in floats, or in batches                                               |
-    | names     | parameters by name, for laws; none in floats, whose laws have them in  |
-    | batch     | an array with the leading axes of the parameters                       |
-    | opened    | the same mechanism before it was evaluated                             |
-    """
-
-    mechanism: Mechanism
-    names: Mapping[Reference, Array]
-    batch: Array
-    opened: Mechanism
-
-    def attached(self, frame: Any) -> Attached:
-        """A user's frame, whose position may depend on parameters too."""
-        return self.opened.attach(as_frame(frame)).evaluated(self.names)

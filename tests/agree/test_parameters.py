@@ -180,7 +180,7 @@ def test_comparison():
         assert (one.steps, one.evaluations, one.failed) == (two.steps, two.evaluations, two.failed)
     carried = mt.compare(free, free.assemble({"A": 0.8}, parameters={"l": 0.3}), 1.0)
     assert [row.evaluations for row in carried.rows] == [row.evaluations for row in found.rows]
-    with pytest.raises(mt.MomentreeError, match=r"the start was made with l = 0\.3, not 1"):
+    with pytest.raises(mt.MomentreeError, match=r"the state was made with l = 0\.3, not 1"):
         mt.compare(free.with_parameters(l=1.0), free.assemble({"A": 0.8}, parameters={"l": 0.3}), 1.0)
 
 

@@ -200,6 +200,11 @@ def _(system: mt.System, state: Any, given: dict[str, Any]) -> Any:
     return system.actuation(state, {"x": 0.5, "A": 0.25}, ["x", "A"], **given).torques
 
 
+@call("System.integrate")
+def _(system: mt.System, state: Any, given: dict[str, Any]) -> Any:
+    return system.integrate(state.q, state.v)
+
+
 @call("System.assemble")
 def _(system: mt.System, state: Any, given: dict[str, Any]) -> Any:
     found = system.assemble(START, MOVING, guess=state, t=T, **given)
@@ -303,6 +308,8 @@ APART = {
     "programme": "a programme",
     "resume_run": "a run that was begun with all it needs: as_the_states_of_a_run, and tests/contract/test_kill.py",
     "ivanov_iteration": "split bodies alone",
+    "System.look": "the scene that System.draw draws",
+    "System.export_fmu": "the start that System.export_c writes",
 }
 
 
@@ -484,7 +491,7 @@ def test_a_state_of_another_mechanism_is_refused_by_name(use):
 def test_a_state_of_a_mechanism_with_other_forces_is_refused(change):
     other = pendulum()
     change(other)
-    with pytest.raises(mt.MomentreeError, match=r"the start belongs to another mechanism: its .* differ"):
+    with pytest.raises(mt.MomentreeError, match=r"the state belongs to another mechanism: its .* differ"):
         pendulum().build().simulate(other.build().assemble({"A": 0.1}), 0.1)
 
 
@@ -493,7 +500,7 @@ def test_a_state_of_the_same_mechanism_built_again_is_accepted():
     assert again.simulate(first.assemble({"A": 0.1}), 0.1).t[-1] == 0.1
     assert first.simulate(again.assemble({"A": 0.1}), 0.1).t[-1] == 0.1
     other = pendulum(l=0.5).build(free=["l"])  # its length is free: one of the two is a mistake
-    with pytest.raises(mt.MomentreeError, match=r"the start was made with l = 0\.5, not 0\.8"):
+    with pytest.raises(mt.MomentreeError, match=r"the state was made with l = 0\.5, not 0\.8"):
         first.simulate(other.assemble({"A": 0.1}), 0.1)
     assert first.simulate(other.assemble({"A": 0.1}), 0.1, parameters={"l": 0.5}).parameters["l"] == 0.5
 

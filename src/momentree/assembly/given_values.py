@@ -52,7 +52,7 @@ def given_values(
 def carried_by(system: System, state: State, named: Collection[str], what: str) -> Given:
     """What a state carries; `named` parameters have other values in this call."""
     if state.mechanism.coordinates != system.mechanism.coordinates:
-        raise MomentreeError(f"{what}: the start belongs to another system. Create it with assemble(...) of this one.")
+        raise MomentreeError(f"{what}: the state belongs to another system. Create it with assemble(...) of this one.")
     carried, free = state.given, system.mechanism.free
     if state.mechanism.graph is not system.mechanism.graph:
         carried = carried.replaced(parameters={k: x for k, x in carried.parameters.items() if k in free})
@@ -103,7 +103,7 @@ def _refuse_another(system: System, state: State, carried: Given, named: Collect
     numeric = system.at(Given(known))._numeric
     difference = first_difference(numeric.whole or numeric, state.mechanism.whole or state.mechanism)
     if difference:
-        message = f"{what}: the start belongs to another mechanism: {difference}"
+        message = f"{what}: the state belongs to another mechanism: {difference}"
         raise MomentreeError(f"{message}. Create it with system.assemble(guess=...) of this one.")
     ours = system.at(carried).parameters
     _refuse_values(what, {name: (x, ours[name]) for name, x in known.items() if name not in named})
@@ -123,7 +123,7 @@ def _refuse_values(what: str, pairs: Mapping[str, tuple[float, float]]) -> None:
     if other:
         differences = ", ".join(f"{name} = {theirs:g}, not {ours:g}" for name, (theirs, ours) in other.items())
         instead = ", ".join(f"'{name}': {theirs:g}" for name, (theirs, _) in other.items())
-        message = f"{what}: the start was made with {differences}. Give parameters={{{instead}}}"
+        message = f"{what}: the state was made with {differences}. Give parameters={{{instead}}}"
         raise MomentreeError(f"{message}, or the values that are wanted.")
 
 

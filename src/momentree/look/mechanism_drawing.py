@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from momentree.assembly.given_values import given_values
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError
 from momentree.look import mechanism_symbols as symbols
@@ -23,7 +24,7 @@ from momentree.look.mechanism_symbols import Sheet, Text
 from momentree.look.picture_files import check_picture, save_picture
 from momentree.look.projection import JointPlace, View, joint_places, view_of
 from momentree.look.run_poses import poses_at
-from momentree.look.scene import THICKNESS, Poses, Scene, _own, at_values_of, poses_of, scene_of
+from momentree.look.scene import THICKNESS, Poses, Scene, _own, poses_of, scene_of
 from momentree.model.higher_pairs import Distance, HigherPair, Rolling
 from momentree.spatial import X, Y, Z
 from momentree.spatial.vector import normals
@@ -79,7 +80,7 @@ def draw_system(
     _refuse_crowds(len(system.mechanism.bodies))
     at = system.start(state) if state is None or isinstance(state, Mapping) else state
     if isinstance(at, State):
-        system = at_values_of(system, at, "draw")
+        system = system.at(given_values(system, at, what="draw"))
     q, t = (at.q, at.t) if hasattr(at, "q") else (np.asarray(at, dtype=float), 0.0)
     if q.shape != (system.nq,):
         raise MomentreeError(

@@ -30,7 +30,6 @@ from momentree.spatial import Transform, X, Y, Z
 from momentree.structure.mechanism import Attached, Mechanism, TreeBody
 
 if TYPE_CHECKING:
-    from momentree.assembly.state import State
     from momentree.system import System
 
 Array = NDArray[np.float64]
@@ -101,13 +100,6 @@ class Scene:
     pieces: tuple[Piece, ...]
     strands: tuple[Strand, ...]
     size: float
-
-
-def at_values_of(system: System, state: State, what: str) -> System:
-    """The system with the values of free parameters that a state carries; an error if the state is not its own."""
-    if state.mechanism.coordinates != system._numeric.coordinates:
-        raise MomentreeError(f"{what}: the state is none of this system. Create it with its assemble(...).")
-    return system.with_parameters(state.parameters)
 
 
 def scene_of(system: System) -> Scene:

@@ -10,11 +10,11 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from momentree.assembly.given_values import given_values
 from momentree.assembly.state import State
 from momentree.errors import MomentreeError
 from momentree.files.atomic_write import write_file
 from momentree.look.motion_frames import motion_frames
-from momentree.look.scene import at_values_of
 from momentree.look.stage import HOST, close_server, open_server
 from momentree.look.viewer_file import check_page, motion_page, suitable_rate, write_scene
 from momentree.look.viewer_model import ModelView
@@ -75,8 +75,8 @@ def look_at_system(
         check_page(save)
     start = system.start() if state is None else state
     if not isinstance(start, State):
-        raise MomentreeError("look: the state is none of this system. Create it with its assemble(...).")
-    at = at_values_of(system, start, "look")
+        raise MomentreeError("look: the state belongs to another system. Create it with assemble(...) of this one.")
+    at = system.at(given_values(system, start, what="look"))
     with _server(port, system.name, lasting=save is None) as server:
         view = ModelView(server, at, start)
         if save is not None:

@@ -178,5 +178,5 @@ def test_a_run_s_state_is_shown_with_its_values_and_one_of_another_system_refuse
     shown = (tmp_path / name).read_bytes()
     getattr(run.system, way)(tmp_path / name, state=run.state())
     assert (tmp_path / name).read_bytes() == shown
-    with pytest.raises(MomentreeError, match=f"{way}: the state is none of this system"):
+    with pytest.raises(MomentreeError, match=f"{way}: the state belongs to another system"):
         getattr(mt.load(MODELS["four_bar"]).build(), way)(tmp_path / name, state=run.state())

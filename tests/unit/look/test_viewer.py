@@ -191,7 +191,7 @@ def test_wrong_arguments_are_explained(run, tmp_path, wrong, message):
 def test_a_state_of_another_system_is_refused(system, tmp_path):
     other = two_links().build().assemble()
     for state in (other, 3, system.assemble().q):
-        with pytest.raises(MomentreeError, match="the state is none of this system"):
+        with pytest.raises(MomentreeError, match="the state belongs to another system"):
             system.look(state=state, save=tmp_path / "x.html")
 
 

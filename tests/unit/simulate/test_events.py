@@ -211,7 +211,7 @@ def test_a_start_of_another_system_is_refused():
     system, _ = started(pendulum(), A=0.0)
     other = mt.Model("other")
     other.joint("B", mt.Revolute("z"), other.ground, other.body("bob", mass=1.0, com=(-1, 0, 0)))
-    with pytest.raises(MomentreeError, match="the start belongs to another system"):
+    with pytest.raises(MomentreeError, match="the state belongs to another system"):
         system.simulate(other.build().assemble({"B": 0.0}), 1.0)
 
 

@@ -160,7 +160,7 @@ def test_a_state_carries_the_values_that_it_was_given(system):
 
 def test_a_state_of_one_view_is_refused_by_another(system):
     start = system.assemble({"A": 0.8}, guess={"B": 0.7, "D": 0.5}, parameters={"m": 2.0})
-    with pytest.raises(mt.MomentreeError, match=r"the start was made with m = 2, not 3\. Give parameters=\{'m': 2\}"):
+    with pytest.raises(mt.MomentreeError, match=r"the state was made with m = 2, not 3\. Give parameters=\{'m': 2\}"):
         system.with_parameters(m=3.0).simulate(start, 0.1)
     assert system.with_parameters(m=3.0).simulate(start, 0.1, parameters={"m": 3.0}).parameters["m"] == 3.0
 
