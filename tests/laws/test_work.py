@@ -143,3 +143,35 @@ def test_what_prescribed_motions_do_is_accounted_for_with_any_number_of_bodies(f
     assert exchanged > 1
     assert np.abs(run.energy.balance).max() < 1e-9 * exchanged
     assert not run.warnings
+
+
+def losing(kind: str, c: float | str, **free):
+    """Two bodies that lose energy in one way, the first by c, the second by 2; and a start in which they do."""
+    on_plane = kind in ("contact", "friction")
+    m = mt.Model("losing", gravity=(0, 0, -9.81 if on_plane else 0))
+    if isinstance(c, str):
+        m.parameter(c, 0.0)
+    for name, x in (("x1", c), ("x2", 2.0)):
+        body = m.body(f"body of {name}", mt.box(mass=1.0, size=(1, 1, 1)))
+        options = {"damper": {"damping": x}, "stop": {"limits": (-0.1, 0.1), "stops": (1e4, x)}}.get(kind, {})
+        m.joint(name, mt.Planar("y") if on_plane else mt.Prismatic("x", **options), m.ground, body)
+        if kind == "spring damping":
+            m.spring(m.ground.at((-2, 0, 0)), body, 10.0, rest=1.5, damping=x)
+        if on_plane:
+            m.contact(body, stiffness=1e3, **{{"contact": "damping"}.get(kind, kind): x})
+    system, along = m.build(**free), (-0.5, 1.0, 0.0) if on_plane else 1.0
+    return system, system.assemble({}, velocities={"x1": along, "x2": along})
+
+
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange", "absolute"])
+@pytest.mark.parametrize("kind", ["damper", "stop", "spring damping", "contact", "friction"])
+def test_a_free_parameter_with_the_value_zero_leaves_all_work_where_it_belongs(kind, formulation):
+    both = losing(kind, "c", free=["c"]), losing(kind, 0.0)
+    (work, name), (expected, other) = (
+        (run.energy.work, [term.name for term in run.work_terms])
+        for run in (system.simulate(start, 0.2, formulation=formulation) for system, start in both)
+    )
+    assert name[1:] == other
+    np.testing.assert_array_equal(work[name[0]], 0)
+    assert work[other[0]][-1] < -1e-3
+    assert work[other[0]][-1] == pytest.approx(expected[other[0]][-1], rel=1e-4)

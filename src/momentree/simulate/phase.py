@@ -95,7 +95,7 @@ class Phase:
         self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
         self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
         self.q, self.v = (np.array(indices, dtype=int) for indices in free_indices(system.mechanism, locked_joints))
-        names = [name for name, _ in work_terms_of(self.formulated)]
+        names = [name for name, _ in work_terms_of(self._symbolic)]  # of the machine code: no value decides on one
         self.work_indices = np.array(
             [work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int
         )
