@@ -20,7 +20,7 @@ from momentree.equations.loops.wrenches import (
     no_forces,
     wrenches_by_body,
 )
-from momentree.equations.stops import stop_energy, stop_force, stops_of
+from momentree.equations.stops import stop_force, stops_energy, stops_of
 from momentree.equations.sweeps import Fields, LocalStep, Record, Records
 from momentree.model.expressions.expression import Expression
 from momentree.model.joint_type import Coordinates, JointType
@@ -181,14 +181,24 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
         energy = energy - mechanism.gravity @ moment + _joint_energy(body.joint.type, record.q)
     for loop in mechanism.loops:
         if loop.joint_type.spring or stops_of(loop.joint_type):
-            X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
-            energy = energy + _joint_energy(loop.joint_type, loop.joint_type.fit(X_F.inverse() @ X_M))
+            energy = energy + _joint_energy(loop.joint_type, coordinates_of_closing_joint(loop, placed))
     for spring in mechanism.springs:
-        length = _between(spring, placed).norm
-        energy = energy + elastic_tension(spring, length) * (length - spring.rest) / 2
+        energy = energy + spring_energy(spring, placed)
     for contact in mechanism.contacts:
         energy = energy + elastic_energy(contact, contact_geometry(contact, placed).depth)
     return energy
+
+
+def coordinates_of_closing_joint(loop: Loop, placed: Sequence[Record]) -> Coordinates:
+    """Those that fit best, of a joint that closes a loop."""
+    X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
+    return loop.joint_type.fit(X_F.inverse() @ X_M)
+
+
+def spring_energy(spring: Spring, placed: Sequence[Record]) -> Scalar:
+    """k (l - l0)^2 / 2, none of a thread that is slack. J"""
+    length = _between(spring, placed).norm
+    return elastic_tension(spring, length) * (length - spring.rest) / 2
 
 
 def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
@@ -197,9 +207,7 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     for i, k in enumerate(joint.spring or ()):
         turned = q[i] - (joint.rest[i] if joint.rest else 0)
         energy = energy + k * turned * turned / 2
-    for i, stop in enumerate(stops_of(joint) or ()):
-        energy = energy + stop_energy(stop, q[i])
-    return energy
+    return energy + stops_energy(joint, q)
 
 
 def spring_force(spring: Spring, moving: Sequence[Record]) -> Vector:

@@ -230,7 +230,7 @@ class Simulation:
         self._samples += len(t)
         q, v = phase.moves(t, y)
         self.opened = np.maximum(self.opened, phase.openings(t, y))
-        block = Block(np.array(t), q, v, phase.work(y, self._worked))
+        block = Block(np.array(t), q, v, phase.work(t, q, y, self._worked))
         if acting:
             return self._acted(acting, block)
         if status not in (Status.FULL, Status.ARRIVED):
@@ -251,7 +251,7 @@ class Simulation:
     def _switch(self) -> None:
         """Begin a phase of the same mechanism with the integrator for stiff motions."""
         before, (q, v) = self._integration, self._coordinates_now
-        self._worked = self._phase.work(before.state[None, :, 0], self._worked)[0]
+        self._worked = self._phase.work(np.array([before.t]), q[None], before.state[None, :, 0], self._worked)[0]
         self._counts += before.counts[:3]
         self._phase = self._new_phase(self._phase.locked_joints, self._phase.inactive)
         self._integration = self._begun(before.t, q, v, float(before.control[1]))
