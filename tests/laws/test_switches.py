@@ -689,3 +689,24 @@ def test_all_formulations_agree_on_a_mechanism_with_everything():
             expected = runs[0][name] if name == "elbow" else runs[0].position(hand)
             np.testing.assert_allclose(at[-1], expected[-1], atol=1e-8)
         assert [impact.lost for impact in run.impacts] == pytest.approx([i.lost for i in runs[0].impacts], rel=1e-6)
+
+
+@pytest.mark.parametrize("off", [0.41, 0.5, 0.61])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"formulation": "lagrange"}, {"stabilization": "baumgarte"}, {"stabilization": "none"}, {"rtol": 1e-5}],
+    ids=str,
+)
+@pytest.mark.parametrize("stiff", [0, 1])
+def test_a_condition_that_a_constraint_held_at_zero_must_leave_zero_before_it_rises_again(stiff, settings, off):
+    """Two oscillators are welded where they meet. Released, the distance between them begins at zero."""
+    m = mt.Model("oscillators", gravity=(0, 0, 0))
+    for i, name in enumerate("AB"):
+        body = m.body(name.lower(), mt.box(mass=1.0, size=(0.1, 0.1, 0.1)))
+        m.joint(name, mt.Prismatic("x", spring=math.tau**2 * (4.0 if i == stiff else 1.0)), m.ground, body)
+    m.joint("weld", mt.Fixed(), *m.bodies)
+    m.switch("weld", on="A - B")
+    m.switch("weld", off=f"t - {off}")
+    system = m.build()
+    run = system.simulate(system.assemble({"A": -0.3, "B": 0.2}), off + 0.2, every=0.1, **settings)
+    assert [name for name, _ in run.end.events] == ["weld switched on", "release of weld"]

@@ -19,18 +19,8 @@ from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
 from momentree.simulate.driven_system import driven_system, events_with_inputs
-from momentree.simulate.events import (
-    WITHIN,
-    Passage,
-    Watched,
-    acting_events,
-    events_by_name,
-    jumps,
-    passages,
-    values_at,
-    watched,
-    work_terms_with_events,
-)
+from momentree.simulate.event_watch import EventWatch, Moment, Passage, Within
+from momentree.simulate.events import Watched, acting_events, events_by_name, watched, work_terms_with_events
 from momentree.simulate.failure_reasons import (
     SLOW,
     reason_of_chattering,
@@ -54,8 +44,6 @@ from momentree.structure.switched_constraints import inactive_at_start
 if TYPE_CHECKING:
     from momentree.system import System
 
-TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-ZERO = 1e-12  # conditions as small as that are zero at the start
 MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 
 
@@ -95,7 +83,8 @@ class Simulation:
         self.end: End | None = None
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
         events_of = [*watched(self._numeric, self._events), *acting_events(self._numeric)]
-        self._watched = events_with_inputs(self._numeric, events_of, inputs)
+        events_of = events_with_inputs(self._numeric, events_of, inputs)
+        self._watch = EventWatch(self._numeric, events_of, settings.tolerances[0])
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
@@ -164,12 +153,12 @@ class Simulation:
     @cached_property
     def _switched(self) -> list[str]:
         """The constraints that events switch."""
-        return sorted({event.switched for event in self._watched if event.switched})
+        return sorted({event.switched for event in self._watch.events if event.switched})
 
     @cached_property
     def _dense(self) -> bool:
         """Whether states within steps are needed."""
-        return bool(self._watched) or self._plan.interpolated or self._chosen_times is not None
+        return bool(self._watch.events) or self._plan.interpolated or self._chosen_times is not None
 
     @property
     def _coordinates_now(self) -> tuple[Array, Array]:
@@ -208,7 +197,9 @@ class Simulation:
                 self._schedule.apply(self._integration)
 
     def _advance_to(self, stop: float) -> Block:
-        at_once = self._positive_at_start() if self._samples == 0 else []
+        start = self.t_start, self.start.q, self.start.v
+        able = self._watch.able(self._phase) if self._samples == 0 else []
+        at_once = self._watch.positive(able, *start)
         if at_once:
             return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state
@@ -220,7 +211,7 @@ class Simulation:
             records = records if due else records[:-1]  # where a fixed step ends at a knot, and no sample is due
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
-        at_once = self._rising_at_start(records, y_before) if self._samples == 0 else []
+        at_once = self._watch.rising(able, start, self._moments(records, y_before)) if len(records) else []
         if at_once:
             return self._act_at_start(at_once)
         acting = self._events_in(records, y_before)
@@ -342,31 +333,15 @@ class Simulation:
 
     def _events_in(self, records: Array, y_before: Array) -> list[Passage]:
         """Note what happened in these records; give the first passages that end the simulation or change it."""
-        events = self._able
-        if not events or not len(records):
+        able = self._watch.able(self._phase)
+        if not able or not len(records):
             return []
+        passages = self._watch.first_passages(able, len(records), self._moments(records, y_before))
+        if any(passage.event.stop for passage in passages):  # that comes first: nothing changes there
+            passages = [passage for passage in passages if not passage.event.acts]
         t, h, _, _ = self._integration.unpacked(records)
-
-        def value(event: Watched, step: Any, x: Array) -> Array:
-            states = self._within(records, y_before, step, x)
-            times = t[step] - (1 - x) * h[step]
-            q, v = self._phase.moves(times, states)
-            return values_at(self._numeric, event.expression, times, q, v)
-
-        closing = (self._numeric.whole or self._numeric).loop_numbers
-
-        def counts(passage: Passage) -> bool:
-            """Whether it is more than an angle of a closing joint that passes pi."""
-            if not any(reference.name in closing for reference in passage.event.expression.references()):
-                return True
-            step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
-            q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
-            return not jumps(self._numeric, passage.event.expression, t[step], q, v)
-
         acting: list[Passage] = []
-        for passage in passages(events, len(t), value, counts):
-            if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
-                break
+        for passage in passages:
             at = due_at(self._times, float(t[passage.step] - (1 - passage.x) * h[passage.step]), self._plan.first)
             self._happened.append((passage.event.name, at))
             if passage.event.stop or passage.event.acts:
@@ -375,22 +350,21 @@ class Simulation:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
 
-    @property
-    def _able(self) -> list[Watched]:
-        """The events that can happen now: joints are not locked twice, nor constraints switched where they are."""
-        locked_joints, inactive = self._phase.locked_joints, self._phase.inactive
-        free = (event for event in self._watched if event.latch not in locked_joints)
-        return [event for event in free if not event.switched or (event.switched in inactive) == event.turns_on]
+    def _moments(self, records: Array, y_before: Array) -> Within:
+        """Times, coordinates and velocities of the system within the steps of these records."""
+        t, h, _, _ = self._integration.unpacked(records)
 
-    def _value(self, event: Watched, t: float, q: Array, v: Array) -> float:
-        """The expression of an event at one moment."""
-        return float(values_at(self._numeric, event.expression, np.array([t]), q[None], v[None])[0])
+        def within(step: Any, x: Array) -> Moment:
+            times = t[step] - (1 - x) * h[step]
+            return (times, *self._phase.moves(times, self._within(records, y_before, step, x)))
+
+        return within
 
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
         """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""
-        ending = next((passage for passage in acting if passage.event.stop), None)
-        if ending is not None:
-            self._finish("event", f"'{ending.event.name}' happened", ending.t)
+        stops = next((passage for passage in acting if passage.event.stop), None)
+        if stops is not None:
+            self._finish("event", f"'{stops.event.name}' happened", stops.t)
             return block
         t, q, v = acting[-1].t, block.q[-1], block.v[-1]
         chattering = reason_of_chattering(self._happened, [passage.event.name for passage in acting], self._duration)
@@ -398,17 +372,19 @@ class Simulation:
             self._finish("failed", chattering, t)
             return block
         self._worked = block.work[-1].copy()
-        events, acted = [passage.event for passage in acting], list[Watched]()
-        while events:
-            acted += events
-            q_before, v_before = q, v
+        events = [passage.event for passage in acting]
+        while events and self.end is None:
+            before = q, v
             q, v = self._changed(events, q, v, t)
-            # an impact may make the condition of a switch jump: it acts at once, each only once at an instant
-            able = [event for event in self._able if event.switched and event not in acted]
-            before, after = ([self._value(e, t, *at) for e in able] for at in ((q_before, v_before), (q, v)))
-            events = [event for event, a, b in zip(able, before, after, strict=True) if a < 0 <= b]
-            self._happened += [(event.name, t) for event in events]
-        if t >= self.t_end:
+            # expressions jump with the velocities: what they bring about happens at once, each only once at an instant
+            jumped = self._watch.jumped(self._watch.able(self._phase), t, before, (q, v))
+            jumped = [event for event in jumped if (event.name, t) not in self._happened]
+            ending = next((event for event in jumped if event.stop), None)
+            events = [event for event in jumped if event.acts and ending is None]
+            self._happened += [(event.name, t) for event in jumped if event in events or not event.acts]
+            if ending is not None:
+                self._finish("event", f"'{ending.name}' happened", t)
+        if self.end is None and t >= self.t_end:
             self._finish("arrived")
         after_block = Block(np.array([t]), q[None], v[None], self._worked[None].copy())
         return Block.joined([block, after_block], self.system.nq, self.system.nv, len(self.work_terms))
@@ -429,26 +405,6 @@ class Simulation:
         self._worked[names.index(first.name)] += energy(after.active, q, v, t) - lost
         return q, v
 
-    def _positive_at_start(self) -> list[Watched]:
-        """The switches whose conditions are positive already."""
-        at = self.t_start, self.start.q, self.start.v
-        return [event for event in self._able if event.switched and self._value(event, *at) > ZERO]
-
-    def _rising_at_start(self, records: Array, y_before: Array) -> list[Watched]:
-        """The switches whose conditions rise from zero at the start, as the first step shows."""
-        at = self.t_start, self.start.q, self.start.v
-        able = (event for event in self._able if event.switched)
-        zero = [event for event in able if abs(self._value(event, *at)) <= ZERO]
-        if not zero or not len(records):
-            return []
-        t, h, _, _ = self._integration.unpacked(records)
-        step, x = np.array([0]), np.array([1 / WITHIN])
-        times = t[:1] - (1 - x) * h[:1]
-        (q,), (v,) = self._phase.moves(times, self._within(records, y_before, step, x))
-        return [
-            event for event in zero if self._value(event, float(times[0]), q, v) > max(0.0, self._value(event, *at))
-        ]
-
     def _act_at_start(self, events: Sequence[Watched]) -> Block:
         """What switches do at the start: steps from there did not happen."""
         self._happened += [(event.name, self.t_start) for event in events]
@@ -460,7 +416,7 @@ class Simulation:
 
     def checkpoint(self) -> dict[str, Array]:
         """All that is needed to continue: the same numbers follow."""
-        integration, names = self._integration, [event.name for event in self._watched]
+        integration, names = self._integration, [event.name for event in self._watch.events]
         inactive = [i for i, name in enumerate(self._switched) if name in self._phase.inactive]
         return {
             "y": integration.y.copy(),
@@ -471,6 +427,7 @@ class Simulation:
             "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
             "progress": self._stall.numbers(),
             "stiffness": self._stiffness.numbers(),
+            "watched": self._watch.numbers(),
             "open": np.array([integration.open]),
             "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
             **({"inactive": np.array(inactive, dtype=np.int64)} if self._switched else {}),
@@ -494,7 +451,9 @@ class Simulation:
         samples, due, self._shortest, self._longest = (float(x) for x in checkpoint["seen"])
         self._samples, self._due, self.end = int(samples), int(due), None
         self._stall = StallDetector(*checkpoint.get("progress", (self.t_start,)))
+        if "watched" in checkpoint:
+            self._watch.restore(checkpoint["watched"])
         integration.open = float(checkpoint["open"][0]) if "open" in checkpoint else integration.open
-        self._happened = [(self._watched[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
+        self._happened = [(self._watch.events[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
         if integration.t >= self.t_end:
             self._finish("arrived")
