@@ -27,7 +27,7 @@ from momentree.simulate.failure_reasons import (
     reason_of_failure,
     reason_of_small_steps,
 )
-from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
+from momentree.simulate.impacts import after_events, energy_changes, inactive_after, locked_after
 from momentree.simulate.input_schedule import InputSchedule
 from momentree.simulate.inputs import NO_INPUTS, Inputs, inputs_of, split_inputs
 from momentree.simulate.open_loops import come_apart, most_open, while_closed
@@ -391,7 +391,7 @@ class Simulation:
 
     def _changed(self, events: Sequence[Watched], q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Begin the next phase; coordinates and velocities in it, and the change of energy in the account."""
-        before, lost = self._phase, energy(self._phase.active, q, v, t)
+        before, start = self._phase, (q, v)
         after = self._new_phase(locked_after(before, events), inactive_after(before, events))
         q, v = after_events(before, after, events, q, v, t, self._settings.tolerances[0])
         self._counts += self._integration.counts[:3]
@@ -399,10 +399,9 @@ class Simulation:
         self._phase = after
         self._integration = self._begun(t, q, v, h)
         (q,), (v,) = after.moves(np.array([t]), self._integration.state[None, :, 0])
-        # what locks or starts to act together loses what it loses together: it is the work of the first
-        first = next((event for event in events if event.latch or event.turns_on), events[0])
         names = [work_term.name for work_term in self.work_terms]
-        self._worked[names.index(first.name)] += energy(after.active, q, v, t) - lost
+        for event, change in zip(events, energy_changes(before, after, events, start, (q, v), t), strict=True):
+            self._worked[names.index(event.name)] += change
         return q, v
 
     def _act_at_start(self, events: Sequence[Watched]) -> Block:
