@@ -117,12 +117,12 @@ class EventWatch:
         return float(values_at(self._mechanism, event.expression, np.array([t]), q[None], v[None])[0])
 
     def jumped(
-        self, able: Sequence[Watched], t: float, before: tuple[Array, Array], after: tuple[Array, Array]
+        self, able: Sequence[Watched], before: tuple[float, Array, Array], after: tuple[float, Array, Array]
     ) -> list[Watched]:
         """The events whose expressions pass through zero where velocities jump; the motion goes on from there."""
         found = []
         for i, event in enumerate(self.events):
-            a, b = (self.value(event, t, *at) for at in (before, after))
+            a, b = self.value(event, *before), self.value(event, *after)
             self._largest[i] = np.nanmax([self._largest[i], *(abs(x) for x in (a, b) if np.isfinite(x))])
             small = self._small * self._largest[i]
             self._resting[i] = abs(b) <= small

@@ -14,6 +14,7 @@ from momentree.compile.execute.rows_of_lanes import SamplesKernel
 from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
+from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
 from momentree.equations.work_terms import stored_energies, storing_terms
 from momentree.errors import MomentreeError
@@ -22,6 +23,7 @@ from momentree.integrate.motions.sample_code import ROUND_OFF
 from momentree.integrate.projection import NEAR, NEWTON
 from momentree.integrate.stepper import Array, Integration, Stepper
 from momentree.integrate.steppers import error_floor, new_stepper
+from momentree.simulate.motion_kinks import impact_work
 from momentree.simulate.settings import Settings
 from momentree.structure.locked_joints import free_indices, locked
 from momentree.structure.maximal_coordinates import separated_bodies
@@ -240,6 +242,13 @@ class Phase:
         v = np.zeros(self._system.nv)
         v[self.v] = self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
         return v
+
+    def after_jump(self, q: Array, v: Array, t: float, t_after: float) -> tuple[Array, dict[str, float]]:
+        """Velocities of the system where prescribed ones have jumped, and the work of each prescribed motion."""
+        own, u = q[self.q], v[self.v]
+        p = np.array(momenta(Evaluation(self.mechanism, own.tolist(), t), u.tolist()), dtype=float)
+        after = self.velocities_from_momenta(q, p, t_after)
+        return after, impact_work(self.mechanism, own, (u, t), (after[self.v], t_after))
 
     def _velocities(self, t: Array, y: Array) -> Array:
         if not len(t) or not len(self.v):

@@ -30,6 +30,7 @@ from momentree.simulate.failure_reasons import (
 from momentree.simulate.impacts import after_events, energy_changes, inactive_after, locked_after
 from momentree.simulate.input_schedule import InputSchedule
 from momentree.simulate.inputs import NO_INPUTS, Inputs, inputs_of, split_inputs
+from momentree.simulate.motion_kinks import Kink, kinks_between_steps
 from momentree.simulate.open_loops import come_apart, most_open, while_closed
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
@@ -84,7 +85,8 @@ class Simulation:
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
         events_of = [*watched(self._numeric, self._events), *acting_events(self._numeric)]
         events_of = events_with_inputs(self._numeric, events_of, inputs)
-        self._watch = EventWatch(self._numeric, events_of, settings.tolerances[0])
+        self._watch = EventWatch(self._numeric, events_of, settings.rtol)
+        self._kinks = kinks_between_steps(self._numeric, self.t_start, settings)
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
@@ -123,7 +125,7 @@ class Simulation:
             settings = dataclasses.replace(settings, t_end=float(times[-1]))
             more = Simulation(self.system, self.start, settings, {}, times, self._inputs)
             blocks = list(iter(more.advance, None))
-        return Refined(Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms)), by, share)
+        return Refined(Block.joined(blocks, *self._sizes), by, share)
 
     def _begun(self, t: float, q: Array, v: Array, h: float) -> Integration:
         integration = self._phase.integration(t, q, v, h)
@@ -179,13 +181,18 @@ class Simulation:
                     raise
                 self._failure = error
                 break
-            stop = self._schedule.stop(self._integration.t)
+            t = self._integration.t
+            kink = next((kink for kink in self._kinks if t < kink.after), None)
+            if kink is not None and kink.before - t < kink.after - kink.before:
+                blocks.append(self._pass(kink))
+                continue
+            stop = min(self._schedule.stop(t), kink.before if kink else math.inf)
             blocks.append(self._advance_to(stop))
             if not stop < self.t_end or self._integration.t != stop:
                 break
         if len(blocks) < 2:
             return blocks[0] if blocks else None
-        return Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms))
+        return Block.joined(blocks, *self._sizes)
 
     def _enter_segment(self) -> None:
         """Let the inputs that change now have their new values; functions are called."""
@@ -230,9 +237,8 @@ class Simulation:
             return while_closed(phase.active, self._settings, block, self._samples == len(block))
         if status == Status.ARRIVED:
             self._finish("arrived")
-        stopped = come_apart(phase.active, self._settings, block, self._duration) or (
-            "" if self.end else self._stopped()
-        )
+        apart = come_apart(phase.active, self._settings, block, self._duration)
+        stopped = apart or ("" if self.end else self._stopped())
         if stopped:
             self._finish("failed", stopped)
         elif self.end is None and self._stiffness.found_in(self._phase, integration, records, self.t_end):
@@ -318,9 +324,14 @@ class Simulation:
         return None if self._settings.every is None else self._plan.sample_times()
 
     @property
+    def _sizes(self) -> tuple[int, int, int]:
+        """Coordinates, velocities and work terms of one sample."""
+        return self.system.nq, self.system.nv, len(self.work_terms)
+
+    @property
     def _numbers(self) -> int:
         """Of one sample."""
-        return 1 + self.system.nq + self.system.nv + len(self.work_terms)
+        return 1 + sum(self._sizes)
 
     def _refuse_many_samples(self) -> None:
         every = self._settings.every
@@ -362,32 +373,63 @@ class Simulation:
 
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
         """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""
-        stops = next((passage for passage in acting if passage.event.stop), None)
-        if stops is not None:
-            self._finish("event", f"'{stops.event.name}' happened", stops.t)
-            return block
         t, q, v = acting[-1].t, block.q[-1], block.v[-1]
+        ending = next((passage.event for passage in acting if passage.event.stop), None)
+        if ending is not None:
+            self._finish("event", f"'{ending.name}' happened", t)
+            return block
         chattering = reason_of_chattering(self._happened, [passage.event.name for passage in acting], self._duration)
         if chattering:
             self._finish("failed", chattering, t)
             return block
         self._worked = block.work[-1].copy()
-        events = [passage.event for passage in acting]
+        after = self._act([passage.event for passage in acting], t, q, v)
+        return Block.joined([block, after], *self._sizes)
+
+    def _act(self, events: Sequence[Watched], t: float, q: Array, v: Array) -> Block:
+        """What events do, and what that brings about at once: the sample after it."""
         while events and self.end is None:
-            before = q, v
+            before = t, q, v
             q, v = self._changed(events, q, v, t)
-            # expressions jump with the velocities: what they bring about happens at once, each only once at an instant
-            jumped = self._watch.jumped(self._watch.able(self._phase), t, before, (q, v))
-            jumped = [event for event in jumped if (event.name, t) not in self._happened]
-            ending = next((event for event in jumped if event.stop), None)
-            events = [event for event in jumped if event.acts and ending is None]
-            self._happened += [(event.name, t) for event in jumped if event in events or not event.acts]
-            if ending is not None:
-                self._finish("event", f"'{ending.name}' happened", t)
+            events = self._brought_about(before, (t, q, v))
         if self.end is None and t >= self.t_end:
             self._finish("arrived")
-        after_block = Block(np.array([t]), q[None], v[None], self._worked[None].copy())
-        return Block.joined([block, after_block], self.system.nq, self.system.nv, len(self.work_terms))
+        return Block(np.array([t]), q[None], v[None], self._worked[None].copy())
+
+    def _brought_about(self, before: tuple[float, Array, Array], after: tuple[float, Array, Array]) -> list[Watched]:
+        """Note events whose expressions jump with the velocities, each once at an instant; give those that act."""
+        t = after[0]
+        jumped = self._watch.jumped(self._watch.able(self._phase), before, after)
+        jumped = [event for event in jumped if (event.name, t) not in self._happened]
+        ending = next((event for event in jumped if event.stop), None)
+        acting = [event for event in jumped if event.acts and ending is None]
+        self._happened += [(event.name, t) for event in jumped if event in acting or not event.acts]
+        if ending is not None:
+            self._finish("event", f"'{ending.name}' happened", t)
+        return acting
+
+    def _pass(self, kink: Kink) -> Block:
+        """Go on behind a kink of a prescribed motion; where its velocity jumps, by an impact."""
+        integration, phase = self._integration, self._phase
+        if not kink.jumps:
+            integration.skip_to(kink.after)
+            return Block.joined([], *self._sizes)
+        t, (q, v) = integration.t, self._coordinates_now
+        self._worked = phase.work(np.array([t]), q[None], integration.state[None, :, 0], self._worked)[0]
+        sampled = self._samples and (self._times is None or self._times[self._due - 1] == t)
+        blocks = [] if sampled else [Block(np.array([t]), q[None], v[None], self._worked[None].copy())]
+        v_after, work = phase.after_jump(q, v, t, kink.after)
+        self._worked += [work.get(term.name, 0.0) for term in self.work_terms]
+        self._counts += integration.counts[:3]
+        self._integration = self._begun(kink.after, q, v_after, min(self._plan.first, float(integration.control[1])))
+        if self._times is not None:
+            self._due = int(np.searchsorted(self._times, kink.after, side="right"))
+        events = self._brought_about((t, q, v), (kink.after, q, v_after))
+        blocks.append(Block(np.array([kink.after]), q[None], v_after[None], self._worked[None].copy()))
+        if events:
+            blocks.append(self._act(events, kink.after, q, v_after))
+        self._samples += sum(map(len, blocks))
+        return Block.joined(blocks, *self._sizes)
 
     def _changed(self, events: Sequence[Watched], q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Begin the next phase; coordinates and velocities in it, and the change of energy in the account."""
