@@ -163,5 +163,5 @@ def _zeros(argument: Expression, t_start: float, t_end: float) -> set[float]:
 def _all_moves(mechanism: Mechanism, q: Array, v: Array, t: float) -> tuple[Array, Array]:
     """Coordinates and velocities of all joints of the tree, prescribed ones too."""
     bodies = records(Evaluation(mechanism, q.tolist(), t), v.tolist())[1:]
-    all_q, all_u = ([float(x) for body in bodies for x in part(body)] for part in (lambda b: b.q, lambda b: b.u))
+    all_q, all_u = ([float(x) for body in bodies for x in getattr(body, part)] for part in "qu")
     return np.array(all_q), np.array(all_u)
