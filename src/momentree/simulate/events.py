@@ -104,10 +104,13 @@ def acting_events(mechanism: Mechanism) -> list[Watched]:
     return [*latch_events(mechanism), *switch_events(mechanism)]
 
 
-def work_terms_with_events(mechanism: Mechanism) -> tuple[WorkTerm, ...]:
-    """Whose work is counted: forces, dampers and what else is of the equations; latches and switches."""
+def work_terms_with_events(mechanism: Mechanism, numeric: Mechanism) -> tuple[WorkTerm, ...]:
+    """Whose work is counted: forces, dampers and what else is of the equations; latches and switches.
+
+    The first are those that machine code computes, of the mechanism with its free parameters: no value decides on one.
+    """
     terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
-    acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
+    acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(numeric)]
     return (*terms, *dict.fromkeys(acting))
 
 

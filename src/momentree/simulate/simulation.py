@@ -108,7 +108,7 @@ class Simulation:
     @cached_property
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
-        return work_terms_with_events(self._driven.mechanism)  # as machine code has them: no value decides on one
+        return work_terms_with_events(self._driven.mechanism, self._numeric)
 
     @property
     def statistics(self) -> Statistics:
