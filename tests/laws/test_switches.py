@@ -689,3 +689,89 @@ def test_all_formulations_agree_on_a_mechanism_with_everything():
             expected = runs[0][name] if name == "elbow" else runs[0].position(hand)
             np.testing.assert_allclose(at[-1], expected[-1], atol=1e-8)
         assert [impact.lost for impact in run.impacts] == pytest.approx([i.lost for i in runs[0].impacts], rel=1e-6)
+
+
+@pytest.mark.parametrize("off", [0.41, 0.5, 0.61])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"formulation": "lagrange"}, {"stabilization": "baumgarte"}, {"stabilization": "none"}, {"rtol": 1e-5}],
+    ids=str,
+)
+@pytest.mark.parametrize("stiff", [0, 1])
+def test_a_condition_that_a_constraint_held_at_zero_must_leave_zero_before_it_rises_again(stiff, settings, off):
+    """Two oscillators are welded where they meet. Released, the distance between them begins at zero."""
+    m = mt.Model("oscillators", gravity=(0, 0, 0))
+    for i, name in enumerate("AB"):
+        body = m.body(name.lower(), mt.box(mass=1.0, size=(0.1, 0.1, 0.1)))
+        m.joint(name, mt.Prismatic("x", spring=math.tau**2 * (4.0 if i == stiff else 1.0)), m.ground, body)
+    m.joint("weld", mt.Fixed(), *m.bodies)
+    m.switch("weld", on="A - B")
+    m.switch("weld", off=f"t - {off}")
+    system = m.build()
+    run = system.simulate(system.assemble({"A": -0.3, "B": 0.2}), off + 0.2, every=0.1, **settings)
+    assert [name for name, _ in run.end.events] == ["weld switched on", "release of weld"]
+
+
+# --- several events at one instant ---
+
+
+def test_latches_at_one_instant_take_each_what_its_own_impulse_takes():
+    m = mt.Model("sliders", gravity=(0, 0, 0))
+    for i in range(3):
+        body = m.body(f"b{i}", mt.box(mass=1.0 + i, size=(0.1, 0.1, 0.1)))
+        m.joint(f"x{i}", mt.Prismatic("x"), m.ground, body)
+        m.latch(f"x{i}", at=0.5)
+    system = m.build()
+    run = system.simulate(system.assemble({}, velocities=dict.fromkeys(["x0", "x1", "x2"], 1.0)), 1.0, every=0.1)
+    work = {name: each[-1] for name, each in run.energy.work.items()}
+    assert work == pytest.approx({"latch of x0": -0.5, "latch of x1": -1.0, "latch of x2": -1.5}, rel=1e-12)
+    assert len(run.impacts) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_energy_of_an_impact_is_divided_among_events_by_their_impulses(seed):
+    """Wheels on a common carrier: one locks, a clutch and a gear begin to act, all at one instant."""
+    random = np.random.default_rng(seed)
+    m = mt.Model("wheels", gravity=(0, 0, 0))
+    carrier = m.body("carrier", mt.cylinder(mass=1.0, radius=1.0, length=0.1))
+    m.joint("C", mt.Revolute("z"), m.ground, carrier)
+    for name in "ABDE":
+        wheel = m.body(
+            name.lower(), mt.cylinder(mass=random.uniform(0.5, 2), radius=random.uniform(0.3, 1), length=0.1)
+        )
+        m.joint(name, mt.Revolute("z"), carrier, wheel)
+    m.latch("A", at=0.6)
+    for name, expression in (("clutch", "C' - B'"), ("gear", "D' + 2*E' - 0.5*B'")):
+        m.constrain(expression, name=name)
+        m.switch(name, on="A - 0.6")
+    system = m.build()
+    start = system.assemble({}, velocities={"A": 2.0, **dict(zip("BCDE", random.uniform(-3, 3, 4), strict=True))})
+    run = system.simulate(start, 0.8, every=0.1)
+    assert len(run.end.events) == 3
+    (impact,) = run.impacts
+    after = int(np.flatnonzero(np.diff(run.t) == 0)[0]) + 1
+    middle = {name: run.velocity(name)[[after - 1, after]].mean() for name in "ABCDE"}
+    clutch, gear = impact.constraints["clutch"], impact.constraints["gear"]
+    expected = {
+        "latch of A": impact.impulses["A'"] * middle["A"],
+        "clutch switched on": clutch * (middle["C"] - middle["B"]),
+        "gear switched on": gear * (middle["D"] + 2 * middle["E"] - 0.5 * middle["B"]),
+    }
+    assert {name: work[-1] for name, work in run.energy.work.items()} == pytest.approx(expected, rel=1e-9)
+    assert sum(expected.values()) == pytest.approx(-impact.lost, rel=1e-9)
+    assert run.energy.error < 1e-9 * run.energy.through
+
+
+def test_joints_that_release_at_one_instant_take_each_the_energy_of_its_own_spring():
+    m = mt.Model("released", gravity=(0, 0, 0))
+    for i, k in enumerate((5.0, 8.0)):
+        rod = m.body(f"b{i}", mt.rod(mass=1.0, length=0.5, radius=0.05))
+        m.joint(f"j{i}", mt.Revolute("y", spring=k, rest=1.0), m.ground.at((0, i, 0)), rod)
+        m.release(f"j{i}", at=0.1)
+    system = m.build()
+    run = system.simulate(system.assemble(), 0.3, every=0.1)
+    before = int(np.flatnonzero(np.diff(run.t) == 0)[0])
+    for i, k in enumerate((5.0, 8.0)):
+        spring = k * (run[f"j{i}"][before] - 1.0) ** 2 / 2
+        assert run.energy.work[f"release of j{i}"][-1] == pytest.approx(-spring, rel=1e-9)
+    assert run.energy.error < 1e-9

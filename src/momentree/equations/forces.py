@@ -19,7 +19,7 @@ from momentree.equations.loops.wrenches import (
     no_forces,
     wrenches_by_body,
 )
-from momentree.equations.stops import stop_energy, stop_force, stops_of
+from momentree.equations.stops import stop_force, stops_energy, stops_of
 from momentree.equations.sweeps import Fields, LocalStep, Record, Records
 from momentree.errors import MomentreeError
 from momentree.model.expressions.expression import Expression
@@ -186,12 +186,17 @@ def potential_energy(mechanism: Mechanism, placed: Sequence[Record]) -> Scalar:
         energy = energy - mechanism.gravity @ moment + _joint_energy(body.joint.type, record.q)
     for loop in mechanism.loops:
         if loop.joint_type.spring or stops_of(loop.joint_type):
-            X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
-            energy = energy + _joint_energy(loop.joint_type, loop.joint_type.fit(X_F.inverse() @ X_M))
+            energy = energy + _joint_energy(loop.joint_type, coordinates_of_closing_joint(loop, placed))
     for element in mechanism.elements:
         if element.has_potential:
             energy = energy + element.potential(ends_of(element, placed))
     return energy
+
+
+def coordinates_of_closing_joint(loop: Loop, placed: Sequence[Record]) -> Coordinates:
+    """Those that fit best, of a joint that closes a loop."""
+    X_F, X_M = (frame_placement(placed, end) for end in (loop.first, loop.second))
+    return loop.joint_type.fit(X_F.inverse() @ X_M)
 
 
 def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
@@ -200,9 +205,7 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     for i, k in enumerate(joint.spring or ()):
         turned = q[i] - (joint.rest[i] if joint.rest else 0)
         energy = energy + k * turned * turned / 2
-    for i, stop in enumerate(stops_of(joint) or ()):
-        energy = energy + stop_energy(stop, q[i])
-    return energy
+    return energy + stops_energy(joint, q)
 
 
 def _undirected(mechanism: Mechanism, element: ForceElement) -> MomentreeError:

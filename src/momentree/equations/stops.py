@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from momentree.model.joint_type import JointType
+from momentree.model.joint_type import Coordinates, JointType
 from momentree.spatial import Scalar
 from momentree.spatial.scalar import maximum
 from momentree.structure.contact import unilateral_force
@@ -41,11 +41,9 @@ def stop_energy(stop: Stop | None, q: Scalar) -> Scalar:
     return sum(stop[2] * p * p / 2 for _, p in _depths(stop, q)) if stop else 0
 
 
-def stop_power(stop: Stop | None, q: Scalar, u: Scalar) -> Scalar:
-    """Power dissipated by the damper, never positive. W"""
-    if not stop:
-        return 0
-    return sum((stop[2] * p - _push(stop, p, outward * u)) * (outward * u) for outward, p in _depths(stop, q))
+def stops_energy(joint: JointType, q: Coordinates) -> Scalar:
+    """Of all stops of a joint. J"""
+    return sum(stop_energy(stop, at) for stop, at in zip(stops_of(joint) or (), q, strict=False))
 
 
 def _push(stop: Stop, p: Scalar, velocity: Scalar) -> Scalar:

@@ -1,18 +1,21 @@
 """Work terms: the power of each force that changes the energy of a mechanism, for the energy account.
 
 Gravity, springs and the elastic part of stops and contacts have a potential: they conserve energy. The remaining part
-of each force is a work term; together with the work of prescribed joints and of a moving ground,
+of each force is a work term. Stops, threads and contacts let go while they are still deformed: of these, `powers` are
+those of the whole force, which is smooth wherever the motion is, and the work term is their work and the energy that
+they store. Together with the work of prescribed joints and of a moving ground,
 
-    sum of `powers` + sum of `motion_powers` + tau u = d/dt (kinetic + potential energy) .
+    sum of `powers` + sum of `motion_powers` + tau u = d/dt (kinetic + potential energy - `stored_energies`) .
 
 | kind           | power (W)                                                              |
 |----------------|------------------------------------------------------------------------|
 | drive          | torque laws of a joint, along its velocities                           |
 | force          | force and moment at a frame                                            |
 | damper         | -sum c u^2 of a joint                                                  |
-| stop           | of a joint: the dampers of its stops                                   |
-| spring damping | between two points: -(tension - elastic tension) l'                    |
-| contact        | -(N - k p^n) d', the damping of the normal force                       |
+| stop           | of a joint: its stops; with what they store, their dampers             |
+| spring damping | between two points: -(tension - elastic tension) l'; of a thread       |
+|                | -tension l', with what it stores its damping and what it loses slack   |
+| contact        | -N d'; with what it stores, the damping of the normal force            |
 | friction       | friction force times sliding velocity                                  |
 | motion         | drive that a prescribed joint needs, along its velocities              |
 | ground         | force that moves the ground against joints, springs and contacts on it |
@@ -26,36 +29,48 @@ from typing import NamedTuple
 
 from momentree.equations.aggregative import carried_forces
 from momentree.equations.evaluation import Evaluation, Names
-from momentree.equations.forces import closing_joint_records, ends_of
-from momentree.equations.stops import stop_power, stops_of
+from momentree.equations.forces import closing_joint_records, coordinates_of_closing_joint, ends_of
+from momentree.equations.stops import stop_force, stops_energy, stops_of
 from momentree.equations.sweeps import Record, Records
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates, JointType
 from momentree.model.values import TIME
 from momentree.spatial import Force, Scalar
 from momentree.structure.force_element import ForceElement
-from momentree.structure.mechanism import Loop, Mechanism, Torque
+from momentree.structure.mechanism import Loop, Mechanism, Torque, TreeBody
 
 Moving = Records
 _JointRecord = Callable[[Moving], Record]  # gives the record with coordinates and velocities of a joint
 
 
 class _WorkTerm(NamedTuple):
-    """A force that is not conservative, and its power."""
+    """A force that may lose energy, its power, the energy that it stores where that is not in its power, if it does."""
 
     name: str
     kind: str
     power: Callable[[Moving, Names], Scalar]
+    stored: Callable[[Sequence[Record]], Scalar] | None = None
+    loses: bool = True
 
 
 def work_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
     """Name and kind of every force of the model that is not conservative."""
-    return tuple((work_term.name, work_term.kind) for work_term in _work_terms(mechanism))
+    return tuple((work_term.name, work_term.kind) for work_term in _work_terms(mechanism) if work_term.loses)
 
 
 def powers(mechanism: Mechanism, moving: Moving, names: Names) -> list[Scalar]:
     """The power (W) of each of the `work_terms`, of moving bodies, with the names that laws use (`names_of`)."""
-    return [work_term.power(moving, names) for work_term in _work_terms(mechanism)]
+    return [work_term.power(moving, names) for work_term in _work_terms(mechanism) if work_term.loses]
+
+
+def storing_terms(mechanism: Mechanism) -> list[str]:
+    """The names of those `work_terms` that need what they store, too."""
+    return [work_term.name for work_term in _work_terms(mechanism) if work_term.loses and work_term.stored]
+
+
+def stored_energies(mechanism: Mechanism, placed: Sequence[Record]) -> dict[str, Scalar]:
+    """The energy (J) that stops, threads and contacts store, by work term, also by those that lose none."""
+    return {term.name: term.stored(placed) for term in _work_terms(mechanism) if term.stored}
 
 
 def motion_terms(mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
@@ -121,19 +136,26 @@ def _work_terms(mechanism: Mechanism) -> Iterator[_WorkTerm]:
         joint = body_or_loop.joint_type if isinstance(body_or_loop, Loop) else body_or_loop.joint.type
         if any(c != 0 for c in joint.damping or ()):
             yield _WorkTerm(f"damper of {name}", "damper", _damper_power(joint, _joint_record(mechanism, name)))
-        if any(stop and stop[3] != 0 for stop in stops_of(joint) or ()):
-            yield _WorkTerm(f"stops of {name}", "stop", _stops_power(joint, _joint_record(mechanism, name)))
+        stops = stops_of(joint)
+        if stops:
+            how = _stops_power(joint, _joint_record(mechanism, name)), _stops_energy(body_or_loop)
+            yield _WorkTerm(f"stops of {name}", "stop", *how, any(stop and stop[3] != 0 for stop in stops))
     yield from _element_terms(element for element in mechanism.elements if element.has_potential)
 
 
 def _element_terms(elements: Iterable[ForceElement]) -> Iterator[_WorkTerm]:
     for element in elements:
         for k, part in enumerate(element.works):
-            yield _WorkTerm(part.name, part.kind, partial(_element_power, element, k))
+            stored = partial(_element_energy, element) if part.stores else None
+            yield _WorkTerm(part.name, part.kind, partial(_element_power, element, k), stored, part.loses)
 
 
 def _element_power(element: ForceElement, k: int, moving: Moving, names: Names) -> Scalar:
     return element.powers(ends_of(element, moving), names)[k]
+
+
+def _element_energy(element: ForceElement, placed: Sequence[Record]) -> Scalar:
+    return element.potential(ends_of(element, placed))
 
 
 def _joint_record(mechanism: Mechanism, joint: str) -> _JointRecord:
@@ -161,9 +183,17 @@ def _stops_power(joint: JointType, joint_record: _JointRecord) -> Callable[[Movi
     def power(moving: Moving, names: Names) -> Scalar:
         record = joint_record(moving)
         moves = zip(stops_of(joint) or (), record.q, record.u, strict=True)
-        return sum(stop_power(stop, q, u) for stop, q, u in moves)
+        return sum(stop_force(stop, q, u) * u for stop, q, u in moves)
 
     return power
+
+
+def _stops_energy(body_or_loop: TreeBody | Loop) -> Callable[[Sequence[Record]], Scalar]:
+    if isinstance(body_or_loop, Loop):
+        loop = body_or_loop
+        return lambda placed: stops_energy(loop.joint_type, coordinates_of_closing_joint(loop, placed))
+    body = body_or_loop
+    return lambda placed: stops_energy(body.joint.type, placed[body.number].q)
 
 
 def _product(forces: Sequence[Scalar], velocities: Sequence[Scalar]) -> Scalar:

@@ -162,6 +162,10 @@ class Integration:
         """A copy of y, (n, 1)."""
         return self.y[: self._stepper.n].reshape(-1, 1).copy()
 
+    def skip_to(self, t: float) -> None:
+        """Go on from another time with the same state."""
+        self.control[0] = t
+
     def advance(self, stop: float, room: int, each: int = 1, longest: float = np.inf) -> tuple[Status, Array]:
         """Go on until `stop`, for at most `room` records, one after `each` steps; `longest` bounds the step size."""
         layout, y_before, t_before = self._stepper.layout, self.y.copy(), self.t

@@ -7,12 +7,14 @@
 | imbalance of energy, by the energy exchanged                    | 1e4 rtol, or 1e-6 where that is more,            |
 |                                                                 | and round-off of the largest energy              |
 | strength of constraints (scaled singular values of J)           | not from 1e-7 to 5e-5 from the start to the end  |
+| rounding of the time after each step, summed up                 | 1e-8 or 10 rtol of the duration, the most        |
 | normal force of a rolling contact                               | it pushes, but for round-off                     |
 | coefficient of friction that it needs                           | its `friction`, where one is given               |
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,12 +23,14 @@ import numpy as np
 from momentree.assembly.configuration import Array, Configuration, constraint_names
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import LARGEST_DENSE, Scales
+from momentree.integrate.methods import METHODS
 
 if TYPE_CHECKING:
     from momentree.results.run import Run
 
 CLOSURE_ERROR, CLOSURE_ERROR_BY_TOLERANCE = 1e-6, 100.0
 IMBALANCE_BY_TOLERANCE, IMBALANCE = 1e4, 1e-6
+LATE, LATE_BY_TOLERANCE = 1e-8, 10.0
 ROUND_OFF = 1e-12
 WEAK = (1e-7, 5e-5)  # strengths of constraints that are neither redundant nor surely independent
 RTOL = 1e-8  # of a simulation that has none
@@ -43,6 +47,7 @@ def warnings_of(run: Run) -> Iterator[str]:
     yield from _opened(run)
     yield from _nearly_singular(run)
     yield from _out_of_balance(run)
+    yield from _far_from_zero(run)
     yield from _slipping(run)
 
 
@@ -142,6 +147,20 @@ def _out_of_balance(run: Run) -> Iterator[str]:
         yield (
             f"energy is out of balance by {account.error:.3g} J at t = {run.t[worst]:g} s; {account.through:.3g} J "
             f"was exchanged, and {energy_share(run):.1e} of that is allowed. Use a smaller rtol or step."
+        )
+
+
+def _far_from_zero(run: Run) -> Iterator[str]:
+    """A start at so large a time that steps are rounded with it."""
+    if not len(run.t):
+        return
+    method, steps = METHODS.get(str(run.settings.get("integrator"))), run.statistics.accepted
+    rounded = math.sqrt(steps) if method is None or method.adaptive else steps  # the same error in all fixed steps
+    late = float(rounded * np.spacing(np.abs(run.t).max()) / 2)
+    if late > max(LATE, LATE_BY_TOLERANCE * tolerance(run)) * (run.t[-1] - run.t[0]):
+        yield (
+            f"at t = {run.t[-1]:g} s numbers are {np.spacing(run.t[-1]):.1g} s apart, and steps are rounded to one: "
+            f"the motion may be late by {late:.1g} s. Start at t = 0, with laws that count from there."
         )
 
 

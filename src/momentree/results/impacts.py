@@ -6,13 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from momentree.assembly.configuration import Array, Configuration, constraint_names
-from momentree.equations.evaluation import Evaluation
-from momentree.equations.hamiltonian import momenta
+from momentree.assembly.configuration import constraint_names
 from momentree.simulate.events import acting_events
-from momentree.structure.locked_joints import free_indices, locked
+from momentree.simulate.impacts import impact_impulses
 
 if TYPE_CHECKING:
     from momentree.results.run import Run, RunPhase
@@ -30,7 +26,7 @@ class Impact:
     | constraints | constraint impulse along each constraint, by name (N s, N m s), on the second body of a joint |
     | lost        | kinetic energy that it takes (J)                                                              |
 
-    Impulses along redundant constraints are not determined; the smallest are given.
+    Impulses along redundant constraints are not determined; one choice is given, as of their forces.
     """
 
     t: float
@@ -53,24 +49,12 @@ def impacts_of(run: Run) -> Iterator[Impact]:
 def _impact(run: Run, phase: RunPhase, events: tuple[str, ...]) -> Impact:
     i, mechanism = phase.part.start, run.mechanism_at(phase.part.start)
     t, q, v = float(run.t[i]), run.q[i], run.v[i]
-    at = Evaluation(mechanism, q.tolist(), t)
-    after, earlier = (np.array(momenta(at, each.tolist()), dtype=float) for each in (v, run.v[i - 1]))
-    impulses = after - earlier
-    coordinates, velocities = free_indices(mechanism, phase.held)
-    free = locked(mechanism, phase.held) if phase.held else mechanism
-    J = Configuration(free, q[coordinates], t=t).jacobian(on_velocities=True)
-    eta = _shortest(J, impulses[velocities])
-    names = constraint_names(free, on_velocities=True)
+    impulses, eta = impact_impulses(mechanism, phase.held, q, run.v[i - 1], v, t)
     kinetic = run.energy.kinetic
     return Impact(
         t,
         events,
         {str(name): float(x) for name, x in zip(mechanism.velocities, impulses, strict=True)},
-        {name: float(x) for name, x in zip(names, eta, strict=True)},
+        {name: float(x) for name, x in zip(constraint_names(mechanism, on_velocities=True), eta, strict=True)},
         float(kinetic[i - 1] - kinetic[i]),
     )
-
-
-def _shortest(J: Array, impulses: Array) -> Array:
-    """The smallest eta with J' eta nearest to the impulses."""
-    return np.asarray(np.linalg.lstsq(J.T, impulses, rcond=1e-9)[0], dtype=float) if J.size else np.zeros(len(J))

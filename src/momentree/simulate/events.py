@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,6 @@ from momentree.simulate.blocks import WorkTerm
 from momentree.simulate.settings import of_python
 from momentree.structure.mechanism import Attached, Mechanism
 
-WITHIN = 4  # parts of a step that are searched for a zero crossing
 _DIRECTIONS = {"rising": 1, "falling": -1, "either": 0}
 
 
@@ -66,15 +64,6 @@ class Watched(NamedTuple):
         return bool(self.latch or self.switched)
 
 
-class Passage(NamedTuple):
-    """An event that happened: which, in which step, and at which part of it."""
-
-    event: Watched
-    step: int
-    x: float
-    t: float
-
-
 def events_by_name(events: Mapping[str, Any]) -> dict[str, Event]:
     """Events by name, as a user may give them: an expression, an Event, or the fields of one."""
     named: dict[str, Event] = {}
@@ -88,7 +77,9 @@ def events_by_name(events: Mapping[str, Any]) -> dict[str, Event]:
         if event.direction not in _DIRECTIONS:
             listed = all_choices(str(event.direction), list(_DIRECTIONS))
             raise MomentreeError(f"event '{name}': direction {event.direction!r} is not known.{listed}")
-        named[name] = event
+        if not isinstance(event.stop, (bool, np.bool_)):
+            raise MomentreeError(f"event '{name}': stop must be True or False, not {event.stop!r}.")
+        named[name] = replace(event, stop=bool(event.stop))
     return named
 
 
@@ -119,10 +110,13 @@ def acting_events(mechanism: Mechanism) -> list[Watched]:
     return [*latch_events(mechanism), *switch_events(mechanism)]
 
 
-def work_terms_with_events(mechanism: Mechanism) -> tuple[WorkTerm, ...]:
-    """Whose work is counted: forces, dampers and what else is of the equations; latches and switches."""
+def work_terms_with_events(mechanism: Mechanism, numeric: Mechanism) -> tuple[WorkTerm, ...]:
+    """Whose work is counted: forces, dampers and what else is of the equations; latches and switches.
+
+    The first are those that machine code computes, of the mechanism with its free parameters: no value decides on one.
+    """
     terms = [WorkTerm(name, kind) for name, kind in work_terms_of(mechanism.whole or mechanism)]
-    acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(mechanism)]
+    acting = [WorkTerm(e.name, "latch" if e.latch else "switch") for e in acting_events(numeric)]
     return (*terms, *dict.fromkeys(acting))
 
 
@@ -133,7 +127,10 @@ def watched(mechanism: Mechanism, events: Mapping[str, Event]) -> list[Watched]:
     for name, _ in mechanism.frames:
         references.update(frame_references(name))
     resolved, problems = [], []
+    own = {event.name for event in acting_events(mechanism)}
     for name, event in events.items():
+        if name in own:
+            problems.append(f"event '{name}': an event of the model itself has this name. Choose another.")
         try:
             expression = mechanism.values.law(event.when, references, "when")
         except Mistake as mistake:
@@ -155,7 +152,8 @@ def values_at(mechanism: Mechanism, expression: Expression, t: Array, q: Array, 
     for joint, samples in _closing(mechanism, expression, t, q, v):
         names.update(zip(joint.coordinates, samples.coordinates_of(joint.name).T, strict=True))
         names.update(zip(joint.velocities, samples.velocities_of(joint.name).T, strict=True))
-    g = np.asarray(expression.evaluate(names), dtype=float)
+    with np.errstate(all="ignore"):  # where an expression has no finite value, nothing happens
+        g = np.asarray(expression.evaluate(names), dtype=float)
     return np.broadcast_to(g, t.shape)
 
 
@@ -198,47 +196,3 @@ def names_at(mechanism: Mechanism, t: Array, q: Array, v: Array) -> dict[Referen
             names.update(zip(body.joint.coordinates, at.q, strict=True))
             names.update(zip(body.joint.velocities, at.u, strict=True))
     return names
-
-
-def passages(
-    events: Sequence[Watched],
-    steps: int,
-    value: Callable[[Watched, Any, Array], Array],
-    counts: Callable[[Passage], bool] = lambda passage: True,
-) -> list[Passage]:
-    """All passages in so many steps, in the order of time; `value` is that of an event at parts x of steps.
-
-    Only those that count; of an event that ends or changes the motion, the first.
-    """
-    crossings: list[Passage] = []
-    if not steps:
-        return crossings
-    parts = np.linspace(0, 1, WITHIN + 1)
-    step, x = np.repeat(np.arange(steps), WITHIN + 1), np.tile(parts, steps)
-    for event in events:
-        g = value(event, step, x).reshape(steps, WITHIN + 1)
-        rising, falling = (g[:, :-1] < 0) & (g[:, 1:] >= 0), (g[:, :-1] > 0) & (g[:, 1:] <= 0)
-        hit = {1: rising, -1: falling, 0: rising | falling}[event.sign]
-        for i, part in np.argwhere(hit):
-            within = functools.partial(_value_at, value, event, i)
-            passage = Passage(event, int(i), _located(within, *parts[part : part + 2]), 0.0)
-            if counts(passage):
-                crossings.append(passage)
-                if event.stop or event.acts:
-                    break
-    return sorted(crossings, key=lambda passage: (passage.step, passage.x))
-
-
-def _value_at(value: Callable[[Watched, Any, Array], Array], event: Watched, step: int, x: float) -> float:
-    return float(value(event, np.array([step]), np.array([x]))[0])
-
-
-def _located(g: Callable[[float], float], low: float, high: float) -> float:
-    """Where g passes through 0, by bisection to round-off."""
-    sign = np.sign(g(low))
-    for _ in range(60):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if np.sign(g(middle)) == sign else (low, middle)
-    return float(high)

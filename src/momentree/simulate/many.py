@@ -29,6 +29,7 @@ from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array
 from momentree.simulate.inputs import split_inputs
 from momentree.simulate.many_on_gpu import computed_on_gpu
+from momentree.simulate.motion_kinks import refuse_jumps
 from momentree.simulate.motion_quantities import MotionQuantities
 from momentree.simulate.motions_batch import Batch, Job
 from momentree.simulate.settings import Settings, settings_of
@@ -142,6 +143,7 @@ def simulate_many(
         raise MomentreeError("many motions stay with their integrator. Give integrator= instead of if_stiff=.")
     if settings.every is None:
         raise MomentreeError("many motions are sampled at the same times. Give every=, in seconds.")
+    refuse_jumps(system._numeric, starts.t, settings)
     rows, parameter_rows = _initial_states(system, starts)
     batch, given = Batch(system, settings, starts.t), tuple(starts.given.parameters)
     if gpu is not None:

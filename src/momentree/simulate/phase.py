@@ -14,12 +14,16 @@ from momentree.compile.execute.rows_of_lanes import SamplesKernel
 from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.formulations import FORMULATIONS
+from momentree.equations.hamiltonian import momenta
+from momentree.equations.kinematics import records
+from momentree.equations.work_terms import stored_energies, storing_terms
 from momentree.errors import MomentreeError
 from momentree.integrate.error_norm import at_rest
 from momentree.integrate.motions.sample_code import ROUND_OFF
 from momentree.integrate.projection import NEAR, NEWTON
 from momentree.integrate.stepper import Array, Integration, Stepper
 from momentree.integrate.steppers import error_floor, new_stepper
+from momentree.simulate.motion_kinks import impact_work
 from momentree.simulate.settings import Settings
 from momentree.structure.locked_joints import free_indices, locked
 from momentree.structure.maximal_coordinates import separated_bodies
@@ -95,7 +99,8 @@ class Phase:
         self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
         self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
         self.q, self.v = (np.array(indices, dtype=int) for indices in free_indices(system.mechanism, locked_joints))
-        names = [name for name, _ in work_terms_of(self.formulated)]
+        names = [name for name, _ in work_terms_of(self._symbolic)]  # of the machine code: no value decides on one
+        self._storing = {name: names.index(name) for name in storing_terms(self._symbolic)}
         self.work_indices = np.array(
             [work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int
         )
@@ -125,7 +130,7 @@ class Phase:
             )
         if self._formulation.momenta:
             velocities = self._formulation.momenta(Evaluation(self.formulated, at, t), velocities)
-        y = np.concatenate([at, velocities, np.zeros(len(self.work_indices)), turns])
+        y = np.concatenate([at, velocities, -self._stored(np.array([t]), q[None])[0], turns])
         tolerances = self._settings.tolerances
         return self.stepper.start(y[:, None], t, h, *tolerances, self.parameters)
 
@@ -199,12 +204,29 @@ class Phase:
         constants = [] if self.parameters is None else [np.ascontiguousarray(self.parameters[:, 0])]
         return [np.ascontiguousarray(y[:, :count]), np.array(t, dtype=float)[:, None], *constants]
 
-    def work(self, y: Array, before: Array) -> Array:
-        """What each work term has come to, from states (k, n), where `before` is from earlier phases."""
+    def work(self, t: Array, q: Array, y: Array, before: Array) -> Array:
+        """What each work term has come to, from states (k, n) whose coordinates in the system are q.
+
+        `before` is from earlier phases.
+        """
         work, first = np.repeat(before[None], len(y), axis=0), self.formulated.nq + self.formulated.nv
+        done = y[:, first : first + len(self.work_indices)] + self._stored(t, q)
         named = self.work_indices >= 0
-        work[:, self.work_indices[named]] += y[:, first : first + len(self.work_indices)][:, named]
+        work[:, self.work_indices[named]] += done[:, named]
         return work
+
+    def _stored(self, t: Array, q: Array) -> Array:
+        """What stops, threads and contacts store (J), for each work term.
+
+        In y is the work of their whole force, less this at first: it is smooth where the motion is.
+        """
+        stored = np.zeros((len(t), len(self.work_indices)))
+        if self._storing and len(t):
+            with np.errstate(all="ignore"):
+                energies = stored_energies(self.active, records(Evaluation(self.active, np.ascontiguousarray(q.T), t)))
+            for name, i in self._storing.items():
+                stored[:, i] = energies[name]
+        return stored
 
     def closed_configuration(self, q: Array, t: float) -> Array:
         """Coordinates of the system with all loops closed, the nearest ones."""
@@ -220,6 +242,13 @@ class Phase:
         v = np.zeros(self._system.nv)
         v[self.v] = self._velocities(np.array([t]), np.concatenate([q[self.q], p])[None])[0]
         return v
+
+    def after_jump(self, q: Array, v: Array, t: float, t_after: float) -> tuple[Array, dict[str, float]]:
+        """Velocities of the system where prescribed ones have jumped, and the work of each prescribed motion."""
+        own, u = q[self.q], v[self.v]
+        p = np.array(momenta(Evaluation(self.mechanism, own.tolist(), t), u.tolist()), dtype=float)
+        after = self.velocities_from_momenta(q, p, t_after)
+        return after, impact_work(self.mechanism, own, (u, t), (after[self.v], t_after))
 
     def _velocities(self, t: Array, y: Array) -> Array:
         if not len(t) or not len(self.v):

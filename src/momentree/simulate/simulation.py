@@ -19,39 +19,26 @@ from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
 from momentree.simulate.driven_system import driven_system, events_with_inputs
-from momentree.simulate.events import (
-    WITHIN,
-    Passage,
-    Watched,
-    acting_events,
-    events_by_name,
-    jumps,
-    passages,
-    values_at,
-    watched,
-    work_terms_with_events,
-)
+from momentree.simulate.event_watch import EventWatch, Moment, Passage, Within
+from momentree.simulate.events import Watched, acting_events, events_by_name, watched, work_terms_with_events
 from momentree.simulate.failure_reasons import reason_of_chattering, reason_of_failure, reason_of_small_steps
-from momentree.simulate.impacts import after_events, energy, inactive_after, locked_after
+from momentree.simulate.impacts import after_events, energy_changes, inactive_after, locked_after
 from momentree.simulate.input_schedule import InputSchedule
 from momentree.simulate.inputs import NO_INPUTS, Inputs, given_to_run, inputs_of
+from momentree.simulate.motion_kinks import Kink, kinks_between_steps
 from momentree.simulate.open_loops import come_apart, most_open, while_closed
 from momentree.simulate.phase import Phase
 from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.stall_detection import StallDetector
 from momentree.simulate.start_checks import checked_start
-from momentree.simulate.step_plan import RECORDS, StepPlan, due_at
+from momentree.simulate.step_plan import MOST_NUMBERS, RECORDS, StepPlan, due_at, refuse_many_samples
 from momentree.simulate.stiffness import StiffnessWatch
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.switched_constraints import inactive_at_start
 
 if TYPE_CHECKING:
     from momentree.system import System
-
-TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
-ZERO = 1e-12  # conditions as small as that are zero at the start
-MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 
 
 def new_simulation(
@@ -90,17 +77,19 @@ class Simulation:
         self.end: End | None = None
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
         events_of = [*watched(self._numeric, self._events), *acting_events(self._numeric)]
-        self._watched = events_with_inputs(self._numeric, events_of, inputs)
+        events_of = events_with_inputs(self._numeric, events_of, inputs)
+        self._watch = EventWatch(self._numeric, events_of, settings.rtol)
+        self._kinks = kinks_between_steps(self._numeric, self.t_start, settings)
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
         self.opened = np.zeros(4)  # by how much the joints that only the formulation closes have opened
         self._samples, self._due = 0, 1  # handed over so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked, self._stiffness = np.zeros(len(self.work_terms)), StiffnessWatch(settings)
-        self._refuse_many_samples()
-        carried = start.mechanism.given  # of a state of a run, which goes on as it was
-        self._continued = carried.inactive is not None
-        off = inactive_at_start(system.mechanism) if carried.inactive is None else carried.inactive
+        refuse_many_samples(settings, self._duration, self._numbers)
+        carried = start.mechanism.given
+        self._continued = carried.inactive is not None  # a run, in which conditions that are positive have acted
+        off = carried.inactive if carried.inactive is not None else inactive_at_start(system.mechanism)
         self._phase = self._new_phase(carried.held, off)
         self._integration = self._begun(self.t_start, start.q, start.v, self._plan.first)
         self._stall = StallDetector(self.t_start)
@@ -109,13 +98,13 @@ class Simulation:
     def settings(self) -> dict[str, Any]:
         """What it was made with."""
         events = {name: dataclasses.asdict(event) for name, event in self._events.items()}
-        more = {"events": events, "inputs": self._inputs.settings}
-        return {**dataclasses.asdict(self._settings), **{name: one for name, one in more.items() if one}}
+        more = {name: one for name, one in (("events", events), ("inputs", self._inputs.settings)) if one}
+        return {**dataclasses.asdict(self._settings), **more}
 
     @cached_property
     def work_terms(self) -> tuple[WorkTerm, ...]:
         """Whose work is counted."""
-        return work_terms_with_events(self._numeric)
+        return work_terms_with_events(self._driven.mechanism, self._numeric)
 
     @property
     def statistics(self) -> Statistics:
@@ -132,7 +121,7 @@ class Simulation:
             settings = dataclasses.replace(settings, t_end=float(times[-1]))
             more = Simulation(self.system, self.start, settings, {}, times, self._inputs)
             blocks = list(iter(more.advance, None))
-        return Refined(Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms)), by, share)
+        return Refined(Block.joined(blocks, *self._sizes), by, share)
 
     def _begun(self, t: float, q: Array, v: Array, h: float) -> Integration:
         integration = self._phase.integration(t, q, v, h)
@@ -140,9 +129,12 @@ class Simulation:
         self._schedule.apply(integration)
         return integration
 
-    def _new_phase(self, locked_joints: Mapping[int, float], inactive: Collection[str]) -> Phase:
-        names = [work_term.name for work_term in self.work_terms]
-        return Phase(self._driven, self._stiffness.settings, locked_joints, inactive, names, self._dense)
+    def _new_phase(self, locked: Mapping[int, float], inactive: Collection[str]) -> Phase:
+        return Phase(self._driven, self._stiffness.settings, locked, inactive, self._work_names, self._dense)
+
+    @property
+    def _work_names(self) -> list[str]:
+        return [work_term.name for work_term in self.work_terms]
 
     @property
     def _numeric(self) -> Mechanism:
@@ -162,12 +154,12 @@ class Simulation:
     @cached_property
     def _switched(self) -> list[str]:
         """The constraints that events switch."""
-        return sorted({event.switched for event in self._watched if event.switched})
+        return sorted({event.switched for event in self._watch.events if event.switched})
 
     @cached_property
     def _dense(self) -> bool:
         """Whether states within steps are needed."""
-        return bool(self._watched) or self._plan.interpolated or self._chosen_times is not None
+        return bool(self._watch.events) or self._plan.interpolated or self._chosen_times is not None
 
     @property
     def _coordinates_now(self) -> tuple[Array, Array]:
@@ -188,13 +180,18 @@ class Simulation:
                     raise
                 self._failure = error
                 break
-            stop = self._schedule.stop(self._integration.t)
+            t = self._integration.t
+            kink = next((kink for kink in self._kinks if t < kink.after), None)
+            if kink is not None and kink.before - t < kink.after - kink.before:
+                blocks.append(self._pass(kink))
+                continue
+            stop = min(self._schedule.stop(t), kink.before if kink else math.inf)
             blocks.append(self._advance_to(stop))
             if not stop < self.t_end or self._integration.t != stop:
                 break
         if len(blocks) < 2:
             return blocks[0] if blocks else None
-        return Block.joined(blocks, self.system.nq, self.system.nv, len(self.work_terms))
+        return Block.joined(blocks, *self._sizes)
 
     def _enter_segment(self) -> None:
         """Let the inputs that change now have their new values; functions are called."""
@@ -206,7 +203,9 @@ class Simulation:
                 self._schedule.apply(self._integration)
 
     def _advance_to(self, stop: float) -> Block:
-        at_once = self._positive_at_start() if self._samples == 0 else []
+        start = self.t_start, self.start.q, self.start.v
+        able = self._watch.able(self._phase) if self._samples == 0 else []
+        at_once = [] if self._continued else self._watch.positive(able, *start)
         if at_once:
             return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state
@@ -218,7 +217,7 @@ class Simulation:
             records = records if due else records[:-1]  # where a fixed step ends at a knot, and no sample is due
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
-        at_once = self._rising_at_start(records, y_before) if self._samples == 0 else []
+        at_once = self._watch.rising(able, start, self._moments(records, y_before)) if len(records) else []
         if at_once:
             return self._act_at_start(at_once)
         acting = self._events_in(records, y_before)
@@ -228,7 +227,7 @@ class Simulation:
         self._samples += len(t)
         q, v = phase.moves(t, y)
         self.opened = np.maximum(self.opened, phase.openings(t, y))
-        block = Block(np.array(t), q, v, phase.work(y, self._worked))
+        block = Block(np.array(t), q, v, phase.work(t, q, y, self._worked))
         if acting:
             return self._acted(acting, block)
         if status not in (Status.FULL, Status.ARRIVED):
@@ -250,7 +249,7 @@ class Simulation:
     def _switch(self) -> None:
         """Begin a phase of the same mechanism with the integrator for stiff motions."""
         before, (q, v) = self._integration, self._coordinates_now
-        self._worked = self._phase.work(before.state[None, :, 0], self._worked)[0]
+        self._worked = self._phase.work(np.array([before.t]), q[None], before.state[None, :, 0], self._worked)[0]
         self._counts += before.counts[:3]
         self._phase = self._new_phase(self._phase.locked_joints, self._phase.inactive)
         self._integration = self._begun(before.t, q, v, float(before.control[1]))
@@ -329,46 +328,28 @@ class Simulation:
         return None if self._settings.every is None else self._plan.sample_times()
 
     @property
+    def _sizes(self) -> tuple[int, int, int]:
+        """Coordinates, velocities and work terms of one sample."""
+        return self.system.nq, self.system.nv, len(self.work_terms)
+
+    @property
     def _numbers(self) -> int:
         """Of one sample."""
-        return 1 + self.system.nq + self.system.nv + len(self.work_terms)
-
-    def _refuse_many_samples(self) -> None:
-        every = self._settings.every
-        if every is not None and self._duration / every * self._numbers > MOST_NUMBERS:
-            least, most = self._duration * self._numbers / MOST_NUMBERS, 8 * MOST_NUMBERS / 1e9
-            message = f"every is {every:g}: samples of {self._numbers} numbers would take more than {most:g} GB"
-            raise MomentreeError(f"{message}. Give every of at least {least:.2g} s, or an earlier t_end.")
+        return 1 + sum(self._sizes)
 
     # --- events ---
 
     def _events_in(self, records: Array, y_before: Array) -> list[Passage]:
         """Note what happened in these records; give the first passages that end the simulation or change it."""
-        events = self._able
-        if not events or not len(records):
+        able = self._watch.able(self._phase)
+        if not able or not len(records):
             return []
+        passages = self._watch.first_passages(able, len(records), self._moments(records, y_before))
+        if any(passage.event.stop for passage in passages):  # that comes first: nothing changes there
+            passages = [passage for passage in passages if not passage.event.acts]
         t, h, _, _ = self._integration.unpacked(records)
-
-        def value(event: Watched, step: Any, x: Array) -> Array:
-            states = self._within(records, y_before, step, x)
-            times = t[step] - (1 - x) * h[step]
-            q, v = self._phase.moves(times, states)
-            return values_at(self._numeric, event.expression, times, q, v)
-
-        closing = (self._numeric.whole or self._numeric).loop_numbers
-
-        def counts(passage: Passage) -> bool:
-            """Whether it is more than an angle of a closing joint that passes pi."""
-            if not any(reference.name in closing for reference in passage.event.expression.references()):
-                return True
-            step, x = np.full(2, passage.step), np.array([max(0.0, passage.x - TOGETHER), passage.x])
-            q, v = self._phase.moves(t[step], self._within(records, y_before, step, x))
-            return not jumps(self._numeric, passage.event.expression, t[step], q, v)
-
         acting: list[Passage] = []
-        for passage in passages(events, len(t), value, counts):
-            if acting and (passage.step > acting[0].step or passage.x > acting[0].x + TOGETHER):
-                break
+        for passage in passages:
             at = due_at(self._times, float(t[passage.step] - (1 - passage.x) * h[passage.step]), self._plan.first)
             self._happened.append((passage.event.name, at))
             if passage.event.stop or passage.event.acts:
@@ -377,47 +358,79 @@ class Simulation:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
 
-    @property
-    def _able(self) -> list[Watched]:
-        """The events that can happen now: joints are not locked twice, nor constraints switched where they are."""
-        locked_joints, inactive = self._phase.locked_joints, self._phase.inactive
-        free = (event for event in self._watched if event.latch not in locked_joints)
-        return [event for event in free if not event.switched or (event.switched in inactive) == event.turns_on]
+    def _moments(self, records: Array, y_before: Array) -> Within:
+        """Times, coordinates and velocities of the system within the steps of these records."""
+        t, h, _, _ = self._integration.unpacked(records)
 
-    def _value(self, event: Watched, t: float, q: Array, v: Array) -> float:
-        """The expression of an event at one moment."""
-        return float(values_at(self._numeric, event.expression, np.array([t]), q[None], v[None])[0])
+        def within(step: Any, x: Array) -> Moment:
+            times = t[step] - (1 - x) * h[step]
+            return (times, *self._phase.moves(times, self._within(records, y_before, step, x)))
+
+        return within
 
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
         """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""
-        ending = next((passage for passage in acting if passage.event.stop), None)
-        if ending is not None:
-            self._finish("event", f"'{ending.event.name}' happened", ending.t)
-            return block
         t, q, v = acting[-1].t, block.q[-1], block.v[-1]
+        ending = next((passage.event for passage in acting if passage.event.stop), None)
+        if ending is not None:
+            self._finish("event", f"'{ending.name}' happened", t)
+            return block
         chattering = reason_of_chattering(self._happened, [passage.event.name for passage in acting], self._duration)
         if chattering:
             self._finish("failed", chattering, t)
             return block
         self._worked = block.work[-1].copy()
-        events, acted = [passage.event for passage in acting], list[Watched]()
-        while events:
-            acted += events
-            q_before, v_before = q, v
+        after = self._act([passage.event for passage in acting], t, q, v)
+        return Block.joined([block, after], *self._sizes)
+
+    def _act(self, events: Sequence[Watched], t: float, q: Array, v: Array) -> Block:
+        """What events do, and what that brings about at once: the sample after it."""
+        while events and self.end is None:
+            before = t, q, v
             q, v = self._changed(events, q, v, t)
-            # an impact may make the condition of a switch jump: it acts at once, each only once at an instant
-            able = [event for event in self._able if event.switched and event not in acted]
-            before, after = ([self._value(e, t, *at) for e in able] for at in ((q_before, v_before), (q, v)))
-            events = [event for event, a, b in zip(able, before, after, strict=True) if a < 0 <= b]
-            self._happened += [(event.name, t) for event in events]
-        if t >= self.t_end:
+            events = self._brought_about(before, (t, q, v))
+        if self.end is None and t >= self.t_end:
             self._finish("arrived")
-        after_block = Block(np.array([t]), q[None], v[None], self._worked[None].copy())
-        return Block.joined([block, after_block], self.system.nq, self.system.nv, len(self.work_terms))
+        return Block(np.array([t]), q[None], v[None], self._worked[None].copy())
+
+    def _brought_about(self, before: tuple[float, Array, Array], after: tuple[float, Array, Array]) -> list[Watched]:
+        """Note events whose expressions jump with the velocities, each once at an instant; give those that act."""
+        t = after[0]
+        jumped = self._watch.jumped(self._watch.able(self._phase), before, after)
+        jumped = [event for event in jumped if (event.name, t) not in self._happened]
+        ending = next((event for event in jumped if event.stop), None)
+        acting = [event for event in jumped if event.acts and ending is None]
+        self._happened += [(event.name, t) for event in jumped if event in acting or not event.acts]
+        if ending is not None:
+            self._finish("event", f"'{ending.name}' happened", t)
+        return acting
+
+    def _pass(self, kink: Kink) -> Block:
+        """Go on behind a kink of a prescribed motion; where its velocity jumps, by an impact."""
+        integration, phase = self._integration, self._phase
+        if not kink.jumps:
+            integration.skip_to(kink.after)
+            return Block.joined([], *self._sizes)
+        t, (q, v) = integration.t, self._coordinates_now
+        self._worked = phase.work(np.array([t]), q[None], integration.state[None, :, 0], self._worked)[0]
+        sampled = self._samples and (self._times is None or self._times[self._due - 1] == t)
+        blocks = [] if sampled else [Block(np.array([t]), q[None], v[None], self._worked[None].copy())]
+        v_after, work = phase.after_jump(q, v, t, kink.after)
+        self._worked += [work.get(term.name, 0.0) for term in self.work_terms]
+        self._counts += integration.counts[:3]
+        self._integration = self._begun(kink.after, q, v_after, min(self._plan.first, float(integration.control[1])))
+        if self._times is not None:
+            self._due = int(np.searchsorted(self._times, kink.after, side="right"))
+        events = self._brought_about((t, q, v), (kink.after, q, v_after))
+        blocks.append(Block(np.array([kink.after]), q[None], v_after[None], self._worked[None].copy()))
+        if events:
+            blocks.append(self._act(events, kink.after, q, v_after))
+        self._samples += sum(map(len, blocks))
+        return Block.joined(blocks, *self._sizes)
 
     def _changed(self, events: Sequence[Watched], q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Begin the next phase; coordinates and velocities in it, and the change of energy in the account."""
-        before, lost = self._phase, energy(self._phase.active, q, v, t)
+        before, start = self._phase, (q, v)
         after = self._new_phase(locked_after(before, events), inactive_after(before, events))
         q, v = after_events(before, after, events, q, v, t, self._settings.tolerances[0])
         self._counts += self._integration.counts[:3]
@@ -425,33 +438,9 @@ class Simulation:
         self._phase = after
         self._integration = self._begun(t, q, v, h)
         (q,), (v,) = after.moves(np.array([t]), self._integration.state[None, :, 0])
-        # what locks or starts to act together loses what it loses together: it is the work of the first
-        first = next((event for event in events if event.latch or event.turns_on), events[0])
-        names = [work_term.name for work_term in self.work_terms]
-        self._worked[names.index(first.name)] += energy(after.active, q, v, t) - lost
+        for event, change in zip(events, energy_changes(before, after, events, start, (q, v), t), strict=True):
+            self._worked[self._work_names.index(event.name)] += change
         return q, v
-
-    def _positive_at_start(self) -> list[Watched]:
-        """The switches whose conditions are positive already; in a state of a run they have had their effect."""
-        if self._continued:
-            return []
-        at = self.t_start, self.start.q, self.start.v
-        return [event for event in self._able if event.switched and self._value(event, *at) > ZERO]
-
-    def _rising_at_start(self, records: Array, y_before: Array) -> list[Watched]:
-        """The switches whose conditions rise from zero at the start, as the first step shows."""
-        at = self.t_start, self.start.q, self.start.v
-        able = (event for event in self._able if event.switched)
-        zero = [event for event in able if abs(self._value(event, *at)) <= ZERO]
-        if not zero or not len(records):
-            return []
-        t, h, _, _ = self._integration.unpacked(records)
-        step, x = np.array([0]), np.array([1 / WITHIN])
-        times = t[:1] - (1 - x) * h[:1]
-        (q,), (v,) = self._phase.moves(times, self._within(records, y_before, step, x))
-        return [
-            event for event in zero if self._value(event, float(times[0]), q, v) > max(0.0, self._value(event, *at))
-        ]
 
     def _act_at_start(self, events: Sequence[Watched]) -> Block:
         """What switches do at the start: steps from there did not happen."""
@@ -464,7 +453,7 @@ class Simulation:
 
     def checkpoint(self) -> dict[str, Array]:
         """All that is needed to continue: the same numbers follow."""
-        integration, names = self._integration, [event.name for event in self._watched]
+        integration, names = self._integration, [event.name for event in self._watch.events]
         inactive = [i for i, name in enumerate(self._switched) if name in self._phase.inactive]
         return {
             "y": integration.y.copy(),
@@ -475,6 +464,7 @@ class Simulation:
             "seen": np.array([self._samples, self._due, self._shortest, self._longest], dtype=float),
             "progress": self._stall.numbers(),
             "stiffness": self._stiffness.numbers(),
+            "watched": self._watch.numbers(),
             "open": np.array([integration.open]),
             "held": np.array([[number, value] for number, value in self._phase.locked_joints.items()]).reshape(-1, 2),
             **({"inactive": np.array(inactive, dtype=np.int64)} if self._switched else {}),
@@ -498,7 +488,9 @@ class Simulation:
         samples, due, self._shortest, self._longest = (float(x) for x in checkpoint["seen"])
         self._samples, self._due, self.end = int(samples), int(due), None
         self._stall = StallDetector(*checkpoint.get("progress", (self.t_start,)))
+        if "watched" in checkpoint:
+            self._watch.restore(checkpoint["watched"])
         integration.open = float(checkpoint["open"][0]) if "open" in checkpoint else integration.open
-        self._happened = [(self._watched[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
+        self._happened = [(self._watch.events[int(i)].name, float(t)) for i, t in checkpoint["happened"]]
         if integration.t >= self.t_end:
             self._finish("arrived")

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
+from momentree.errors import MomentreeError
 from momentree.integrate.stepper import Array
 from momentree.simulate.settings import Settings
 
 RECORDS = 512  # of one call of the integrator
 FIRST = 1e-6  # of the duration: the first step, from which the step size is adapted
+MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 SAME = 1e-14  # of the time: instants nearer to each other are one
 
 
@@ -57,3 +59,12 @@ def due_at(times: Array | None, t: float, first: float) -> float:
             if abs(due - t) <= SAME * max(abs(t), first):
                 return float(due)
     return t
+
+
+def refuse_many_samples(settings: Settings, duration: float, numbers: int) -> None:
+    """Refuse samples, of so many numbers each, that take too much memory."""
+    every = settings.every
+    if every is not None and duration / every * numbers > MOST_NUMBERS:
+        least, most = duration * numbers / MOST_NUMBERS, 8 * MOST_NUMBERS / 1e9
+        message = f"every is {every:g}: samples of {numbers} numbers would take more than {most:g} GB"
+        raise MomentreeError(f"{message}. Give every of at least {least:.2g} s, or an earlier t_end.")

@@ -188,15 +188,14 @@ class Contact(ForceElement):
 
     @property
     def works(self) -> tuple[WorkTerm, ...]:
-        damped = (WorkTerm(self.title, "contact"),) if self.damping != 0 else ()
-        return (*damped, WorkTerm(f"friction of {self.title}", "friction")) if self.friction != 0 else damped
+        pressed = WorkTerm(self.title, "contact", stores=True, loses=self.damping != 0)
+        return (pressed, WorkTerm(f"friction of {self.title}", "friction")) if self.friction != 0 else (pressed,)
 
     def powers(self, ends: Sequence[MovingFrame], names: Names) -> tuple[Scalar, ...]:
-        """Of the damping of the normal force, and of friction."""
-        state, found = self.state(ends), list[Scalar]()
-        if self.damping != 0:
-            found.append((self.elastic_force(state.geometry.depth) - state.N) * state.approach)
-        return (*found, state.friction @ state.sliding) if self.friction != 0 else tuple(found)
+        """Of the normal force, and of friction."""
+        state = self.state(ends)
+        pressed = -state.N * state.approach
+        return (pressed, state.friction @ state.sliding) if self.friction != 0 else (pressed,)
 
     def arrow(self, ends: Sequence[MovingFrame], names: Names) -> tuple[Vector, Vector]:
         _, second = ends

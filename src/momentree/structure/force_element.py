@@ -8,7 +8,8 @@ frames move and on the values of laws. Passes over all elements know no kind. Wh
 |-----------------------------|--------------------------------------------------------------------------------------|
 | `wrenches`                  | all equations of motion, arrows                                                      |
 | `potential`, if it has one  | the energy                                                                           |
-| `works` and `powers`        | the energy account; they add up to power of the wrenches + d/dt of the potential     |
+| `works` and `powers`        | the energy account; they add up to power of the wrenches + d/dt of the potential, or |
+|                             | to the power of the wrenches alone where one of them `stores` the potential          |
 | `smooth_part`, `other_part` | Lagrange's equations in symbols: the part that enters by its potential, and the rest |
 | `arrow`                     | pictures                                                                             |
 
@@ -35,10 +36,18 @@ Names = Mapping[Reference, Scalar]  # of time, free parameters, coordinates and 
 
 
 class WorkTerm(NamedTuple):
-    """A part of the energy account: "friction of contact 1", "friction"."""
+    """A part of the energy account: "friction of contact 1", "friction".
+
+    | field  | meaning                                                                                              |
+    |--------|------------------------------------------------------------------------------------------------------|
+    | stores | its power is that of the whole force, which stores the potential: smooth where the elastic part is not |
+    | loses  | whether it may lose energy                                                                           |
+    """
 
     name: str
     kind: str
+    stores: bool = False
+    loses: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Locked joints: the same mechanism with some joints prescribed from then on, at constant coordinates."""
+"""Locked joints: the same mechanism with some joints prescribed, at constant coordinates; and with none prescribed."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ def locked(mechanism: Mechanism, coordinates: Mapping[int, float]) -> Mechanism:
             laws = Laws((Expression("number", (float(coordinates[body.number]),)),), (_ZERO,), (_ZERO,))
         count, velocities = (0, 0) if laws else (body.q.stop - body.q.start, body.v.stop - body.v.start)
         bodies.append(dataclasses.replace(body, laws=laws, q=slice(q, q + count), v=slice(v, v + velocities)))
+        q, v = q + count, v + velocities
+    return dataclasses.replace(mechanism, bodies=tuple(bodies))
+
+
+def unprescribed(mechanism: Mechanism) -> Mechanism:
+    """The mechanism with coordinates and velocities of prescribed joints among its own."""
+    bodies, q, v = [], 0, 0
+    for body in mechanism.bodies:
+        count, velocities = len(body.joint.coordinates), len(body.joint.velocities)
+        bodies.append(dataclasses.replace(body, laws=None, q=slice(q, q + count), v=slice(v, v + velocities)))
         q, v = q + count, v + velocities
     return dataclasses.replace(mechanism, bodies=tuple(bodies))
 

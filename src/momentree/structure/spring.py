@@ -78,13 +78,18 @@ class Spring(ForceElement):
 
     @property
     def works(self) -> tuple[WorkTerm, ...]:
-        return (WorkTerm(self.title, "spring damping"),) if self.damping != 0 else ()
+        if self.damping == 0 and not self.tension_only:
+            return ()
+        return (WorkTerm(self.title, "spring damping", stores=self.tension_only, loses=self.damping != 0),)
 
     def powers(self, ends: Sequence[MovingFrame], names: Names) -> tuple[Scalar, ...]:
-        if self.damping == 0:
+        if self.damping == 0 and not self.tension_only:
             return ()
-        _, length, speed = self.stretch(ends)
-        return ((self.elastic_tension(length) - self.tension(length, speed)) * speed,)
+        first, second = ends
+        e, length, _ = self.stretch(ends)
+        speed = e @ (second.velocity - first.velocity)
+        pull = self.tension(length, speed)
+        return ((-pull if self.tension_only else self.elastic_tension(length) - pull) * speed,)
 
     @property
     def smooth_part(self) -> Self | None:

@@ -10,7 +10,7 @@ import momentree as mt
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.forces import names_of
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import motion_powers, motion_terms, powers, work_terms
+from momentree.equations.work_terms import motion_powers, motion_terms, powers, stored_energies, work_terms
 
 
 def account(system, q, v, t=0.0):
@@ -18,6 +18,11 @@ def account(system, q, v, t=0.0):
     moving = records(Evaluation(m, q, t), v)
     found = powers(m, moving, names_of(Evaluation(m, q, t), moving))
     return dict(zip(work_terms(m), found, strict=True))
+
+
+def stored(system, q):
+    m = system.mechanism
+    return stored_energies(m, records(Evaluation(m, q)))
 
 
 def slider(m=None, **options):
@@ -50,9 +55,10 @@ def test_dampers_and_stops():
     m, _ = slider(damping=0.5, limits=(-1, 1), stops=(1e3, 20.0))
     found = account(m.build(), [1.01], [4.0])
     assert found["damper of x", "damper"] == pytest.approx(-0.5 * 16.0)
-    assert found["stops of x", "stop"] == pytest.approx(-20.0 * 16.0)
+    assert found["stops of x", "stop"] == pytest.approx(-1e3 * 0.01 * 4.0 - 20.0 * 16.0)
     # leaving faster than the spring pushes, the stop does nothing: what the spring held is lost
-    assert account(m.build(), [1.01], [-4.0])["stops of x", "stop"] == pytest.approx(-1e3 * 0.01 * 4.0)
+    assert account(m.build(), [1.01], [-4.0])["stops of x", "stop"] == 0
+    assert stored(m.build(), [1.01]) == {"stops of x": pytest.approx(1e3 * 1e-4 / 2)}
 
 
 def test_springs_between_points_lose_by_damping_and_threads_by_going_slack():
@@ -62,11 +68,13 @@ def test_springs_between_points_lose_by_damping_and_threads_by_going_slack():
     m.spring(m.ground.at((-1, 0, 0)), mass, 100.0, rest=0.5)
     names = [(f"spring {i} between ground and mass", "spring damping") for i in (1, 2)]
     assert list(account(m.build(), [0.5], [2.0])) == names
-    assert [*account(m.build(), [0.5], [2.0]).values()] == pytest.approx([-12.0, -12.0])
-    # 1 m longer than at rest it pulls with 100 N: shortened faster than 100/3 m/s a thread is slack, and the elastic
-    # power is lost
-    assert [*account(m.build(), [0.5], [-50.0]).values()] == pytest.approx([-3.0 * 2500.0, -100.0 * 50.0])
+    assert [*account(m.build(), [0.5], [2.0]).values()] == pytest.approx([-12.0, -12.0 - 100.0 * 2.0])
+    # 1 m longer than at rest it pulls with 100 N: shortened faster than 100/3 m/s a thread is slack, and what it stores
+    # is lost
+    assert [*account(m.build(), [0.5], [-50.0]).values()] == pytest.approx([-3.0 * 2500.0, 0.0])
     assert [*account(m.build(), [-0.8], [2.0]).values()] == pytest.approx([-12.0, 0.0])
+    for q, energy in ((0.5, 50.0), (-0.8, 0.0)):
+        assert stored(m.build(), [q]) == {names[1][0]: pytest.approx(energy)}
 
 
 def test_contacts_lose_by_damping_and_by_friction():
@@ -81,7 +89,7 @@ def test_contacts_lose_by_damping_and_by_friction():
     q[names.index("block.z")], v[names.index("block.z")], v[names.index("block.x")] = -0.01, -0.3, 2.0
     found = account(system, q, v)
     assert found == {
-        ("contact 1 of block", "contact"): pytest.approx(-20.0 * 0.09),
+        ("contact 1 of block", "contact"): pytest.approx(-(10.0 + 6.0) * 0.3),
         ("friction of contact 1 of block", "friction"): pytest.approx(-0.5 * (10.0 + 6.0) * math.tanh(20.0) * 2.0),
     }
 

@@ -1,4 +1,4 @@
-"""Warnings of runs: loops that are nearly singular from the start to the end."""
+"""Warnings of runs: loops that are nearly singular from the start to the end, starts that are far from t = 0."""
 
 from __future__ import annotations
 
@@ -43,3 +43,17 @@ def test_a_loop_that_only_passes_a_singular_configuration_is_not():
     system = m.build()
     start = system.assemble({"A": 1e-5, "B": 1e-5}, guess={"A_rod": -1e-5}, velocities={"A": 5.0})
     assert not system.simulate(start, t_end=0.1).warnings
+
+
+@pytest.mark.parametrize("settings", [{}, {"integrator": "dopri5"}, {"integrator": "rk4", "step": 1e-3}], ids=str)
+@pytest.mark.filterwarnings("ignore::momentree.results.run.RunWarning")
+def test_a_start_so_far_from_zero_that_steps_are_rounded_is_told(settings):
+    m = mt.Model("pendulum")
+    m.joint("A", mt.Revolute("y"), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)).at((-0.5, 0, 0)))
+    system = m.build()
+    expected = system.simulate(system.assemble({"A": 0.3}), 1.0, **settings)
+    for t in (0.0, 1e2, 1e4, 1e8, 1e10, 1e12):
+        run = system.simulate(system.assemble({"A": 0.3}, t=t), t + 1.0, **settings)
+        told = any("steps are rounded to one: the motion may be late by" in warning for warning in run.warnings)
+        assert told == (t >= 1e8)
+        assert told or run["A"][-1] == pytest.approx(expected["A"][-1], abs=1e-8)

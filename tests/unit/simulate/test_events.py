@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -78,6 +79,7 @@ def test_an_event_can_end_the_motion_and_the_last_sample_stands_there(every):
         ({"x": 3.0}, "event 'x': give an expression"),
         ({"x": {"when": "A", "halt": True}}, "event 'x': give an expression"),
         ({"x": Event("A", direction="risng")}, "event 'x': direction 'risng' is not known.*Did you mean 'rising'"),
+        ({"x": {"when": "A", "stop": "no"}}, "event 'x': stop must be True or False, not 'no'"),
     ],
 )
 def test_events_that_cannot_be_meant_are_refused(events, words):
@@ -86,7 +88,74 @@ def test_events_that_cannot_be_meant_are_refused(events, words):
         system.simulate(start, 1.0, events=events)
 
 
+@pytest.mark.parametrize(
+    ("when", "times"),
+    [
+        ("tan(3*t)", (math.pi / 3, 2 * math.pi / 3)),  # and poles halfway between
+        ("1/(t - 1)", ()),
+        ("1/(A - 2)", ()),
+        ("1/(t - 2)^2 - 1", (1.0,)),
+        ("log(t - 0.2)", (1.2,)),
+        ("sqrt(t - 1.1) - 0.5", (1.35,)),
+        ("sqrt(1.1 - t) - 0.5", (0.85,)),
+        ("select(t - 1.5, 1 + t, -1)", (1.5,)),  # a jump through zero counts
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_poles_and_places_without_a_value_are_no_crossings(when, times):
+    m = mt.Model("wheel", gravity=(0, 0, 0))
+    m.joint("A", mt.Revolute("z"), m.ground, m.body("wheel", mt.sphere(mass=1.0, radius=0.1)))
+    system, start = started(m, A=0.0)
+    start = system.assemble({"A": 0.0}, velocities={"A": 2.0})
+    run = system.simulate(start, 2.5, every=0.1, events={"x": when})
+    assert [t for _, t in run.end.events] == pytest.approx(times, rel=1e-12)
+
+
 # --- latches ---
+
+
+@pytest.mark.parametrize(
+    ("when", "direction", "happens"),
+    [
+        ("B' - 1", "falling", True),
+        ("B' - 1", "rising", False),
+        ("A' - 0.1", "rising", True),
+        ("A' - 0.1", "falling", False),
+        ("B'", "falling", True),  # zero from there on
+        ("A' - 1", "either", False),
+    ],
+)
+@pytest.mark.parametrize("stop", [False, True])
+def test_an_expression_that_jumps_through_zero_at_an_impact_is_an_event(when, direction, happens, stop):
+    """The latch takes A' from 0 to 0.6, and B' from 3 to 0."""
+    system = two_discs().build()
+    start = system.assemble({"A": 0.0, "B": 0.0}, velocities={"A": 0.0, "B": 3.0})
+    run = system.simulate(start, 2.0, every=0.3, events={"jump": Event(when, stop, direction)})
+    names, times = zip(*run.end.events, strict=True)
+    assert names == ("latch of B", "jump")[: 1 + happens]
+    assert len(set(times)) == 1
+    assert run.end.reason == ("event" if happens and stop else "arrived")
+    if happens and stop:
+        assert run.t[-1] == run.end.t == times[0]
+        np.testing.assert_allclose(run.v[-2:], [[0, 3], [0.6, 0]], atol=1e-9)
+        assert run.energy.error < 1e-9
+
+
+def test_what_an_event_that_stops_comes_before_has_not_happened():
+    system = two_discs().build()
+    start = system.assemble({"A": 0.0, "B": 0.0}, velocities={"A": 0.0, "B": 3.0})
+    events = {"there": Event("B - 1", stop=True), "seen": "1 - B"}
+    run = system.simulate(start, 2.0, every=0.3, events=events)
+    assert {name for name, _ in run.end.events} == {"there", "seen"}
+    assert run.end.message == "'there' happened"
+    assert run.v[-1] == pytest.approx([0.0, 3.0])
+    assert run.impacts == ()
+
+
+def test_an_event_with_the_name_of_one_of_the_model_is_refused():
+    system, start = started(two_discs())
+    with pytest.raises(MomentreeError, match="event 'latch of B': an event of the model itself has this name"):
+        system.simulate(start, 1.0, events={"latch of B": "A - 1"})
 
 
 def two_discs():

@@ -65,3 +65,14 @@ def differential(f: Expression, d: list[Expression]) -> Expression:
     if a.value is not None and a.value <= 0:
         raise ExpressionError(f"'{f._brief()}' has no derivative: the base of a variable power must be positive")
     return by_base + f * a.log() * db
+
+
+def switching_arguments(f: Expression) -> list[Expression]:
+    """The expressions at whose zeros an expression has kinks or jumps: those in abs, sign, min, max and select."""
+    found: dict[Expression, None] = {}
+    for node in f._parts_first():
+        if node.op in ("abs", "sign", "select"):
+            found[node.args[0]] = None
+        elif node.op in ("min", "max"):
+            found[node.args[0] - node.args[1]] = None
+    return list(found)
