@@ -14,13 +14,16 @@ import sympy as sp
 
 import momentree as mt
 from force_kinds import skew_arm
-from mechanisms import random_configuration
+from mechanisms import four_bar, random_configuration
 from momentree.equations.articulated import forward_dynamics
+from momentree.equations.balance import energy
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import names_of
 from momentree.equations.joint_frames import in_joint_frames
 from momentree.equations.kinematics import records
 from momentree.equations.newton_euler import inverse_dynamics
 from momentree.equations.shared_parameters import shared_parameters
+from momentree.equations.work_terms import powers
 from momentree.model import joint_types
 from momentree.model.joint_types import JOINTS
 from momentree.structure.separate_bodies import separate_bodies
@@ -118,3 +121,55 @@ def newton_euler_misfit(system, q, v, t):
     multipliers = np.linalg.lstsq(J, right[:, 0], rcond=None)[0]
     closing = [abs(float(row.subs(known))) for row in e.constraint_accelerations()]
     return max(*np.abs(J @ multipliers - right[:, 0]), *closing, 0.0)
+
+
+CARRIED = {
+    "nothing": {},
+    "spring": {"spring": 30.0, "rest": 0.3},
+    "damping": {"damping": 4.0},
+    "stops": {"limits": (-0.1, 0.1), "stops": (50.0, 3.0)},
+    "torque": {},
+}
+
+
+@pytest.mark.parametrize("what", CARRIED)
+def test_what_a_closing_joint_carries_acts_as_in_the_tree(what):
+    """A four-bar cut at a joint that carries something, or at another: the same accelerations and powers."""
+    found = []
+    for cut in "CB":
+        m = four_bar()
+        m.joints[-1] = dataclasses.replace(m.joints[-1], type=mt.Revolute("y", **CARRIED[what]))
+        if what == "torque":
+            m.torque("C", "5 + t")
+        m.cut(cut)
+        system = m.build()
+        start = system.assemble({"A": 1.0}, {"A": 2.0})
+        du = system.forward_dynamics(start.q, start.v)
+        moving = records(Evaluation(system.mechanism, start.q, 0.0), start.v)
+        work = powers(system.mechanism, moving, names_of(Evaluation(system.mechanism, start.q, 0.0), moving))
+        (A,) = (a for a, u in zip(du, system.mechanism.velocities, strict=True) if u.name == "A")
+        found.append([A, *work, energy(Evaluation(system.mechanism, start.q, 0.0), start.v).total])
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+    assert (abs(found[0][0] - free_swing()) > 1e-3) == (what != "nothing")
+
+
+def free_swing():
+    system = four_bar().build()
+    start = system.assemble({"A": 1.0}, {"A": 2.0})
+    du = system.forward_dynamics(start.q, start.v)
+    return next(a for a, u in zip(du, system.mechanism.velocities, strict=True) if u.name == "A")
+
+
+@pytest.mark.parametrize("what", [*CARRIED, "armature"])
+@pytest.mark.parametrize("by", ["energy", "aggregative", "lagrange"])
+def test_equations_in_symbols_have_what_a_joint_carries(what, by):
+    options = CARRIED.get(what, {"armature": 0.4})
+    m = mt.Model("swing")
+    m.joint("A", mt.Revolute("y", **options), m.ground, m.body("rod", mt.rod(mass=1.0, length=1.0)))
+    if what == "torque":
+        m.torque("A", "5 + t + A'")
+    system = m.build()
+    e = system.equations(by).expanded
+    values = {e.coordinates[0]: 0.7, e.velocities[0]: 0.5, e.symbols.t: 0.3}
+    A, b, Q = (float(x[0].subs(values)) for x in (e.A, e.b, e.Q))
+    assert (Q - b) / A == pytest.approx(float(system.forward_dynamics([0.7], [0.5], t=0.3)[0]), rel=1e-9)

@@ -25,7 +25,7 @@ def links(hinges="ABCDE"):
     m = mt.Model("links")
     for name in hinges:
         joint = mt.Prismatic("x") if name == "E" else mt.Revolute("z")
-        m.joint(name, joint, m.ground, m.body(f"link {name}", mt.rod(mass=1.0, length=1.0)))
+        m.joint(name, joint, m.ground, m.body(f"link {name}", mt.box(mass=1.0, size=(1, 0.2, 0.1))))
     return m
 
 
@@ -91,6 +91,17 @@ def test_it_is_stored_in_a_model_file(name, tmp_path):
     again = mt.load(tmp_path / "m.toml")
     assert getattr(again, name) == getattr(m, name)
     assert again == m
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if name not in EXPRESSED - {"frames", "splits", "inputs"}])
+def test_it_is_a_part_of_the_mechanism(name):
+    without, with_it = (parts_of(m.build().mechanism) for m in (links(), with_one(name)))
+    assert with_it > without
+
+
+def parts_of(mechanism):
+    parts = (getattr(mechanism, field.name) for field in dataclasses.fields(mechanism))
+    return sum(len(part) for part in parts if isinstance(part, tuple))
 
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name not in EXPRESSED])

@@ -238,3 +238,25 @@ def test_the_account_of_what_lets_go_while_it_is_deformed_is_as_precise_as_the_m
     assert not run.warnings
     # what is lost stays lost
     assert np.diff(work).max() < 1e-8
+
+
+MOVING_CONSTRAINTS = {
+    "a coordinate": lambda m, tip: m.constrain("A = 0.3 + sin(3*t)", name="drive"),
+    "a velocity": lambda m, tip: m.constrain("A' = 1 + t", name="drive"),
+    "a frame": lambda m, tip: [m.frame("tip", tip), m.constrain("tip.x = 1.2 + 0.3*sin(3*t)", name="drive")],
+    "a surface": lambda m, tip: m.on_surface(tip, "x = 1.2 + 0.3*sin(3*t)", name="drive"),
+    "a curve": lambda m, tip: m.on_curve(tip, ["x = 1.2 + 0.3*sin(3*t)", "y"], name="drive"),
+}
+
+
+@pytest.mark.parametrize("constraint", MOVING_CONSTRAINTS)
+def test_what_constraints_that_move_do_is_accounted_for(constraint):
+    m = mt.Model("driven", gravity=(0, 0, -9.81))
+    upper, lower = (m.body(name, mt.rod(mass=1.0, length=1.0)) for name in ("upper", "lower"))
+    m.joint("A", mt.Revolute("y"), m.ground, upper)
+    m.joint("B", mt.Revolute("y"), upper.at((1, 0, 0)), lower)
+    MOVING_CONSTRAINTS[constraint](m, lower.at((1, 0, 0)))
+    system = m.build()
+    run = system.simulate(system.assemble(guess={"A": 0.5, "B": 1.0}), t_end=0.3, rtol=1e-9)
+    assert np.ptp(run.energy.work["motion of drive"]) > 0.1
+    assert np.abs(run.energy.balance).max() < 1e-6

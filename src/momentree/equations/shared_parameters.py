@@ -71,11 +71,11 @@ def shared_parameters(mechanism: Mechanism) -> Mechanism:
     bodies = [dataclasses.replace(body, inertia=inertias[body.number]) for body in frames.bodies]
     turned = {number: angle for number, angle in offsets.items() if angle != 0}
 
-    def moved(frame: Attached) -> Attached:
+    def in_turned(frame: Attached) -> Attached:
         return Attached(frame.body, _back(turned[frame.body]) @ frame.placement) if frame.body in turned else frame
 
     bodies = [_with_offset(body, turned[body.number]) if body.number in turned else body for body in bodies]
-    return dataclasses.replace(frames.reattached(moved), bodies=tuple(bodies))
+    return dataclasses.replace(frames.reattached(in_turned), bodies=tuple(bodies))
 
 
 def _turns_about_z(body: TreeBody) -> bool:

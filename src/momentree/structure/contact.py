@@ -99,11 +99,12 @@ class Contact(ForceElement):
     @classmethod
     def random(cls, frames: Sequence[Attached], generator: np.random.Generator) -> Self:
         """A ball so large that it touches a plane or ball, or a disc on a plane."""
-        numbers = {name: float(generator.uniform(0.5, 2.0)) for name in ("stiffness", "damping", "ramp", "friction")}
-        law, exponent = (("linear", 1), ("hunt-crossley", 1.5))[int(generator.integers(2))]
-        disc, ball = ((None, None), (X, None), (None, 0.7))[int(generator.integers(3))]
-        shape: dict[str, Any] = {"radius": 8.0, "disc": disc, "ball": ball}
-        return cls("contact 1", "", *frames[:2], law, exponent=exponent, slip=0.1, **numbers, **shape)
+        names = ("stiffness", "damping", "ramp", "friction")
+        fields: dict[str, Any] = {name: float(generator.uniform(0.5, 2.0)) for name in names}
+        fields["law"], fields["exponent"] = (("linear", 1), ("hunt-crossley", 1.5))[int(generator.integers(2))]
+        fields["disc"], fields["ball"] = ((None, None), (X, None), (None, 0.7))[int(generator.integers(3))]
+        fields["frame"], fields["against"] = frames[:2]
+        return cls(name="contact 1", where="", slip=0.1, radius=8.0, **fields)
 
     # --- the laws, on numbers ---
 

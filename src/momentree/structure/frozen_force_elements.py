@@ -56,8 +56,9 @@ def _force(said: said_as.PointForce, number: int, freezing: Freezing) -> PointFo
 
 def _spring(said: said_as.Spring, number: int, freezing: Freezing) -> Spring:
     ends = freezing.attach(said.first), freezing.attach(said.second)
-    numbers = said.numbers(freezing.values)
-    return Spring(f"spring {number}", freezing.between(*ends), *ends, *numbers, said.tension_only)
+    stiffness, damping, rest = said.numbers(freezing.values)
+    where = freezing.between(*ends)
+    return Spring(f"spring {number}", where, *ends, stiffness, damping, rest, said.tension_only)
 
 
 def _contact(said: said_as.Contact, number: int, freezing: Freezing) -> Contact:

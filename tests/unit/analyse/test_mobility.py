@@ -101,3 +101,23 @@ def test_long_rows_of_four_bars_are_reported_with_few_configurations(n, monkeypa
     assert (report.true, report.rank, len(report.redundant), report.singular) == (1, 2 * n, 3 * n, False)
     assert len(count) < 16
     assert not system.mobility_report.give
+
+
+PAIRS = {
+    "a ball that rolls": (lambda m, body: m.roll(body, radius=0.5), 3),
+    "a skate": (lambda m, body: m.skate(body), 5),
+    "a rod": (lambda m, body: m.distance(m.ground.at((0, 0, 3)), body, 2.0), 5),
+    "a point on a surface": (lambda m, body: m.on_surface(body, "z = x^2 + y^2"), 5),
+    "a point on a curve": (lambda m, body: m.on_curve(body, ["z = x^2", "y"]), 4),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_higher_pair_counts_with_its_rows(pair):
+    m = mt.Model("floating")
+    body = m.body("body", mt.sphere(mass=1.0, radius=0.5))
+    m.joint("J", mt.Free(), m.ground, body)
+    add, left = PAIRS[pair]
+    add(m, body)
+    report = m.build().mobility_report
+    assert (report.true, report.gruebler) == (left, left)
