@@ -34,6 +34,7 @@ SAME = 1e-6  # scaled: two configurations that are one
 STILL = 1e-9  # scaled: nothing moves
 STRIDE = 1 / 3  # of the range of a value: a longer step back and forth is not that of a sweep
 CROSSED = 0.05  # how much weaker constraints are near a change point than at the rows beside it
+SEVERAL = 4  # directions, of which two may turn over at once
 HALVINGS = 8  # of a passage, to find a change point
 TINY = 1e-300  # no stride
 LISTED = 6  # ranges of rows that a warning names
@@ -148,6 +149,7 @@ class BranchFollowing:
         gaps = np.concatenate([[False], c[1:] & ~c[:-1] & np.logical_or.accumulate(c[:-1])])
         branch = np.where(c, np.cumsum(ends | gaps), -1)
         self._unwind(branch)
+        singular = self._singular(self._jacobians(np.flatnonzero(c)))
         met = [(k, k) for k in np.flatnonzero(singular).tolist()]
         met += [(k, k + 1) for k in self._crossings(singular, ends)]
         moved = np.flatnonzero((self.q != before).any(axis=1) & c)
@@ -350,7 +352,7 @@ class BranchFollowing:
         if not len(edges) or J.shape[1] < J.shape[2] or not J.size:
             return []
         U, sizes, V = np.linalg.svd(J, full_matrices=False)
-        turned = (sizes[:, -1] > CUT_OFF) & (self._orientation(U, V, self._jacobians(edges + 1)) < 0)
+        turned = (sizes[:, -1] > CUT_OFF) & _is_turned(U, V, self._jacobians(edges + 1))
         edges, U, V, weakest = edges[turned], U[turned], V[turned], sizes[turned, -1]
         first, last, low, high = self.q[edges], self.q[edges + 1], np.zeros(len(edges)), np.ones(len(edges))
         least = weakest.copy()
@@ -360,14 +362,10 @@ class BranchFollowing:
             J = self._near(edges, s, middle).jacobians()
             J = np.where(finite(J)[:, None, None], J, 0.0)
             least = np.minimum(least, np.linalg.svd(J, compute_uv=False)[:, -1])
-            later = self._orientation(U, V, J) > 0
+            later = ~_is_turned(U, V, J)
             first, low = np.where(later[:, None], middle, first), np.where(later, s, low)
             last, high = np.where(later[:, None], last, middle), np.where(later, high, s)
         return [int(k) for k in edges[least <= CROSSED * weakest]]
-
-    def _orientation(self, U: Array, V: Array, J: Array) -> Array:
-        """The determinant of J in the axes of another one; its sign changes where J is singular."""
-        return np.asarray(np.linalg.det(np.swapaxes(U, 1, 2) @ J @ np.swapaxes(V, 1, 2)))
 
     def _jacobians(self, rows: Indices) -> Array:
         """The constraint Jacobians at rows."""
@@ -420,6 +418,17 @@ class BranchFollowing:
 
     def _are_same(self, q: Array, other: Array) -> Mask:
         return np.asarray(np.linalg.norm(self._step(q, other), axis=1) <= SAME)
+
+
+def _is_turned(U: Array, V: Array, J: Array) -> Mask:
+    """Whether J was singular on its way from another one, whose axes are given: directions in them have turned over.
+
+    Several at once, as of many parallelograms, need not change the sign of the determinant.
+    """
+    inside = np.swapaxes(U, 1, 2) @ J @ np.swapaxes(V, 1, 2)
+    if inside.shape[1] < SEVERAL:
+        return np.asarray(np.linalg.det(inside) < 0)
+    return np.asarray((np.linalg.eigvals(inside).real < 0).any(axis=1))
 
 
 def finite_rows(q: Array) -> Mask:

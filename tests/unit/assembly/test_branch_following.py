@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import momentree as mt
-from mechanisms import bennett, four_bar, slider_crank
+from mechanisms import bennett, four_bar, four_bars_in_a_row, slider_crank
 from parametric import linkage
 
 
@@ -135,7 +135,7 @@ def test_a_sweep_may_begin_and_end_at_dead_centers():
     D = np.linspace(4.0, 2.0, 21)
     system = slider_crank().build()
     with pytest.warns(mt.AssemblyWarning, match="branches meet at row 0, at row 20"):
-        states = system.assemble_many({"D": D}, guess={"A": 0.1})
+        states = system.assemble_many({"D": D}, guess=system.assemble({"A": 0.5}))
     assert (states.branch == 0).all()
     A = np.array([states[i]["A"] for i in range(21)])
     assert np.cos(A) == pytest.approx((D**2 + 1 - 9) / (2 * D), abs=1e-9)  # the cosine rule
@@ -171,6 +171,19 @@ def test_change_points_are_said_and_passed_straight_on(guess, A):
     assert parallel.all() or not parallel.any()
     assert parallel[0] == (guess["D"] > 0)
     assert (states.branch == 0).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("rows", [12, 57])
+def test_change_points_of_several_loops_at_once(count, rows):
+    # posts that stay parallel, and lie flat at 90 and 270 degrees
+    A = np.linspace(0.3, 6.0, rows)
+    before = (np.searchsorted(A, [math.pi / 2, 3 * math.pi / 2]) - 1).tolist()
+    told = ", ".join(f"between rows {k} and {k + 1}" for k in before)
+    with pytest.warns(mt.AssemblyWarning, match=f"branches meet {told} "):
+        states = four_bars_in_a_row(count).build().assemble_many({"G0": A})
+    posts = np.array([[states[i][f"G{k}"] for k in range(count + 1)] for i in range(rows)])
+    assert np.abs(posts - A[:, None]).max() < 1e-9
 
 
 def test_a_row_at_a_change_point_is_passed_straight_on():
