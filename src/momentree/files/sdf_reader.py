@@ -64,7 +64,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "limit": ("lower", "upper", "effort", "velocity", "stiffness", "dissipation"),
     "mimic": ("multiplier", "offset", "reference"),
 }
-KNOWN["axis2"] = KNOWN["axis"]
+KNOWN |= {"axis2": KNOWN["axis"], "sdf": ("world", *KNOWN["world"])}
 WITHOUT_EFFECT = {  # elements that say nothing about motion where this is their text, as they often do
     "enable_wind": ("0", "false"),
     "kinematic": ("0", "false"),

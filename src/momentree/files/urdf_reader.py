@@ -118,7 +118,7 @@ class _Urdf:
     def list_the_rest(self, name: str, element: Element) -> None:
         """Note what is not read of a link or joint."""
         attributes, elements = KNOWN[element.tag]
-        for attribute in element.attributes.keys() - {*attributes}:
+        for attribute in sorted(element.attributes.keys() - {*attributes}):
             self.notes.add(f"left out {attribute}= of <{element.tag}>", name)
         for child in element.children:
             if child.tag == "collision":

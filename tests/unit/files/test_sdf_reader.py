@@ -235,6 +235,19 @@ def test_gravity_does_not_act_on_a_link_that_says_so(tmp_path):
         np.testing.assert_allclose(found[3:], 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("world", ["{}", "<world name='w'>{}</world>"])
+def test_a_file_that_is_read_as_it_is_has_no_notes(tmp_path, world):
+    """With all that published files repeat without saying anything."""
+    link = (
+        f"<link name='a'>{INERTIAL}<velocity_decay><linear>0</linear></velocity_decay><kinematic>0</kinematic></link>"
+    )
+    limit = "<limit><lower>-1</lower><upper>1</upper><effort>-1</effort><velocity>-1</velocity></limit>"
+    axis = f"<axis><xyz>0 0 1</xyz>{limit}<dynamics><damping>0</damping></dynamics></axis>"
+    joint = f"<joint name='j' type='revolute'><parent>world</parent><child>a</child>{axis}</joint>"
+    model = f"<model name='m'><pose>0 0 1 0 0 0</pose>{link}{joint}<static>0</static></model>"
+    assert mt.load(written(tmp_path, f"<sdf version='1.7'>{world.format(model)}</sdf>")).notes == ()
+
+
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize(
     ("said", "stops"),
