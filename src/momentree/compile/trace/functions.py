@@ -76,7 +76,7 @@ class TracedFunction:
     | lock       | held while the tape, which derivatives share, is written or read   |
 
     Accelerations of loops are differentiated in reverse. Where constraints are redundant, their solution holds numbers
-    of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-7.
+    of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-6.
     """
 
     mechanism: Mechanism
@@ -191,7 +191,6 @@ class RolledFunction:
     recording: Recording
     formula: Formula
     shape: tuple[int, ...]
-    in_reverse: bool = False
 
     @property
     def arguments(self) -> Arguments:
