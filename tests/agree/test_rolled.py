@@ -286,17 +286,6 @@ def derivatives(function, by, tangent, arrays):
     return kernel([np.stack([array] * 9) for array in arrays])[7].reshape(derivative.shape)
 
 
-@pytest.mark.repeats(2)
-@pytest.mark.parametrize("what", QUANTITIES)
-def test_derivatives_of_rolled_code_are_those_of_straight_line_code(what):
-    random = np.random.default_rng(2)
-    system = random_tree(random, ["Revolute", "Spherical", "Fixed", "Prismatic", "Free"]).build()
-    given = state(random, system)
-    arrays = [*(given[name] for name in TAKES[what]), np.array([0.7])]
-    both = (make(system.mechanism, what) for make in (rolled_function, traced_function))
-    same(*(derivatives(function, ARGUMENTS[what][:2], True, arrays) for function in both), 1e-12)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("tangent", [False, True])
 def test_derivatives_of_rolled_code_are_those_of_straight_line_code_on_a_tree_of_everything(tangent):

@@ -49,12 +49,13 @@ def without_welds(mechanism: Mechanism) -> Mechanism:
         )  # fmt: skip
 
     elements = ("loops", "torques", "latches", "forces", "springs", "contacts")
+    everything: dict[str, Any] = {name: tuple(map(moved, getattr(mechanism, name))) for name in elements}
     return dataclasses.replace(
         mechanism,
         bodies=tuple(map(remaining, kept)),
         frames=(*((name, moved(frame)) for name, frame in mechanism.frames), *frames),
         whole=mechanism.whole and without_welds(mechanism.whole),
-        **{name: tuple(map(moved, getattr(mechanism, name))) for name in elements},
+        **everything,
     )
 
 

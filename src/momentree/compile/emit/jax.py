@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from momentree.compile.emit.xla_call import registered
-from momentree.compile.trace.functions import TracedFunction
+from momentree.compile.trace.functions import Function
 from momentree.errors import MomentreeError, suggestion
 
 NUMBERS = "parameters"  # the argument that holds free parameters
@@ -35,7 +35,7 @@ class JaxFunction:
     dictionary, by which JAX differentiates too. Numbers that are not finite give NaN, not an error.
     """
 
-    def __init__(self, function: TracedFunction, parameters: Mapping[str, float]):
+    def __init__(self, function: Function, parameters: Mapping[str, float]):
         jax = self._jax = _jax()
         self._shape, self._free, self._columns = function.shape, dict(parameters), Columns(function)
         self._counts = {name: len(inputs) for name, inputs in function.arguments if name != NUMBERS}
@@ -125,7 +125,7 @@ class Columns:
     lost where forward derivatives of reverse ones are taken through a loop.)
     """
 
-    def __init__(self, function: TracedFunction):
+    def __init__(self, function: Function):
         self._function, self.names = function, [name for name, _ in function.arguments]
         self.kernel = function.kernel()
         self._jacobians: dict[tuple[str, ...], Callable[..., Any]] = {}

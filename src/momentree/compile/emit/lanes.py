@@ -309,7 +309,7 @@ class ByColumns(NamedTuple):
     | field      | meaning                                                      |
     |------------|--------------------------------------------------------------|
     | unit       | the index of that argument, which is not passed              |
-    | count      | of its unit vectors                                          |
+    | units      | number of unit vectors                                       |
     | results    | of each call                                                 |
     | transposed | whether a call gives a row of the matrix; otherwise a column |
     | matrices   | how many there are: one for each unit vector of the argument |
@@ -317,7 +317,7 @@ class ByColumns(NamedTuple):
     """
 
     unit: int
-    count: int
+    units: int
     results: int
     transposed: bool
     matrices: int = 0
@@ -325,11 +325,11 @@ class ByColumns(NamedTuple):
     @property
     def outputs(self) -> int:
         """The number of all results."""
-        return self.results * self.count * max(self.matrices, 1)
+        return self.results * self.units * max(self.matrices, 1)
 
     def rows(self, width: int) -> Rows:
         """The function columns_W that is to be written."""
-        columns = 0 if self.transposed else self.count
+        columns = 0 if self.transposed else self.units
         return Rows(width, self.unit + 1, self.results, "columns", self.unit, columns)
 
     def module(self, width: int, write: Callable[[Rows], tuple[list[str], set[tuple[str, int]]]]) -> str:
@@ -354,13 +354,13 @@ class ByColumns(NamedTuple):
             if n:
                 at = lines.let(f"getelementptr double, ptr @units, i64 {n - 1 - i}")
                 lines.do(f"store ptr {at}, ptr {lines.let(f'getelementptr ptr, ptr %starts, i64 {self.unit - 1}')}")
-            each = lines.let(f"getelementptr double, ptr {to}, i64 {i * self.results * self.count}")
-            arguments = f"ptr %starts, ptr %still, ptr {each}, i64 0, i64 {self.count}, ptr %scratch"
+            each = lines.let(f"getelementptr double, ptr {to}, i64 {i * self.results * self.units}")
+            arguments = f"ptr %starts, ptr %still, ptr {each}, i64 0, i64 {self.units}, ptr %scratch"
             lines.do(f"call void @columns_{width}({arguments})")
         once = f"  %starts = alloca ptr, i64 {self.unit}\n  %still = alloca i64, i64 {self.unit}\n"
         numbers = ", ".join(f"double {float(i == n - 1)}" for i in range(2 * n - 1))
-        units = [f"@units = internal constant [{2 * n - 1} x double] [{numbers}]"] if n else []
-        return [*units, row_by_row(width, lines, once)]
+        vectors = [f"@units = internal constant [{2 * n - 1} x double] [{numbers}]"] if n else []
+        return [*vectors, row_by_row(width, lines, once)]
 
 
 def module(width: int, parts: Sequence[str], functions: set[tuple[str, int]]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from momentree.compile.execute.callables import Quantity
@@ -44,17 +45,19 @@ class QuantityDerivatives(Quantity):
 
 def checked_arguments(what: str, by: str | Sequence[str] | None, space: str) -> tuple[str, ...]:
     """The arguments by which a quantity is differentiated, in its order; all but time if none is given."""
-    if what not in ARGUMENTS:
-        raise MomentreeError(f"derivatives: there is no quantity '{what}'.{suggestion(what, ARGUMENTS)}")
-    if space not in SPACES:
-        raise MomentreeError(f"derivatives of {what}: there is no space {space!r}.{suggestion(str(space), SPACES)}")
+    if not isinstance(what, str) or what not in ARGUMENTS:
+        message = f"derivatives: there is no quantity {reprlib.repr(what)}"
+        raise MomentreeError(f"{message}.{suggestion(str(what), ARGUMENTS)}")
+    if not isinstance(space, str) or space not in SPACES:
+        message = f"derivatives of {what}: there is no space {reprlib.repr(space)}"
+        raise MomentreeError(f"{message}.{suggestion(str(space), SPACES)}")
     names = ARGUMENTS[what]
     if by is None:
         return tuple(name for name in names if name != "t")
-    wanted = [by] if isinstance(by, str) else list(by)
+    wanted = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
     for name in wanted:
-        if name not in names:
-            message = f"derivatives of {what}: by= names {name!r}, which is no argument of it"
+        if not isinstance(name, str) or name not in names:
+            message = f"derivatives of {what}: by= names {reprlib.repr(name)}, which is no argument of it"
             raise MomentreeError(f"{message}. Choose among {', '.join(map(repr, names))}.")
     if not wanted:
         raise MomentreeError(f"derivatives of {what}: by= is empty. Choose among {', '.join(map(repr, names))}.")

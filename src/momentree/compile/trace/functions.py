@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import reprlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ class TracedFunction:
     | lock       | held while the tape, which derivatives share, is written or read   |
 
     Accelerations of loops are differentiated in reverse. Where constraints are redundant, their solution holds numbers
-    of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-7.
+    of 1e9 that cancel; in reverse, so do their derivatives, but column by column they leave errors of 1e-6.
     """
 
     mechanism: Mechanism
@@ -190,7 +191,6 @@ class RolledFunction:
     recording: Recording
     formula: Formula
     shape: tuple[int, ...]
-    in_reverse: bool = False
 
     @property
     def arguments(self) -> Arguments:
@@ -261,10 +261,10 @@ def rolled_function(mechanism: Mechanism, what: str, frame: Any = None) -> Rolle
     merged = without_welds(mechanism)
     _check(merged, what, frame)
     if what in ARGUMENTS:
-        formula, frames = _on_unit_quaternions(ROLLED[what], merged), in_joint_frames
+        method = TracedMethod(_on_unit_quaternions(ROLLED[what], merged), in_joint_frames)
     else:
-        formula, frames = _methods(merged, what, frame)[0]
-    recording = Recording(merged, _signature(merged, what), frames)
+        method = _methods(merged, what, frame)[0]
+    formula, recording = method.formula, Recording(merged, _signature(merged, what), method.frames)
     sizes = dict.fromkeys(("coordinate_derivatives", "closed_coordinates"), merged.nq)
     sizes |= {**dict.fromkeys((*ARGUMENTS, "closed_velocities"), merged.nv), "position": 3}
     shape = (merged.nv,) * 2 if what in MATRICES else () if what in _NUMBERS else (sizes.get(what, 0),)
@@ -285,8 +285,8 @@ def traced_function(mechanism: Mechanism, what: str, frame: Any = None) -> Trace
 
 
 def _check(mechanism: Mechanism, what: str, frame: Any) -> None:
-    if what not in FUNCTIONS:
-        raise MomentreeError(f"there is no function '{what}'.{suggestion(what, FUNCTIONS)}")
+    if not isinstance(what, str) or what not in FUNCTIONS:
+        raise MomentreeError(f"there is no function {reprlib.repr(what)}.{suggestion(str(what), FUNCTIONS)}")
     if (frame is not None) != (what == "position"):
         raise MomentreeError(f"{what}: give frame= to position, and to nothing else.")
     if what in _OF_CONSTRAINTS and not mechanism.constrained:

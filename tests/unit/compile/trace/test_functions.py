@@ -8,7 +8,7 @@ import pytest
 import momentree as mt
 from mechanisms import bennett, four_bar, random_configuration, random_tree
 from momentree.compile.trace import functions
-from momentree.compile.trace.functions import FUNCTIONS, traced_function
+from momentree.compile.trace.functions import FUNCTIONS, rolled_function, traced_function
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 SOLVED = ("forward_dynamics", "closed_velocities")
@@ -61,6 +61,36 @@ def test_overconstrained_loops_have_exact_derivatives_along_their_motion(long, m
     monkeypatch.setattr(functions, "LONG", long)
     J = jacobian(system.mechanism, "forward_dynamics", {"q": at.q, "v": at.v, "tau": tau})
     np.testing.assert_allclose(J @ along, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+
+
+KINDS = ["Free", "Revolute", "Spherical", "Fixed", "Prismatic"]
+
+
+@pytest.mark.repeats(4)
+@pytest.mark.parametrize(
+    ("what", "loop"),
+    [(what, loop) for loop in (True, False) for what in FUNCTIONS if loop or what not in functions._OF_CONSTRAINTS],
+)
+def test_loops_over_bodies_give_what_straight_line_code_gives(what, loop):
+    """Values, and derivatives in tangent space."""
+    random = np.random.default_rng(3)
+    system = four_bar().build() if loop else random_tree(random, KINDS).build()
+    given = {"v": random.standard_normal(system.nv), "q": random_configuration(random, system)}
+    if loop:
+        at = system.assemble({"A": 0.7}, velocities={"A": 1.0})
+        given = {"q": at.q, "v": at.v}
+    frame = system.mechanism.bodies[-1].name if what == "position" else None
+    straight, rolled = (make(system.mechanism, what, frame) for make in (traced_function, rolled_function))
+    rows = [given.get(name, np.ones(len(inputs))) for name, inputs in straight.arguments]
+    assert (straight.arguments, straight.shape) == (rolled.arguments, rolled.shape)
+    for one, other in ((f.kernel()(rows) for f in (rolled, straight)), (tangents(f, rows) for f in (rolled, straight))):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-13 * max(1.0, np.abs(other).max()))
+
+
+def tangents(function, rows):
+    derivative = function.derivative(("q", "v"), tangent=True)
+    gives = ("row" if derivative.by_rows else "column") if derivative.seeds else ""
+    return derivative.function.kernel(gives=gives)(rows).reshape(derivative.shape)
 
 
 @pytest.mark.repeats(4)
