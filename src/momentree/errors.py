@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 MOST_NAMES = 1000  # that are searched for the one that was meant
 MOST_HINTS = 100  # misspelt names of one model for which that is done
@@ -157,7 +157,7 @@ def warn(warning: Warning) -> None:
 def spell_checked(thing: T) -> T:
     """Decorate a function, or a class with all public methods, to answer misspelt names of arguments."""
     if not isinstance(thing, type):
-        return _spell_checked(thing)
+        return cast("T", _spell_checked(thing))
     for name in {name: None for kind in reversed(thing.__mro__[:-1]) for name in vars(kind)}:
         attribute = inspect.getattr_static(thing, name)
         if name == "__init__" or not name.startswith("_"):

@@ -12,12 +12,17 @@ from momentree.assembly.locked_loops import warn_if_locked
 from momentree.assembly.samples import Samples
 from momentree.assembly.state import State
 from momentree.compile.execute.arrays import coordinates, scalars
-from momentree.errors import MomentreeError, RunWarning, warn
+from momentree.equations.aggregative import mass_matrix
+from momentree.equations.evaluation import Evaluation
+from momentree.errors import MomentreeError, RunWarning, choices, warn
 from momentree.model.joint_type import beyond
 from momentree.simulate.settings import is_number
 from momentree.structure.mechanism import Mechanism
 
 FEW = 3  # joints that a warning names
+MOST_WEIGHED = 60  # velocities of systems whose mass matrix is looked at
+MASSLESS = 1e-13  # of the largest kinetic energy that such velocities could have: round-off is all that is left
+SEEN = 0.1  # part of a motion from which on a joint is named
 
 
 def checked_start(mechanism: Mechanism, start: State) -> State:
@@ -30,8 +35,26 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     check_time(start.t)
     q, v, t = np.array(start.q, dtype=float), np.array(start.v, dtype=float), float(start.t)
     check_closed(mechanism, q[None], v[None], np.array([t]))
+    _check_masses(mechanism, q, t)
     warn_if_locked(mechanism, start)
     return State(start.mechanism, q, v, t)
+
+
+def _check_masses(mechanism: Mechanism, q: Array, t: float) -> None:
+    """No joints may move without moving any mass: their accelerations would not be determined."""
+    if not 0 < mechanism.nv <= MOST_WEIGHED:
+        return
+    M = np.array(mass_matrix(Evaluation(mechanism, q.tolist(), t)), dtype=float)
+    if not np.isfinite(M).all():
+        return  # a prescribed motion has no value: the first step says so
+    scale = np.sqrt(np.where(M.diagonal() > 0, M.diagonal(), 1.0))
+    shares, motions = np.linalg.eigh(M / np.outer(scale, scale))
+    if shares[0] < MASSLESS:
+        moving = np.abs(motions[:, 0]) > SEEN
+        names = [body.joint.name for body in mechanism.bodies if moving[body.v].any()]
+        who = f"joint '{names[0]}' can move" if len(names) == 1 else f"joints {choices(names)} can move together"
+        message = f"the mass matrix is singular: {who.replace(' or ', ' and ')} without moving any mass"
+        raise MomentreeError(f"simulate: {message}. Give the bodies behind moments of inertia, or lock a joint.")
 
 
 def check_time(t: Any) -> None:
