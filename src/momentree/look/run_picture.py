@@ -36,6 +36,8 @@ DASHES: Any = (
     (0, (3, 1.5)),
     (0, (6, 1, 1, 1, 1, 1)),
     (0, (10, 3)),
+    (0, (2, 3)),
+    (0, (10, 1.5, 3, 1.5)),
 )
 OTHER_PICTURES = (".gif", ".jpg", ".jpeg", ".eps", ".webp", ".tif", ".tiff", ".bmp")
 PLAIN: Any = {"parse_math": False}  # names are names, whatever signs they are made of
