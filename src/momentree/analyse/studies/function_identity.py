@@ -15,6 +15,7 @@ What has no value that another process could find again, such as an open file, i
 from __future__ import annotations
 
 import builtins
+import copyreg
 import dis
 import functools
 import hashlib
@@ -179,11 +180,12 @@ class _Digests:
     def _object(self, value: Any) -> Iterator[bytes]:
         """As it is pickled."""
         try:
-            reduced = value.__reduce_ex__(4)
+            reducer = copyreg.dispatch_table.get(type(value))
+            reduced = reducer(value) if reducer is not None else value.__reduce_ex__(4)
         except Exception:  # whatever an object does that cannot be pickled
             raise Unknown(_described(value)) from None
         if isinstance(reduced, str):  # by its name
-            if not hasattr(value, "__wrapped__") and not _is_installed(type(value)):
+            if not hasattr(value, "__wrapped__") and not _is_installed(value):
                 raise Unknown(_described(value))
             yield _joined([reduced, self.of(getattr(value, "__wrapped__", None))])
             return
