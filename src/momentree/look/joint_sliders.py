@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,7 +110,7 @@ def joint_sliders(mechanism: Mechanism, state: State, size: float) -> Iterator[J
                 cyclic = unit == "rad" and not limited and not joint_type.threaded
                 yield JointSlider(name, "" if single else part, i, unit, low, high, cyclic=cyclic)
         if "1" in joint_type.units:
-            yield from (JointSlider(name, part, i, "rad", -math.pi, math.pi, True) for i, part in enumerate(TURNS))
+            yield from (JointSlider(name, part, i, "rad", -3.15, 3.15, True) for i, part in enumerate(TURNS))
 
 
 def _range(joint_type: JointType, i: int, unit: str, value: float, size: float) -> tuple[float, float, bool]:
@@ -121,9 +121,14 @@ def _range(joint_type: JointType, i: int, unit: str, value: float, size: float) 
     limited = math.isfinite(low) or math.isfinite(high)
     cyclic = unit == "rad" and not limited and not joint_type.threaded
     about, half = (0.0, math.pi) if cyclic else (value, math.pi if unit == "rad" else max(size, 1e-6))
-    low = low if math.isfinite(low) else min(about - half, high - 2 * half)
-    high = high if math.isfinite(high) else max(about + half, low + 2 * half)
+    digit = 10.0 ** (math.floor(math.log10(half)) - 2)  # ends that are no limits are short labels: 3.15, not 3.141593
+    low = low if math.isfinite(low) else _round(math.floor, min(about - half, high - 2 * half), digit)
+    high = high if math.isfinite(high) else _round(math.ceil, max(about + half, low + 2 * half), digit)
     return low, high, limited
+
+
+def _round(whole: Callable[[float], int], x: float, digit: float) -> float:
+    return float(f"{whole(x / digit) * digit:.12g}")
 
 
 def _rotation_vector(q: Any) -> Any:

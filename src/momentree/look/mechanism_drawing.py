@@ -151,7 +151,12 @@ def _figure(moments: Sequence[Moment], captions: Sequence[str], names: bool, ove
     extent = np.max([np.ptp(points, axis=0) for points in rough], axis=0)
     unit = UNIT * max(float(np.hypot(*extent)), 0.5 * moments[0].scene.size)
     named = names and len(moments[0].mechanism.bodies) <= MOST_NAMES
-    sheets = [_sheet(moment, unit, named and (not overlaid or moment is moments[-1])) for moment in moments]
+    if overlaid:  # the last is drawn on top: its ground is that of all
+        supported: list[Array] = []
+        last = [_sheet(moment, unit, named and moment is moments[-1], supported) for moment in reversed(moments)]
+        sheets = last[::-1]
+    else:
+        sheets = [_sheet(moment, unit, named) for moment in moments]
     boxes = _boxes(sheets, overlaid)
     size = np.maximum(np.max([high - low for low, high in boxes], axis=0), 4 * unit)
     columns = min(len(boxes), 5)
@@ -207,8 +212,8 @@ def _write_scale(figure: Figure, view: View, inches: float, size: tuple[float, f
     figure.text(right + 0.08 / size[0], level, text, fontsize=7, color=INK, va="center_baseline", **plain)
 
 
-def _sheet(moment: Moment, unit: float, names: bool) -> Sheet:
-    """Everything that is drawn at a moment."""
+def _sheet(moment: Moment, unit: float, names: bool, supported: list[Array] | None = None) -> Sheet:
+    """Everything that is drawn at a moment, without the ground where it is drawn already."""
     sheet = Sheet(unit)
     places = [*joint_places(moment.mechanism)]
     ends = _ends_by_body(moment, places)
@@ -216,7 +221,7 @@ def _sheet(moment: Moment, unit: float, names: bool) -> Sheet:
         _draw_body(sheet, moment, number, points, names)
     for place in places:
         _draw_joint(sheet, moment, place)
-    _draw_supports(sheet, moment, places, ends)
+    _draw_supports(sheet, moment, places, ends, [] if supported is None else supported)
     for spring in moment.mechanism.springs:
         pair = [_own(moment.mechanism, end) for end in (spring.first, spring.second)]
         a, b = (moment.flat(end) for end in pair)
@@ -367,10 +372,9 @@ def _draw_slider(sheet: Sheet, moment: Moment, place: JointPlace, along: Array, 
 
 
 def _draw_supports(
-    sheet: Sheet, moment: Moment, places: Sequence[JointPlace], ends: Mapping[int, Sequence[Array]]
+    sheet: Sheet, moment: Moment, places: Sequence[JointPlace], ends: Mapping[int, Sequence[Array]], done: list[Array]
 ) -> None:
     """Hatched ground at every point at which a hinge, ball or weld is on it, once; above it if links hang from it."""
-    done: list[Array] = []
     for place in places:
         on_ground = not place.first.body or not place.second.body
         if not on_ground or place.type.kind in (*FLOATING, *SLIDING) or isinstance(place.type, HigherPair):

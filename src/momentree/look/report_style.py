@@ -42,7 +42,7 @@ figure iframe { display: block; border: 1px solid var(--line) !important; border
 figcaption { margin-top: .5rem; font-size: .88rem; color: var(--soft); }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 1rem;
   align-items: start; }
-@media (prefers-color-scheme: dark) { figure img { filter: invert(.915) hue-rotate(180deg); } }
+@media (prefers-color-scheme: dark) { figure img, figure iframe { filter: invert(.915) hue-rotate(180deg); } }
 pre { padding: .9rem 1rem; overflow-x: auto; background: var(--card); border: 1px solid var(--line);
   border-radius: .5rem; font: .85rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 details { margin: .5rem 0; }

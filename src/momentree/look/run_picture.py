@@ -28,7 +28,7 @@ FINEST = 2000  # columns into which a long run is drawn
 COLOURS = LOOPS
 # Okabe and Ito's colors that are dark enough for lines; curves of one panel differ in their dashes too
 CURVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-DASHES: Any = (
+DASHES: Any = (  # 11, which has no divisor in common with the 6 colors
     "-",
     (0, (6, 2)),
     (0, (1, 1.2)),
@@ -36,6 +36,10 @@ DASHES: Any = (
     (0, (3, 1.5)),
     (0, (6, 1, 1, 1, 1, 1)),
     (0, (10, 3)),
+    (0, (2, 3)),
+    (0, (10, 1.5, 3, 1.5)),
+    (0, (5, 5)),
+    (0, (1, 3)),
 )
 OTHER_PICTURES = (".gif", ".jpg", ".jpeg", ".eps", ".webp", ".tif", ".tiff", ".bmp")
 PLAIN: Any = {"parse_math": False}  # names are names, whatever signs they are made of

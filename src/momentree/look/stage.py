@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,9 +184,13 @@ class Stage:
             position=self.up * height,
         )
 
-    def aim_camera(self, positions: Array, wxyz: Array, aside: float = 0.0) -> None:
-        """Look at the middle of the bodies across their thinnest extent, `aside` of a panel on the right."""
-        points = self._vertices(positions, wxyz)
+    def aim_camera(self, *moments: tuple[Array, Array], aside: float = 0.0) -> None:
+        """Look at the middle of the bodies across their thinnest extent, `aside` of a panel on the right.
+
+        At each moment they have positions and quaternions.
+        """
+        points = np.concatenate([self._vertices(positions, wxyz, self._outermost) for positions, wxyz in moments])
+        points = points[np.isfinite(points).all(axis=1)] if np.isfinite(points).any() else np.zeros((1, 3))
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = max(float(np.linalg.norm(points - middle, axis=1).max()), 0.3 * self.length)
         sight = self._sight(points)
@@ -207,14 +213,22 @@ class Stage:
         sight = thin + 0.35 * wide + 0.35 * self.up
         return np.asarray(sight / np.linalg.norm(sight))
 
-    def _vertices(self, positions: Array, wxyz: Array) -> Array:
-        """All vertices of all bodies on the page."""
+    def _vertices(self, positions: Array, wxyz: Array, chosen: Sequence[tuple[int, Array]] | None = None) -> Array:
+        """All vertices of all bodies on the page; or some of them, with the number of their body."""
+        all_of = [(piece.body, piece.mesh.vertices) for piece in self.pieces] if chosen is None else chosen
         placed = [
-            self.on_page(positions[piece.body] + rotated(wxyz[piece.body], piece.mesh.vertices))
-            for piece in self.pieces
-            if np.isfinite(piece.mesh.vertices).all()
+            self.on_page(positions[body] + rotated(wxyz[body], vertices))
+            for body, vertices in all_of
+            if np.isfinite(vertices).all()
         ]
         return np.concatenate(placed) if placed else np.zeros((1, 3))
+
+    @cached_property
+    def _outermost(self) -> list[tuple[int, Array]]:
+        """Of each piece the vertices farthest out, in 26 directions."""
+        directions = np.array([d for d in itertools.product((-1, 0, 1), repeat=3) if any(d)], dtype=float)
+        found = ((piece.body, piece.mesh.vertices) for piece in self.pieces if len(piece.mesh.vertices))
+        return [(body, points[np.unique(np.argmax(points @ directions.T, axis=0))]) for body, points in found]
 
     def _extent(self, positions: Array, wxyz: Array) -> tuple[float, float]:
         """How far from the middle anything is, and the lowest height; positions (k, n, 3) or (n, 3)."""

@@ -37,12 +37,12 @@ class ModelView:
         self.sliders: list[tuple[JointSlider, Any]] = []
         self.moves = Newest(self._move)
         self.stage.draw_floor(positions, wxyz)
-        self.stage.aim_camera(positions, wxyz)
+        self.stage.aim_camera((positions, wxyz))
 
     def add_controls(self) -> None:
         """Sliders, buttons and draggable bodies: what a page that is only looked at does not need."""
         gui = self.server.gui
-        self.stage.aim_camera(*self._poses(), aside=PANEL)
+        self.stage.aim_camera(self._poses(), aside=PANEL)
         self.message = gui.add_text("message", "", multiline=True, disabled=True, visible=False)
         self.closed = gui.add_text("closure error", f"{self.state.closure_error:.1e}", disabled=True)
         start = self.state

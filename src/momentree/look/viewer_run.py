@@ -27,6 +27,7 @@ NOBODY = "nothing"
 TICK = 1 / 30  # s between pictures while it plays
 POINTS_OF_A_TRACE = 2000
 MOST_TRACES = 30
+AIMED = 12  # frames that the camera takes in
 FAR = 3.0  # times the size of the mechanism: a body that travels farther is followed unless the reader says otherwise
 
 
@@ -43,7 +44,7 @@ class RunView:
         self.arrows: dict[str, tuple[Arrows, float, Any]] = {}
         self.other: MotionFrames | None = None
         self.stage.draw_floor(frames.positions, frames.quaternions)
-        self.stage.aim_camera(*first)
+        self.aim_camera()
         if ghost is not None:
             self._add_ghost(ghost)
         self.show(0)
@@ -58,6 +59,12 @@ class RunView:
             raise MomentreeError("look: the ghost is a run of another system. Choose one with the same bodies.")
         self.other = motion_frames(ghost, t=self.frames.t)
         self.stage.draw_ghost()
+
+    def aim_camera(self, aside: float = 0.0) -> None:
+        """Look at all that the bodies pass through; at the first frame where one of them leaves the view."""
+        frames, count = self.frames, len(self.frames.positions)
+        seen = [0] if self.traveller() is not None else np.unique(np.linspace(0, count - 1, AIMED).astype(int)).tolist()
+        self.stage.aim_camera(*((frames.positions[k], frames.quaternions[k]) for k in seen), aside=aside)
 
     def show(self, index: int) -> None:
         """Move everything to a frame."""
@@ -163,7 +170,7 @@ class Player:
         self.view, self.playing, self.ended = view, False, threading.Event()
         self.lock = threading.RLock()
         gui, t = view.server.gui, view.frames.t
-        view.stage.aim_camera(view.frames.positions[0], view.frames.quaternions[0], aside=PANEL)
+        view.aim_camera(aside=PANEL)
         self.clock = float(t[0])
         self.play = gui.add_button("play")
         self.play.on_click(lambda _: self.pause() if self.playing else self.start())

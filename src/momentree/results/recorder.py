@@ -65,8 +65,8 @@ def record(
     if path is None:
         return _Recording(simulation, None, progress).run()
     check_run_path(path)
-    path = os.path.abspath(path)  # a callback may change the working directory
-    parts = Parts.begin(destination(path), _manifest(simulation))
+    target = Path(os.path.abspath(destination(path)))  # a callback may change the working directory
+    parts = Parts.begin(target, _manifest(simulation))
     with contextlib.closing(parts):
         return _Recording(simulation, parts, progress).run()
 
@@ -83,7 +83,7 @@ def resume_run(
     `make(system, start, **settings)` makes the simulation again; that of Momentree by default. Inputs are saved, but
     Python functions have to be given again: inputs={"u": sampled(f, every=0.01)}.
     """
-    path = source(os.path.abspath(path))
+    path = Path(os.path.abspath(source(path)))
     if os.path.exists(path) and not os.path.exists(folder_of(path) / MANIFEST):
         Parts.discard(path)
         finished = load_run(path)

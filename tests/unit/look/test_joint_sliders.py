@@ -82,3 +82,17 @@ def test_a_slider_does_not_jump_to_another_branch():
     assert system.assemble({"x": 3.0}, guess=state)["y"] > 1
     with pytest.raises(AssemblyError, match=r"no continuous motion leads to x = 3 m: the branch ends before"):
         slider.moved(system, state, 3.0)
+
+
+def test_ends_that_are_no_limits_are_short_and_limits_are_exact():
+    m = mt.Model("chain")
+    bodies = [m.body(f"b{i}", mass=1.0, inertia=(1, 1, 1)) for i in range(4)]
+    kinds = [mt.Revolute("y"), mt.Prismatic("x"), mt.Revolute("y", limits=(-1 / 3, 2 / 3)), mt.Spherical()]
+    for i, (kind, body) in enumerate(zip(kinds, bodies, strict=True)):
+        m.joint(f"J{i}", kind, m.ground if i == 0 else bodies[i - 1].at((0, 0, 0.123456789)), body)
+    system = m.build()
+    sliders = [*joint_sliders(system._numeric, system.assemble({"J0": 0.1234567, "J1": 0.7654321}), 1.2345678)]
+    ends = {slider.joint: (slider.low, slider.high) for slider in sliders}
+    assert ends["J0"] == ends["J3"] == (-3.15, 3.15)
+    assert ends["J2"] == (-1 / 3, 2 / 3)
+    assert ends["J1"] == (-0.47, 2.0)

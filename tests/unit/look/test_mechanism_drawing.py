@@ -12,7 +12,7 @@ import momentree as mt
 from momentree.errors import MomentreeError
 from momentree.look.gallery import gallery
 from momentree.look.mechanism_drawing import UNIT, Moment, _sheet
-from momentree.look.mechanism_symbols import PIVOT_ORDER, SLIDER_ORDER
+from momentree.look.mechanism_symbols import GROUND_ORDER, PIVOT_ORDER, SLIDER_ORDER
 from momentree.look.projection import view_of
 from momentree.look.scene import poses_of, scene_of
 
@@ -180,3 +180,10 @@ def test_a_run_s_state_is_shown_with_its_values_and_one_of_another_system_refuse
     assert (tmp_path / name).read_bytes() == shown
     with pytest.raises(MomentreeError, match=f"{way}: the state belongs to another system"):
         getattr(mt.load(MODELS["four_bar"]).build(), way)(tmp_path / name, state=run.state())
+
+
+def test_the_ground_of_overlaid_drawings_is_drawn_once():
+    system = mt.load(MODELS["four_bar"]).build()
+    run = system.simulate(system.assemble({"A": 1.0}, velocities={"A": 6.0}), t_end=1.0, every=0.05)
+    for figure in (run.draw(times=[1.0]), run.draw(times=5, overlaid=True)):
+        assert sum(patch.get_zorder() == GROUND_ORDER + 0.5 for patch in figure.get_axes()[0].patches) == 2

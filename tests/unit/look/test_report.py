@@ -18,7 +18,8 @@ from momentree.files import loads
 from momentree.look.report import facts, report_page
 from momentree.look.report_accuracy import accuracy_section, verdicts
 from momentree.look.report_plots import plots_section
-from momentree.look.report_system import system_section
+from momentree.look.report_style import STYLE
+from momentree.look.report_system import system_facts, system_section
 from momentree.simulate.blocks import Block, End, Statistics
 
 
@@ -177,3 +178,15 @@ def test_many_bodies_make_no_large_page():
     text = report_page(run)
     assert len(text) < 2e6
     assert re.search(r"The first 8 of 200 joints are shown", text)
+
+
+def test_a_page_in_the_dark_is_dark_as_a_whole(page):
+    (rule,) = [line for line in STYLE.splitlines() if "invert" in line]
+    assert "figure img, figure iframe" in rule
+
+
+def test_what_is_driven_says_so_beside_its_degrees_of_freedom(run):
+    assert ("degrees of freedom", "1") in [*system_facts(run.system)]
+    m = mt.Model("driven")
+    m.joint("A", mt.Revolute("y", motion="2*t"), m.ground, m.body("crank", mt.rod(mass=1.0, length=1.0)))
+    assert ("degrees of freedom", "0, besides prescribed motions") in [*system_facts(m.build())]

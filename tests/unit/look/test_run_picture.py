@@ -13,7 +13,8 @@ import momentree as mt
 from momentree import activity
 from momentree.errors import MomentreeError
 from momentree.look.graph_picture import draw_graph
-from momentree.look.run_picture import thinned
+from momentree.look.plot_panels import MOST_WORK_TERMS
+from momentree.look.run_picture import DASHES, thinned
 from momentree.results.recorder import record
 from slider import falling
 
@@ -154,3 +155,8 @@ def test_any_name_can_be_drawn_and_exported(name, tmp_path):
     system.export_c(tmp_path / "code.c", "bias")
     m.save(tmp_path / "model.toml")
     assert mt.load(tmp_path / "model.toml") == m
+
+
+def test_the_curves_of_the_energy_account_differ_in_color_and_in_dashes():
+    most = 3 + MOST_WORK_TERMS
+    assert len({str(dashes) for dashes in DASHES}) == len(DASHES) >= most

@@ -14,7 +14,9 @@ from mechanisms import four_bar
 from momentree.errors import MomentreeError
 from momentree.look.motion_frames import motion_frames
 from momentree.look.stage import close_server, open_server
+from momentree.look.viewer import _server
 from momentree.look.viewer_model import ModelView
+from momentree.look.viewer_run import RunView
 from momentree.simulate.blocks import Block
 
 
@@ -263,3 +265,19 @@ def test_models_of_the_gallery_are_shown(name):
         assert {body.number for body in bodies} <= {*view.stage.main.bodies}
     finally:
         close_server(server)
+
+
+def test_the_camera_sees_all_that_the_bodies_pass_through():
+    m = mt.Model("slider", gravity=(0, 0, 0))
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("block", mt.box(1.0, (1, 1, 1))))
+    system = m.build()
+    run = system.simulate(system.assemble(velocities={"x": 1.0}), t_end=2.5, every=0.5)
+    with _server(None, "slider", lasting=False) as server:
+        view = RunView(server, run, motion_frames(run, None))
+        assert view.traveller() is None
+        camera = server.initial_camera
+        eye, middle = np.array(camera.position), np.array(camera.look_at)
+        seen = np.linalg.norm(eye - middle) / 2.2  # the radius of what it takes in
+        for x in (run["x"].min() - 0.5, run["x"].max() + 0.5):
+            corner = view.stage.on_page(np.array([[x, 0.5, 0.5]]))[0]
+            assert np.linalg.norm(corner - middle) <= seen * (1 + 1e-9)

@@ -15,6 +15,7 @@ What has no value that another process could find again, such as an open file, i
 from __future__ import annotations
 
 import builtins
+import copyreg
 import dis
 import functools
 import hashlib
@@ -43,7 +44,7 @@ UNSAID = {
 UNSAID |= {"__firstlineno__", "__abstractmethods__", "_abc_impl", "__dataclass_fields__", "__dataclass_params__"}
 UNSAID |= {"__annotate__", "__annotations_cache__", "__annotate_func__"}
 INSTALLED = ("site-packages", "dist-packages")  # folders of packages that others wrote
-SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
+SLOTS: tuple[type, ...] = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)
 SLOTS += (types.MethodDescriptorType, types.ClassMethodDescriptorType)
 UNBOUND = (types.ModuleType, type(None))
 GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
@@ -112,14 +113,18 @@ class _Digests:
                 return ["cached property", self.of(value.func)]
             case np.ndarray() if value.dtype.kind != "O":
                 return ["array", str(value.dtype.descr), str(value.shape), value.tobytes()]
-        if type(value) in (tuple, list):
-            return [type(value).__name__, *self.all_of(value)]
-        if type(value) in (set, frozenset):
-            return [type(value).__name__, *sorted(self.all_of(value))]
-        if type(value) in (dict, types.MappingProxyType):
-            return [type(value).__name__, *self.all_of(one for pair in value.items() for one in pair)]
-        if isinstance(value, SLOTS):
-            return ["slot", type(value).__name__, value.__name__]
+        return self._parts_of_data(value)
+
+    def _parts_of_data(self, value: Any) -> Sequence[str | bytes]:
+        kind = type(value)
+        if kind in (tuple, list):
+            return [kind.__name__, *self.all_of(value)]
+        if kind in (set, frozenset):
+            return [kind.__name__, *sorted(self.all_of(value))]
+        if kind in (dict, types.MappingProxyType):
+            return [kind.__name__, *self.all_of(one for pair in value.items() for one in pair)]
+        if kind in SLOTS:
+            return ["slot", kind.__name__, str(value.__name__)]
         return ["object", *self._object(value)]
 
     def _function(self, function: types.FunctionType) -> Iterator[bytes]:
@@ -175,11 +180,12 @@ class _Digests:
     def _object(self, value: Any) -> Iterator[bytes]:
         """As it is pickled."""
         try:
-            reduced = value.__reduce_ex__(4)
+            reducer = copyreg.dispatch_table.get(type(value))
+            reduced = reducer(value) if reducer is not None else value.__reduce_ex__(4)
         except Exception:  # whatever an object does that cannot be pickled
             raise Unknown(_described(value)) from None
         if isinstance(reduced, str):  # by its name
-            if not hasattr(value, "__wrapped__") and not _is_installed(type(value)):
+            if not hasattr(value, "__wrapped__") and not _is_installed(value):
                 raise Unknown(_described(value))
             yield _joined([reduced, self.of(getattr(value, "__wrapped__", None))])
             return

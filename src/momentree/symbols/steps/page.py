@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ SIGNS = {
     **{high: f"$^{digit}$" for high, digit in zip(SUPERSCRIPTS, DIGITS, strict=True)},
     **{"′": "$'$", "″": "$''$", "·": r"$\cdot$", "×": r"$\times$", "∂": r"$\partial$", "⁻": "$^{-}$", "…": r"\ldots{}"},
 }
+INDEXED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z])_([A-Za-z0-9]+)(?![A-Za-z0-9_])")
 LONGEST_NAME = 30  # characters of the name of a body
 
 
@@ -130,7 +132,7 @@ class DerivationSteps(Typeset):
     def latex_lines(self) -> Iterator[str]:
         latex, text = _Latex(self.ranks, self.labels), _Text(self.ranks, self.labels)
         for number, step in enumerate(self.steps, 1):
-            yield f"{number}. {in_latex(step.title)}{': ' if step.remark else '.'}{in_latex(step.remark)}"
+            yield from ("", f"{number}. {_said(step.title)}{': ' if step.remark else '.'}{_said(step.remark)}")
             lines = []
             for line in step.lines:
                 written, seen = line.sides(latex), line.sides(text)
@@ -157,6 +159,14 @@ class DerivationSteps(Typeset):
 def in_latex(text: str) -> str:
     """Words in LaTeX; Greek letters and signs of mathematics among them."""
     return "".join(SIGNS.get(c) or escaped(c) for c in text)
+
+
+def _said(text: str) -> str:
+    """A sentence of a derivation in LaTeX: letters with an index, u_s and V_parent, as mathematics."""
+    parts = INDEXED.split(text)  # words, letter, index, words, letter, index, ..., words
+    words = [in_latex(part) for part in parts[::3]]
+    letters = [rf"${a}_{{\mathrm{{{i}}}}}$" for a, i in zip(parts[1::3], parts[2::3], strict=True)]
+    return "".join(one for pair in zip(words, [*letters, ""], strict=True) for one in pair)
 
 
 class Page:

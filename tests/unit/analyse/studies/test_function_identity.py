@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 import subprocess
 import sys
 import threading
@@ -109,6 +110,8 @@ CASES = {
     "lists and dicts": (enclosing({"a": [1, 2]}), enclosing({"a": [1, 3]}), enclosing({"a": [1, 2]})),
     "sets": (enclosing({"a", "b"}), enclosing({"a", "c"}), enclosing({"b", "a"})),
     "systems": (enclosing(rotor().build()), enclosing(rotor().build(free=["r"])), enclosing(rotor().build())),
+    "patterns": (enclosing(re.compile("a")), enclosing(re.compile("b")), enclosing(re.compile("a"))),
+    "random numbers": tuple(enclosing(np.random.default_rng(seed)) for seed in (1, 2, 1)),
     "vectorized": (np.vectorize(times(2)), np.vectorize(times(3)), np.vectorize(times(2))),
 }
 

@@ -14,6 +14,7 @@ import momentree as mt
 from constrained import blade, four_bar_in_letters, parametrized
 from momentree.symbols.formalisms import FORMALISMS
 from momentree.symbols.steps.derivation_steps import STEPS
+from momentree.symbols.steps.page import _said
 from momentree.symbols.trigonometry import Trigonometry
 from rusanov_examples import slider
 
@@ -131,3 +132,15 @@ def test_the_command_shows_a_derivation(tmp_path):
     )
     assert "∂T/∂φ′" in found.stdout
     assert r"\tag{D1}" in (tmp_path / "out.tex").read_text(encoding="utf-8")
+
+
+def test_each_step_is_a_paragraph_and_letters_with_an_index_are_mathematics():
+    derivation = slider(1).build().equations("energy").derivation()
+    lines = derivation.latex().splitlines()
+    begins = [i for i, line in enumerate(lines) if re.match(r"\d+\. ", line)]
+    assert len(begins) == len(derivation.steps)
+    assert all(lines[i - 1] == "" for i in begins)
+    for by in FORMALISMS:
+        for step in slider(1).build().equations(by).derivation().latex_lines():
+            assert not re.search(r"(?<![A-Za-z])[A-Za-z]\\_[A-Za-z0-9]", step)
+    assert _said("V_parent, Q_s of left_arm") == r"$V_{\mathrm{parent}}$, $Q_{\mathrm{s}}$ of left\_arm"
