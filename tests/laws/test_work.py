@@ -219,3 +219,23 @@ def test_the_account_of_what_lets_go_while_it_is_deformed_is_as_precise_as_the_m
     assert not run.warnings
     # what is lost stays lost
     assert np.diff(work).max() < 1e-8
+
+
+@pytest.mark.parametrize("kind", ["cubic", "linear", "hold"])
+@pytest.mark.parametrize("latched", [False, True])
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+def test_the_work_of_an_input_of_few_points_is_as_precise_within_steps_as_the_motion(kind, latched, formulation):
+    """The motion is a polynomial, which dense output has exactly; its work is one of higher degree."""
+    m = mt.Model("pushed", gravity=(0, 0, 0))
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("mass", mt.sphere(mass=1.0, radius=0.1)))
+    m.input("u", 0.0)
+    m.torque("x", "u")
+    if latched:
+        m.latch("x", at=5.0)
+    system = m.build()
+    push = mt.signal([0, 1, 2, 4], [0, 3.0, -2.0, 1.0], kind)
+    run = system.simulate(system.assemble(), 4.0, inputs={"u": push}, every=0.05, formulation=formulation)
+    assert run.statistics.longest > 0.4
+    assert run.energy.work["torque on x"].max() > 1
+    assert run.energy.error < 1e-10
+    assert not run.warnings

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from momentree.errors import MomentreeError
 from momentree.integrate.stepper import Array
 from momentree.simulate.settings import Settings
 
@@ -39,6 +40,15 @@ class StepPlan:
         """How many steps one record of the integrator spans; one where states within steps are needed (`dense`)."""
         every = self._settings.every
         return 1 if every is None or dense or not self.fixed else round(every / self.first)
+
+    def refuse_many(self, numbers: int, most: int) -> None:
+        """Samples of so many numbers each must not be more than so many together."""
+        every, duration = self._settings.every, float(self._settings.t_end) - self._t_start
+        if every is not None and duration / every * numbers > most:
+            message = f"every is {every:g}: samples of {numbers} numbers would take more than {8 * most / 1e9:g} GB"
+            raise MomentreeError(
+                f"{message}. Give every of at least {duration * numbers / most:.2g} s, or an earlier t_end."
+            )
 
     def sample_times(self) -> Array:
         """The start, multiples of `every` after it, and the end, with which one that is very near to it coincides."""
