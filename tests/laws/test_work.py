@@ -260,3 +260,23 @@ def test_what_constraints_that_move_do_is_accounted_for(constraint):
     run = system.simulate(system.assemble(guess={"A": 0.5, "B": 1.0}), t_end=0.3, rtol=1e-9)
     assert np.ptp(run.energy.work["motion of drive"]) > 0.1
     assert np.abs(run.energy.balance).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["cubic", "linear", "hold"])
+@pytest.mark.parametrize("latched", [False, True])
+@pytest.mark.parametrize("formulation", ["hamiltonian", "lagrange"])
+def test_the_work_of_an_input_of_few_points_is_as_precise_within_steps_as_the_motion(kind, latched, formulation):
+    """The motion is a polynomial, which dense output has exactly; its work is one of higher degree."""
+    m = mt.Model("pushed", gravity=(0, 0, 0))
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("mass", mt.sphere(mass=1.0, radius=0.1)))
+    m.input("u", 0.0)
+    m.torque("x", "u")
+    if latched:
+        m.latch("x", at=5.0)
+    system = m.build()
+    push = mt.signal([0, 1, 2, 4], [0, 3.0, -2.0, 1.0], kind)
+    run = system.simulate(system.assemble(), 4.0, inputs={"u": push}, every=0.05, formulation=formulation)
+    assert run.statistics.longest > 0.4
+    assert run.energy.work["torque on x"].max() > 1
+    assert run.energy.error < 1e-10
+    assert not run.warnings

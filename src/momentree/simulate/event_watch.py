@@ -6,7 +6,7 @@ there, and round-off moves it to and fro. It must leave zero before it can cross
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from momentree.integrate.stepper import Array
 from momentree.simulate.events import Watched, jumps, values_at
-from momentree.simulate.phase import Phase
+from momentree.simulate.phase import Phase, Within
 from momentree.structure.mechanism import Mechanism
 
 WITHIN = 4  # parts of a step that are searched for a zero crossing
@@ -22,9 +22,6 @@ TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same tim
 ZERO = 1e-12  # conditions as small as that are zero at the start
 AT_REST, AT_REST_BY_TOLERANCE = 1e-11, 0.1  # of what an expression has been, and by rtol: as small as that, it is zero
 POLE = 1e3  # of what an expression is around: where it is larger on both sides of a change of sign, it has a pole
-
-Moment = tuple[Array, Array, Array]  # times, coordinates and velocities of the system
-Within = Callable[[NDArray[np.intp], Array], Moment]  # those at parts x of steps
 
 
 class Passage(NamedTuple):

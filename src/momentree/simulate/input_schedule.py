@@ -41,6 +41,11 @@ class InputSchedule:
     def __bool__(self) -> bool:
         return bool(self._inputs.signals)
 
+    @property
+    def cubic(self) -> bool:
+        """Whether a signal is a cubic polynomial of time between its knots."""
+        return any(signal.degree > 2 for signal in self._inputs.signals.values())
+
     # --- checks ---
 
     def _check_range(self) -> None:

@@ -7,17 +7,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from momentree.assembly.samples import Samples
 from momentree.compile.execute.kernel import compiled_once
 from momentree.compile.execute.rows_of_lanes import SamplesKernel
 from momentree.compile.trace.right_hand_sides import closing_kernel, holding_kernel, velocity_kernel, work_terms_of
 from momentree.equations.evaluation import Evaluation
+from momentree.equations.forces import names_of
 from momentree.equations.formulations import FORMULATIONS
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.kinematics import records
-from momentree.equations.work_terms import stored_energies, storing_terms
+from momentree.equations.work_terms import powers, stored_energies, storing_terms, work_terms
 from momentree.errors import MomentreeError
+from momentree.integrate.dense_output import at_fraction
 from momentree.integrate.error_norm import at_rest
 from momentree.integrate.motions.sample_code import ROUND_OFF
 from momentree.integrate.projection import NEAR, NEWTON
@@ -31,6 +34,9 @@ from momentree.structure.switched_constraints import switched
 
 if TYPE_CHECKING:
     from momentree.system import System
+
+Moment = tuple[Array, Array, Array]  # times, coordinates and velocities of the system
+Within = Callable[[NDArray[np.intp], Array], Moment]  # those at parts x of steps
 
 
 def closed_states(
@@ -85,7 +91,7 @@ class Phase:
         settings: Settings,
         locked_joints: Mapping[int, float],
         inactive: Collection[str],
-        work_terms: Sequence[str],
+        accounts: Sequence[str],
         dense: bool,
     ):
         self._system, self._settings, self.locked_joints = system, settings, dict(locked_joints)
@@ -99,10 +105,10 @@ class Phase:
         self.formulated = self._symbolic.at_defaults() if maximal else self.mechanism
         self.counted = maximal.counted_angles(self._tree, self._symbolic) if maximal else []
         self.q, self.v = (np.array(indices, dtype=int) for indices in free_indices(system.mechanism, locked_joints))
-        names = [name for name, _ in work_terms_of(self._symbolic)]  # of the machine code: no value decides on one
-        self._storing = {name: names.index(name) for name in storing_terms(self._symbolic)}
+        self._work_names = [name for name, _ in work_terms_of(self._symbolic)]  # no value decides on one
+        self._storing = {name: self._work_names.index(name) for name in storing_terms(self._symbolic)}
         self.work_indices = np.array(
-            [work_terms.index(name) if name in work_terms else -1 for name in names], dtype=int
+            [accounts.index(name) if name in accounts else -1 for name in self._work_names], dtype=int
         )
         self.quaternions = error_floor(self.formulated)[1]
         what = f"{settings.integrator} {settings.formulation} {dense} {settings.closing}"
@@ -148,6 +154,17 @@ class Phase:
             self._tree_motion(t, at, velocities, y) if self._formulation.maximal else (at, velocities)
         )
         return q, v
+
+    def moments_within(self, integration: Integration, records: Array, y_before: Array) -> Within:
+        """Times, coordinates and velocities of the system at parts of the steps of these records."""
+        t, h, _, _ = integration.unpacked(records)
+
+        def within(step: NDArray[np.intp], x: Array) -> Moment:
+            times = t[step] - (1 - x) * h[step]
+            states = at_fraction(integration, records, y_before, step, x, self.quaternions)[..., 0]
+            return (times, *self.moves(times, states))
+
+        return within
 
     def openings(self, t: Array, y: Array) -> Array:
         """Largest closure errors (m, rad) and velocities in states (k, n), of joints that the formulation closes."""
@@ -209,11 +226,27 @@ class Phase:
 
         `before` is from earlier phases.
         """
-        work, first = np.repeat(before[None], len(y), axis=0), self.formulated.nq + self.formulated.nv
-        done = y[:, first : first + len(self.work_indices)] + self._stored(t, q)
+        work, done = np.repeat(before[None], len(y), axis=0), y[:, self.work_columns] + self._stored(t, q)
         named = self.work_indices >= 0
         work[:, self.work_indices[named]] += done[:, named]
         return work
+
+    @property
+    def work_columns(self) -> slice:
+        """Of a state."""
+        first = self.formulated.nq + self.formulated.nv
+        return slice(first, first + len(self.work_indices))
+
+    def powers(self, t: Array, q: Array, v: Array) -> Array:
+        """The power of each work term, as machine code integrates it; NaN where it takes accelerations to know it."""
+        found = np.full((len(t), len(self.work_indices)), np.nan)
+        samples = Samples(self.active, q, v, t)
+        with np.errstate(all="ignore"):
+            names = names_of(Evaluation(self.active, samples.q, t), samples.bodies)
+            terms = zip(work_terms(self.active), powers(self.active, samples.bodies, names), strict=True)
+        for (name, _), power in terms:
+            found[:, self._work_names.index(name)] = power
+        return found
 
     def _stored(self, t: Array, q: Array) -> Array:
         """What stops, threads and contacts store (J), for each work term.

@@ -19,7 +19,7 @@ from momentree.integrate.records import Status
 from momentree.integrate.stepper import Array, Integration
 from momentree.simulate.blocks import Block, End, Refined, Statistics, WorkTerm
 from momentree.simulate.driven_system import driven_system, events_with_inputs
-from momentree.simulate.event_watch import EventWatch, Moment, Passage, Within
+from momentree.simulate.event_watch import EventWatch, Passage
 from momentree.simulate.events import Watched, acting_events, events_by_name, watched, work_terms_with_events
 from momentree.simulate.failure_reasons import reason_of_chattering, reason_of_failure, reason_of_small_steps
 from momentree.simulate.impacts import after_events, energy_changes, inactive_after, locked_after
@@ -32,13 +32,16 @@ from momentree.simulate.refinement import refined_settings
 from momentree.simulate.settings import Settings, settings_of
 from momentree.simulate.stall_detection import StallDetector
 from momentree.simulate.start_checks import checked_start
-from momentree.simulate.step_plan import MOST_NUMBERS, RECORDS, StepPlan, due_at, refuse_many_samples
+from momentree.simulate.step_plan import RECORDS, StepPlan, due_at
 from momentree.simulate.stiffness import StiffnessWatch
+from momentree.simulate.work_within_steps import with_finer_work
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.switched_constraints import inactive_at_start
 
 if TYPE_CHECKING:
     from momentree.system import System
+
+MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 
 
 def new_simulation(
@@ -86,7 +89,7 @@ class Simulation:
         self._samples, self._due = 0, 1  # handed over so far, and the next of the times at which samples are due
         self._counts = np.zeros(3, dtype=np.int64)  # of phases that have ended
         self._worked, self._stiffness = np.zeros(len(self.work_terms)), StiffnessWatch(settings)
-        refuse_many_samples(settings, self._duration, self._numbers)
+        self._plan.refuse_many(self._numbers, MOST_NUMBERS)
         carried = start.mechanism.given
         self._continued = carried.inactive is not None  # a run, in which conditions that are positive have acted
         off = carried.inactive if carried.inactive is not None else inactive_at_start(system.mechanism)
@@ -217,7 +220,11 @@ class Simulation:
             records = records if due else records[:-1]  # where a fixed step ends at a knot, and no sample is due
         if status == Status.OPEN and self._loosened():
             status = Status.FULL
-        at_once = self._watch.rising(able, start, self._moments(records, y_before)) if len(records) else []
+        at_once = (
+            self._watch.rising(able, start, self._phase.moments_within(self._integration, records, y_before))
+            if len(records)
+            else []
+        )
         if at_once:
             return self._act_at_start(at_once)
         acting = self._events_in(records, y_before)
@@ -309,16 +316,16 @@ class Simulation:
         if passed is not None:
             earlier = times < passed.t
             self._due += int((times <= passed.t).sum())
-            state = self._within(records, y_before, np.array([passed.step]), np.array([passed.x]))
+            at = np.array([passed.step]), np.array([passed.x])
+            state = at_fraction(self._integration, records, y_before, *at, self._phase.quaternions)[..., 0]
             times, states = np.append(times[earlier], passed.t), np.concatenate([states[earlier], state])
         else:
             self._due += len(times)
+        if self._schedule.cubic and self._dense and len(times):
+            states = with_finer_work(self._phase, self._integration, records, y_before, times, states)
         if self._samples == 0:
             times, states = np.append(self.t_start, times), np.concatenate([y_before[None, :, 0], states])
         return times, states
-
-    def _within(self, records: Array, y_before: Array, step: Any, x: Array) -> Array:
-        return at_fraction(self._integration, records, y_before, step, x, self._phase.quaternions)[..., 0]
 
     @cached_property
     def _times(self) -> Array | None:
@@ -344,7 +351,9 @@ class Simulation:
         able = self._watch.able(self._phase)
         if not able or not len(records):
             return []
-        passages = self._watch.first_passages(able, len(records), self._moments(records, y_before))
+        passages = self._watch.first_passages(
+            able, len(records), self._phase.moments_within(self._integration, records, y_before)
+        )
         if any(passage.event.stop for passage in passages):  # that comes first: nothing changes there
             passages = [passage for passage in passages if not passage.event.acts]
         t, h, _, _ = self._integration.unpacked(records)
@@ -357,16 +366,6 @@ class Simulation:
         if acting:
             self._counts[0] -= len(t) - 1 - acting[-1].step  # steps beyond it did not happen
         return acting
-
-    def _moments(self, records: Array, y_before: Array) -> Within:
-        """Times, coordinates and velocities of the system within the steps of these records."""
-        t, h, _, _ = self._integration.unpacked(records)
-
-        def within(step: Any, x: Array) -> Moment:
-            times = t[step] - (1 - x) * h[step]
-            return (times, *self._phase.moves(times, self._within(records, y_before, step, x)))
-
-        return within
 
     def _acted(self, acting: Sequence[Passage], block: Block) -> Block:
         """Do what events ask for: end, or go on with joints locked, constraints switched on and off."""

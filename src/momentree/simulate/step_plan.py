@@ -12,7 +12,6 @@ from momentree.simulate.settings import Settings
 
 RECORDS = 512  # of one call of the integrator
 FIRST = 1e-6  # of the duration: the first step, from which the step size is adapted
-MOST_NUMBERS = 250_000_000  # of all samples: 2 GB
 SAME = 1e-14  # of the time: instants nearer to each other are one
 
 
@@ -42,6 +41,15 @@ class StepPlan:
         every = self._settings.every
         return 1 if every is None or dense or not self.fixed else round(every / self.first)
 
+    def refuse_many(self, numbers: int, most: int) -> None:
+        """Samples of so many numbers each must not be more than so many together."""
+        every, duration = self._settings.every, float(self._settings.t_end) - self._t_start
+        if every is not None and duration / every * numbers > most:
+            message = f"every is {every:g}: samples of {numbers} numbers would take more than {8 * most / 1e9:g} GB"
+            raise MomentreeError(
+                f"{message}. Give every of at least {duration * numbers / most:.2g} s, or an earlier t_end."
+            )
+
     def sample_times(self) -> Array:
         """The start, multiples of `every` after it, and the end, with which one that is very near to it coincides."""
         every, t_end = float(self._settings.every or 1), float(self._settings.t_end)
@@ -59,12 +67,3 @@ def due_at(times: Array | None, t: float, first: float) -> float:
             if abs(due - t) <= SAME * max(abs(t), first):
                 return float(due)
     return t
-
-
-def refuse_many_samples(settings: Settings, duration: float, numbers: int) -> None:
-    """Refuse samples, of so many numbers each, that take too much memory."""
-    every = settings.every
-    if every is not None and duration / every * numbers > MOST_NUMBERS:
-        least, most = duration * numbers / MOST_NUMBERS, 8 * MOST_NUMBERS / 1e9
-        message = f"every is {every:g}: samples of {numbers} numbers would take more than {most:g} GB"
-        raise MomentreeError(f"{message}. Give every of at least {least:.2g} s, or an earlier t_end.")

@@ -7,7 +7,6 @@ import pytest
 
 import momentree as mt
 from momentree.simulate import simulation as module
-from momentree.simulate import step_plan
 from momentree.simulate.law_checks import discontinuous_laws
 from momentree.simulate.simulation import new_simulation
 from momentree.simulate.stall_detection import StallDetector
@@ -144,7 +143,7 @@ def test_steps_that_are_all_samples_do_not_fill_memory(monkeypatch):
 
 
 def test_samples_that_would_fill_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(step_plan, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(module, "MOST_NUMBERS", 1000)
     system = block("-x")
     with pytest.raises(mt.MomentreeError, match=r"every is 0.001: samples of 4 numbers would take more than .* GB"):
         system.simulate(system.assemble({"x": 0.1}), 1.0, every=0.001)
