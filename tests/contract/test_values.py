@@ -636,3 +636,22 @@ def test_a_motion_of_many_follows_what_the_model_defines():
     state = motions.run(1).state()
     assert state.parameters["follows"] == 11.0
     assert system.simulate(state, 0.5, parameters={"k": 7.0}).parameters["follows"] == 15.0
+
+
+def test_a_function_for_jax_or_casadi_asks_for_what_follows_from_others():
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("casadi")
+    jax.config.update("jax_enable_x64", True)
+    system = model(OTHER).build(free=FREE)
+    state = system.assemble(START, MOVING, parameters={"k": 5.0})
+    wanted, follows = system.forward_dynamics(state), state.parameters["follows"]
+    f = system.jax_function("forward_dynamics")
+    with pytest.raises(mt.MomentreeError, match="the model defines 'follows' by others, of which some are given"):
+        f(state.q, state.v, parameters={"k": 5.0})
+    found = f(state.q, state.v, parameters={"k": 5.0, "follows": follows})
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    g = system.casadi_function("forward_dynamics")
+    assert np.isnan(np.array(g(q=state.q, v=state.v, k=5.0)["out"])).any()
+    np.testing.assert_allclose(
+        np.array(g(q=state.q, v=state.v, k=5.0, follows=follows)["out"]).ravel(), wanted, rtol=1e-12
+    )

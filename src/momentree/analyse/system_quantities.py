@@ -12,6 +12,7 @@ lists all of them with the letters of the papers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -344,10 +345,12 @@ class SystemQuantities:
         from momentree.compile.trace.functions import function_of
 
         system = cast("System", self)
-        return JaxFunction(function_of(system.mechanism, what, frame), system.parameters)
+        return JaxFunction(function_of(system.mechanism, what, frame), system.parameters, system._free.following)
 
     def casadi_function(self, what: str, frame: Any = None) -> Any:
         """The same function as a casadi.Function of q, v, ..., t and each free parameter, which CasADi differentiates.
+
+        A free parameter that the model defines by others must be given, or the result is NaN.
 
         >>> f = system.casadi_function("forward_dynamics")   # doctest: +SKIP
         >>> vdot = f(q=q, v=v, tau=tau, k=100.0)["out"]   # doctest: +SKIP
@@ -356,7 +359,9 @@ class SystemQuantities:
         from momentree.compile.trace.functions import traced_function
 
         system = cast("System", self)
-        return casadi_function(traced_function(system.mechanism, what, frame), system.parameters)
+        free, following = system.mechanism.free, system._free.following
+        own = {name: math.nan for name in free if name in following([other for other in free if other != name])}
+        return casadi_function(traced_function(system.mechanism, what, frame), {**system.parameters, **own})
 
     # --- in symbols ---
 

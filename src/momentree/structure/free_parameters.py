@@ -11,7 +11,7 @@ import copy
 import math
 import reprlib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -106,6 +106,11 @@ class FreeParameters:
             values = Values(dict(self.model.parameters), free=free)
             definitions[free] = [values.scalar(name) for name in self.names]
         return definitions[free]
+
+    def following(self, given: Collection[str]) -> list[str]:
+        """The free parameters that the model defines by some of these, and that are none of them."""
+        defined = zip(self.names, self._defined(tuple(given)), strict=True)
+        return [name for name, value in defined if isinstance(value, Expression) and name not in given]
 
     def names_of(self, rows: Array) -> dict[Reference, Array]:
         """The columns of rows, by the references of expressions."""

@@ -23,6 +23,7 @@ from momentree.compile.emit.xla_call import registered
 from momentree.compile.trace.functions import Function
 from momentree.errors import MomentreeError, suggestion
 
+Following = Callable[[Sequence[str]], Sequence[str]]  # given names -> those that the model defines by them
 NUMBERS = "parameters"  # the argument that holds free parameters
 _OPTIONAL = {"tau": None, "t": 0.0, NUMBERS: None}
 
@@ -35,8 +36,9 @@ class JaxFunction:
     dictionary, by which JAX differentiates too. Numbers that are not finite give NaN, not an error.
     """
 
-    def __init__(self, function: Function, parameters: Mapping[str, float]):
+    def __init__(self, function: Function, parameters: Mapping[str, float], following: Following = lambda given: ()):
         jax = self._jax = _jax()
+        self._following = following
         self._shape, self._free, self._columns = function.shape, dict(parameters), Columns(function)
         self._counts = {name: len(inputs) for name, inputs in function.arguments if name != NUMBERS}
         self.__name__ = self.__qualname__ = function.name
@@ -99,6 +101,9 @@ class JaxFunction:
         unknown = [name for name in given if name not in self._free]
         if unknown:
             raise self._error(f"there is no free parameter '{unknown[0]}'.{suggestion(unknown[0], self._free)}")
+        for name in self._following([*given]):
+            message = f"the model defines '{name}' by others, of which some are given"
+            raise self._error(f"{message}. Give it too: parameters={{..., '{name}': ...}}.")
         return [self._numbers(f"parameter '{name}'", given.get(name, value)) for name, value in self._free.items()]
 
     def _numbers(self, name: str, value: Any) -> Any:
