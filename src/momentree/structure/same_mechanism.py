@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from momentree.model.expressions.expression import Expression
-from momentree.model.frames import Frame
+from momentree.model.field_words import words
 from momentree.structure.mechanism import Mechanism
 
-# what is no part of the mechanism itself, or follows from the rest
-ASIDE = {"name", "graph", "added", "free", "values", "set_tolerance", "parameters", "whole", "inputs", "signals"}
-ASIDE |= {"given", "frames"}
-CLOSE = 1e-9  # numbers that differ by less, relatively, or by less than this in round-off of placements
-ROUND_OFF = 1e-12
+ASIDE = {"name", "added", "free", "inputs", "frames"}  # of no effect on states
+CLOSE, ROUND_OFF = 1e-9, 1e-12  # numbers that differ by less, relatively or in all, are the same
 PROBES = (0.37, 0.83)  # laws are compared at these values of what they name, counted on
 
 
@@ -28,23 +25,19 @@ def first_difference(ours: Mechanism, theirs: Mechanism) -> str:
             mine, its = (each.values.scalar(name) for each in (ours, theirs))
             if not _same(mine, its):
                 return f"parameter '{name}' is {_shown(its)} there, and {_shown(mine)} here"
-    for field in dataclasses.fields(Mechanism):
-        if field.name not in ASIDE:
-            what = _difference(getattr(ours, field.name), getattr(theirs, field.name))
-            if what is not None:
-                return f"its {what or field.name} differ" if what != field.name else f"its {field.name} differ"
+    for name, said in words(Mechanism).items():
+        if not said.kept and name not in ASIDE and not _equal(getattr(ours, name), getattr(theirs, name)):
+            return f"its {_named(getattr(ours, name), getattr(theirs, name)) or name} differ"
     return ""
 
 
-def _difference(ours: Any, theirs: Any) -> str | None:
-    """None if the same; else which of named things differs, "" if they have no names."""
+def _named(ours: Any, theirs: Any) -> str:
+    """The first of several things that differs, if they have names."""
     if isinstance(ours, tuple) and isinstance(theirs, tuple) and len(ours) == len(theirs):
         for mine, its in zip(ours, theirs, strict=True):
-            if not _equal(mine, its):
-                name = getattr(mine, "name", "")
-                return f"{type(mine).__name__.lower().removeprefix('tree')} '{name}' and others" if name else ""
-        return None
-    return None if _equal(ours, theirs) else ""
+            if not _equal(mine, its) and getattr(mine, "name", ""):
+                return f"{type(mine).__name__.lower().removeprefix('tree')} '{mine.name}' and others"
+    return ""
 
 
 def _equal(ours: Any, theirs: Any) -> bool:
@@ -53,22 +46,20 @@ def _equal(ours: Any, theirs: Any) -> bool:
 
 
 def _leaves(thing: Any) -> Iterator[Any]:
-    """The numbers, laws and words that something consists of; frames as the user wrote them are none of it."""
-    if isinstance(thing, Frame):
-        return
-    if isinstance(thing, Expression) or thing is None or isinstance(thing, (str, int, float, slice)):
+    """The numbers, laws and words that something consists of."""
+    if isinstance(thing, (Expression, str, int, float, slice)) or thing is None:
         yield thing
     elif dataclasses.is_dataclass(thing):
-        for field in dataclasses.fields(thing):
-            yield from _leaves(getattr(thing, field.name))
-    elif isinstance(thing, (tuple, list)) or hasattr(thing, "__iter__"):
+        for name, said in words(type(thing)).items():
+            if not said.kept:
+                yield from _leaves(getattr(thing, name))
+    elif hasattr(thing, "__iter__"):
         for entry in thing:
             yield from _leaves(entry)
     else:
-        names = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())] or [*vars(thing)]
-        for name in names:
-            if not name.startswith("_"):
-                yield from _leaves(getattr(thing, name))
+        slots = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
+        for name in slots or vars(thing):
+            yield from _leaves(getattr(thing, name))
 
 
 def _same(ours: Any, theirs: Any) -> bool:
