@@ -142,7 +142,7 @@ class BranchFollowing:
             part = self._in_order(order)
             ended = part._go(singular[order])
             ends[np.maximum(order[ended], order[ended - 1])] = True
-            self.q[order] = part.q
+            self.q[order], self.closed[order] = part.q, part.closed
             edges = np.minimum(order[1:], order[:-1])
             self.travel[edges] = part.travel if order[-1] > first else -part.travel
         c = self.closed
@@ -162,24 +162,28 @@ class BranchFollowing:
         return BranchFollowing(batch, held, self.q[order], self.near)
 
     def _go(self, singular: Mask) -> Indices:
-        """Go along the rows; where one is on another branch than the row before, close it again from there.
+        """Go along the rows; where one is on another branch than the row before, or open, close it again from there.
 
         The rows at which a branch ended.
         """
         ok, ahead = self._passages()
         ok[1:] &= ~singular[1:-1] | ~self.closed[2:] | ~self.closed[:-2]
+        ok &= ~self.closed[:-1] | self.closed[1:]
         ends, at = np.zeros(len(self.q), dtype=bool), 0
         for edge in np.flatnonzero(~ok).tolist():
             if edge < at:
                 continue
             at = edge + 1
-            if singular[edge]:
+            if not self.closed[at]:
+                ahead[edge] = self._straight_on(edge)
+            elif singular[edge]:
                 ahead[edge] = self._leaving(edge, bool(edge) and not ends[edge], ahead[edge])
             for row, here in itertools.chain([(at, ahead[edge])], self._onward(at)):
                 at = row
-                ends[row] = not np.isfinite(here).all()
-                if ends[row]:
+                if not np.isfinite(here).all():
+                    ends[row] = self.closed[row]
                     break
+                self.closed[row] = True
                 self.travel[row - 1] = here - self.q[row - 1]
                 if self._are_same(here[None], self.q[row][None])[0]:
                     break
@@ -197,7 +201,9 @@ class BranchFollowing:
 
     def _straight_on(self, row: int) -> Array:
         """Where the branch leads from a row to the next, in the direction in which it came to it."""
-        came = self._step(self.q[[row - 1]], self.q[[row]]) * self.strides[row] / max(self.strides[row - 1], TINY)
+        came = np.zeros((1, len(self.columns)))
+        if row and self.closed[row - 1]:
+            came = self._step(self.q[[row - 1]], self.q[[row]]) * self.strides[row] / max(self.strides[row - 1], TINY)
         return np.asarray(self._walked(np.array([row]), self.q[[row]], self.q[[row + 1]], came)[0])
 
     def _unwind(self, branch: Indices) -> None:
@@ -222,7 +228,7 @@ class BranchFollowing:
     def _onward(self, row: int) -> Iterator[tuple[int, Array]]:
         """The next rows on the branch of a row, one after the other; NaN where it ends."""
         ahead = 1
-        while row + 1 < len(self.q) and self.closed[row + 1]:
+        while row + 1 < len(self.q):
             chain = self._extrapolated(row, ahead)
             edges = np.arange(row, row + len(chain) - 1)
             good = self._are_smooth(edges, chain)
@@ -235,10 +241,9 @@ class BranchFollowing:
             ahead = 2 * count or 1
 
     def _extrapolated(self, row: int, count: int) -> Array:
-        """A row and those after it, up to the next that does not close, each closed from where the last step leads."""
+        """A row and those after it, each closed from where the last step leads."""
         last = min(row + count, len(self.q) - 1)
         rows = np.arange(row + 1, last + 1)
-        rows = rows[: int((~self.closed[rows]).argmax())] if not self.closed[rows].all() else rows
         step = self._step(self.q[[row - 1]], self.q[[row]]) * self.columns
         far = np.cumsum(self.strides[rows - 1]) / max(self.strides[row - 1], TINY)
         guess = self.batch.integrated(np.repeat(self.q[[row]], len(rows), axis=0), far[:, None] * step)
