@@ -137,7 +137,7 @@ class BranchFollowing:
             return Followed(np.full(len(self.q), -1), none, none, [])
         first = int(np.argmax(misses <= np.nanmin(misses[self.closed]) * (1 + SAME)))
         before, ends, rows = self.q.copy(), np.zeros(len(self.q), dtype=bool), np.arange(len(self.q))
-        singular = self._singular(self._jacobians(np.flatnonzero(self.closed)))
+        singular = self._singular()
         for order in (rows[first:], rows[first::-1]):
             part = self._in_order(order)
             ended = part._go(singular[order])
@@ -149,9 +149,10 @@ class BranchFollowing:
         gaps = np.concatenate([[False], c[1:] & ~c[:-1] & np.logical_or.accumulate(c[:-1])])
         branch = np.where(c, np.cumsum(ends | gaps), -1)
         self._unwind(branch)
-        singular = self._singular(self._jacobians(np.flatnonzero(c)))
+        singular = self._singular()
         met = [(k, k) for k in np.flatnonzero(singular).tolist()]
-        met += [(k, k + 1) for k in self._crossings(singular, ends)]
+        edges = np.flatnonzero(c[1:] & c[:-1] & ~ends[1:] & ~singular[1:] & ~singular[:-1])
+        met += [(k, k + 1) for part in in_batches(len(edges)) for k in self._crossings(edges[part])]
         moved = np.flatnonzero((self.q != before).any(axis=1) & c)
         return Followed(branch, moved, np.flatnonzero(ends), sorted(met))
 
@@ -342,17 +343,18 @@ class BranchFollowing:
 
     # --- change points ---
 
-    def _singular(self, J: Array) -> Mask:
+    def _singular(self) -> Mask:
         """Rows at which the constraints are weaker than at others."""
-        found, ranks = np.zeros(len(self.q), dtype=bool), np.zeros(len(J))
-        if J.size:
-            ranks = (np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1)
-        found[self.closed] = ranks < ranks.max(initial=0)
+        rows, found = np.flatnonzero(self.closed), np.zeros(len(self.q), dtype=bool)
+        ranks = np.zeros(len(rows), dtype=np.intp)
+        for part in in_batches(len(rows)):
+            J = self._jacobians(rows[part])
+            ranks[part] = (np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1) if J.size else 0
+        found[rows] = ranks < ranks.max(initial=0)
         return found
 
-    def _crossings(self, singular: Mask, ends: Mask) -> list[int]:
-        """Rows after which, before the next one, the constraints are singular: their orientation changes there."""
-        edges = np.flatnonzero(self.closed[1:] & self.closed[:-1] & ~ends[1:] & ~singular[1:] & ~singular[:-1])
+    def _crossings(self, edges: Indices) -> list[int]:
+        """Rows after which, before the next one, the constraints are singular: directions turn over there."""
         J = self._jacobians(edges)
         if not len(edges) or J.shape[1] < J.shape[2] or not J.size:
             return []
@@ -374,10 +376,7 @@ class BranchFollowing:
 
     def _jacobians(self, rows: Indices) -> Array:
         """The constraint Jacobians at rows."""
-        parts = [
-            self._near(rows[part] - 1, np.ones(len(rows[part])), self.q[rows[part]]) for part in in_batches(len(rows))
-        ]
-        return np.concatenate([part.jacobians() for part in parts]) if parts else np.zeros((0, 0, 0))
+        return self._near(rows - 1, np.ones(len(rows)), self.q[rows]).jacobians()
 
     # --- one configuration between two rows ---
 

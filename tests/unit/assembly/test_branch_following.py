@@ -161,6 +161,7 @@ def test_rows_that_do_not_close_part_the_branches():
     assert (states.branch[closed] == np.repeat([0, 1], closed.sum() // 2)).all()
 
 
+@pytest.mark.long
 def test_rows_that_do_not_close_alone_are_reached_from_their_neighbours():
     m = mt.Model("gears")
     for name in ("alpha", "beta"):
