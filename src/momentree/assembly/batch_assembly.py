@@ -75,10 +75,13 @@ def assemble_many(
     count = _count(held, moving, near, rows)
     warn_of_degrees("assemble_many", ((column.entry, column.values) for column in (*held, *near.columns)))
     rows = np.ascontiguousarray(np.broadcast_to(rows, (count, rows.shape[-1])))
-    many = _Many(system, rows, held, moving, float(t), strict)
-    found = many.all(near)
+    many = _Many(system, rows, held, moving, float(t))
     sweep = (guess is None or not near.many) and is_sweep(held, rows) if follow is None else follow
-    branch = many.followed(found, near) if sweep and count > 1 else np.full(count, -1)
+    found = many.all(near, strict and not sweep)
+    branch = many.followed(found, near, strict) if sweep and count > 1 else np.full(count, -1)
+    unclosed = np.flatnonzero([bool(reason) for reason in found.reasons])
+    if strict and len(unclosed):
+        many.assemblies(unclosed[:1], near).states(strict, unclosed)  # says why not
     own = {name: rows[:, i].copy() for i, name in enumerate(system.mechanism.free)}
     given = {**system.given.parameters, **{name: own[name] for name in parameters}}
     return States(system, found.q, found.v, float(t), own, tuple(map(str, found.reasons)), branch, given)
@@ -103,15 +106,14 @@ class _Many(NamedTuple):
     held: list[Column]
     velocities: list[Column]
     t: float
-    strict: bool
 
-    def all(self, near: _Guess) -> _Assembled:
+    def all(self, near: _Guess, strict: bool) -> _Assembled:
         """The states of all rows."""
         parts, count = [], len(self.rows)
         with activity(f"assembling {count} states of", self.system.name) as phase:
             for part in in_batches(count, _at_once(self.system)) or [slice(0, 0)]:
                 rows = np.arange(count)[part]
-                parts.append(self.assemblies(rows, near).states(self.strict, rows))
+                parts.append(self.assemblies(rows, near).states(strict, rows))
                 phase.tell(f"{part.stop} done", part.stop / max(count, 1))
         return _Assembled(*(np.concatenate([getattr(each, name) for each in parts]) for name in _Assembled._fields))
 
@@ -124,19 +126,19 @@ class _Many(NamedTuple):
         """Assemblies from these configurations, with any parameters and given coordinates."""
         return _Assemblies(BatchOfRows(self.system, parameters, self.t), held, [], _Guess(q, [], False))
 
-    def followed(self, found: _Assembled, near: _Guess) -> Indices:
+    def followed(self, found: _Assembled, near: _Guess, strict: bool) -> Indices:
         """The branch of each row, where those that jumped are put back on that of the row nearest to its guess."""
         rows = np.arange(len(found.q))
         misses = [self.assemblies(rows[part], near).miss(found.q[part]) for part in in_batches(len(rows))]
         batch = BatchOfRows(self.system, self.rows, self.t)
         result = BranchFollowing(batch, self.held, found.q, self.near).follow(np.concatenate(misses))
         if len(result.moved):
-            again = self.assemblies(result.moved, _Guess(found.q, [], False)).states(self.strict, result.moved)
+            again = self.assemblies(result.moved, _Guess(found.q, [], False)).states(strict, result.moved)
             for part, new in zip(found, again, strict=True):
                 part[result.moved] = new
         for message in result.warnings():
             warn(AssemblyWarning(message))
-        return result.branch
+        return np.where(finite_rows(found.q), result.branch, -1)
 
 
 def _at_once(system: System) -> int:
@@ -173,7 +175,7 @@ def _own_guess(system: System, rows: Array, names: Mapping[Reference, Array]) ->
     held = columns_given(mechanism, start.coordinates, "given", names)
     near = near._replace(columns=columns_given(mechanism, start.guess, "guess", names), named=True)
     t = start.times(Values(dict(system._model.parameters)))[0]
-    q = _Many(system, rows, held, [], t, False).all(near).q
+    q = _Many(system, rows, held, [], t).all(near, False).q
     return _Guess(np.where(finite_rows(q)[:, None], q, near.q), [], False)
 
 

@@ -137,21 +137,22 @@ class BranchFollowing:
             return Followed(np.full(len(self.q), -1), none, none, [])
         first = int(np.argmax(misses <= np.nanmin(misses[self.closed]) * (1 + SAME)))
         before, ends, rows = self.q.copy(), np.zeros(len(self.q), dtype=bool), np.arange(len(self.q))
-        singular = self._singular(self._jacobians(np.flatnonzero(self.closed)))
+        singular = self._singular()
         for order in (rows[first:], rows[first::-1]):
             part = self._in_order(order)
             ended = part._go(singular[order])
             ends[np.maximum(order[ended], order[ended - 1])] = True
-            self.q[order] = part.q
+            self.q[order], self.closed[order] = part.q, part.closed
             edges = np.minimum(order[1:], order[:-1])
             self.travel[edges] = part.travel if order[-1] > first else -part.travel
         c = self.closed
         gaps = np.concatenate([[False], c[1:] & ~c[:-1] & np.logical_or.accumulate(c[:-1])])
         branch = np.where(c, np.cumsum(ends | gaps), -1)
         self._unwind(branch)
-        singular = self._singular(self._jacobians(np.flatnonzero(c)))
+        singular = self._singular()
         met = [(k, k) for k in np.flatnonzero(singular).tolist()]
-        met += [(k, k + 1) for k in self._crossings(singular, ends)]
+        edges = np.flatnonzero(c[1:] & c[:-1] & ~ends[1:] & ~singular[1:] & ~singular[:-1])
+        met += [(k, k + 1) for part in in_batches(len(edges)) for k in self._crossings(edges[part])]
         moved = np.flatnonzero((self.q != before).any(axis=1) & c)
         return Followed(branch, moved, np.flatnonzero(ends), sorted(met))
 
@@ -162,24 +163,28 @@ class BranchFollowing:
         return BranchFollowing(batch, held, self.q[order], self.near)
 
     def _go(self, singular: Mask) -> Indices:
-        """Go along the rows; where one is on another branch than the row before, close it again from there.
+        """Go along the rows; where one is on another branch than the row before, or open, close it again from there.
 
         The rows at which a branch ended.
         """
         ok, ahead = self._passages()
         ok[1:] &= ~singular[1:-1] | ~self.closed[2:] | ~self.closed[:-2]
+        ok &= ~self.closed[:-1] | self.closed[1:]
         ends, at = np.zeros(len(self.q), dtype=bool), 0
         for edge in np.flatnonzero(~ok).tolist():
             if edge < at:
                 continue
             at = edge + 1
-            if singular[edge]:
+            if not self.closed[at]:
+                ahead[edge] = self._straight_on(edge)
+            elif singular[edge]:
                 ahead[edge] = self._leaving(edge, bool(edge) and not ends[edge], ahead[edge])
             for row, here in itertools.chain([(at, ahead[edge])], self._onward(at)):
                 at = row
-                ends[row] = not np.isfinite(here).all()
-                if ends[row]:
+                if not np.isfinite(here).all():
+                    ends[row] = self.closed[row]
                     break
+                self.closed[row] = True
                 self.travel[row - 1] = here - self.q[row - 1]
                 if self._are_same(here[None], self.q[row][None])[0]:
                     break
@@ -197,7 +202,9 @@ class BranchFollowing:
 
     def _straight_on(self, row: int) -> Array:
         """Where the branch leads from a row to the next, in the direction in which it came to it."""
-        came = self._step(self.q[[row - 1]], self.q[[row]]) * self.strides[row] / max(self.strides[row - 1], TINY)
+        came = np.zeros((1, len(self.columns)))
+        if row and self.closed[row - 1]:
+            came = self._step(self.q[[row - 1]], self.q[[row]]) * self.strides[row] / max(self.strides[row - 1], TINY)
         return np.asarray(self._walked(np.array([row]), self.q[[row]], self.q[[row + 1]], came)[0])
 
     def _unwind(self, branch: Indices) -> None:
@@ -222,7 +229,7 @@ class BranchFollowing:
     def _onward(self, row: int) -> Iterator[tuple[int, Array]]:
         """The next rows on the branch of a row, one after the other; NaN where it ends."""
         ahead = 1
-        while row + 1 < len(self.q) and self.closed[row + 1]:
+        while row + 1 < len(self.q):
             chain = self._extrapolated(row, ahead)
             edges = np.arange(row, row + len(chain) - 1)
             good = self._are_smooth(edges, chain)
@@ -235,10 +242,9 @@ class BranchFollowing:
             ahead = 2 * count or 1
 
     def _extrapolated(self, row: int, count: int) -> Array:
-        """A row and those after it, up to the next that does not close, each closed from where the last step leads."""
+        """A row and those after it, each closed from where the last step leads."""
         last = min(row + count, len(self.q) - 1)
         rows = np.arange(row + 1, last + 1)
-        rows = rows[: int((~self.closed[rows]).argmax())] if not self.closed[rows].all() else rows
         step = self._step(self.q[[row - 1]], self.q[[row]]) * self.columns
         far = np.cumsum(self.strides[rows - 1]) / max(self.strides[row - 1], TINY)
         guess = self.batch.integrated(np.repeat(self.q[[row]], len(rows), axis=0), far[:, None] * step)
@@ -337,17 +343,18 @@ class BranchFollowing:
 
     # --- change points ---
 
-    def _singular(self, J: Array) -> Mask:
+    def _singular(self) -> Mask:
         """Rows at which the constraints are weaker than at others."""
-        found, ranks = np.zeros(len(self.q), dtype=bool), np.zeros(len(J))
-        if J.size:
-            ranks = (np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1)
-        found[self.closed] = ranks < ranks.max(initial=0)
+        rows, found = np.flatnonzero(self.closed), np.zeros(len(self.q), dtype=bool)
+        ranks = np.zeros(len(rows), dtype=np.intp)
+        for part in in_batches(len(rows)):
+            J = self._jacobians(rows[part])
+            ranks[part] = (np.linalg.svd(J, compute_uv=False) > CUT_OFF).sum(axis=1) if J.size else 0
+        found[rows] = ranks < ranks.max(initial=0)
         return found
 
-    def _crossings(self, singular: Mask, ends: Mask) -> list[int]:
-        """Rows after which, before the next one, the constraints are singular: their orientation changes there."""
-        edges = np.flatnonzero(self.closed[1:] & self.closed[:-1] & ~ends[1:] & ~singular[1:] & ~singular[:-1])
+    def _crossings(self, edges: Indices) -> list[int]:
+        """Rows after which, before the next one, the constraints are singular: directions turn over there."""
         J = self._jacobians(edges)
         if not len(edges) or J.shape[1] < J.shape[2] or not J.size:
             return []
@@ -369,10 +376,7 @@ class BranchFollowing:
 
     def _jacobians(self, rows: Indices) -> Array:
         """The constraint Jacobians at rows."""
-        parts = [
-            self._near(rows[part] - 1, np.ones(len(rows[part])), self.q[rows[part]]) for part in in_batches(len(rows))
-        ]
-        return np.concatenate([part.jacobians() for part in parts]) if parts else np.zeros((0, 0, 0))
+        return self._near(rows - 1, np.ones(len(rows)), self.q[rows]).jacobians()
 
     # --- one configuration between two rows ---
 

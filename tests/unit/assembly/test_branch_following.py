@@ -161,6 +161,29 @@ def test_rows_that_do_not_close_part_the_branches():
     assert (states.branch[closed] == np.repeat([0, 1], closed.sum() // 2)).all()
 
 
+@pytest.mark.long
+def test_rows_that_do_not_close_alone_are_reached_from_their_neighbours():
+    m = mt.Model("gears")
+    for name in ("alpha", "beta"):
+        m.joint(name, mt.Revolute("z"), m.ground, m.body(f"wheel {name}", mt.cylinder(1.0, radius=0.1, length=0.02)))
+    m.constrain("alpha - 40*beta")
+    system = m.build()
+    with pytest.raises(mt.AssemblyError):
+        system.assemble({"beta": 4.5})  # 28 turns away
+    states = system.assemble_many({"beta": [0, 1.5, 3.0, 4.5]})
+    assert not any(states.reasons)
+    assert states.q[:, 0] == pytest.approx(40 * states.q[:, 1])
+    assert (states.branch == 0).all()
+
+
+def test_rows_that_cannot_be_reached_are_refused_as_alone():
+    system = four_bar((1.0, 0.7, 0.7, 2.0)).build()
+    with pytest.raises(
+        mt.AssemblyError, match=r"row 3: joint 'C': closes a loop, but cannot: .* The nearest that closes"
+    ):
+        system.assemble_many({"A": np.linspace(0, 2, 8)})
+
+
 @pytest.mark.parametrize("guess", [{"D": 0.3}, {"D": -0.8}])
 @pytest.mark.parametrize("A", [np.linspace(0.3, 6.0, 20), np.linspace(0.3, 0.3 + math.pi, 17), np.linspace(1, 6, 4)])
 def test_change_points_are_said_and_passed_straight_on(guess, A):
