@@ -53,6 +53,8 @@ def outcome(path):
             run = system.simulate(t_end=0.001, progress=False)
     except mt.RunError as error:
         run = error.run
+    except mt.AssemblyError as error:
+        return f"loops do not close: {error}"
     except mt.MomentreeError as error:
         return f"refused: {error}"
     stops = any("Stops push back" in str(warning.message) for warning in caught)
