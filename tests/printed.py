@@ -12,7 +12,8 @@ TOKEN = re.compile(
     rf"\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<vulgar>[{VULGAR}])|(?P<high>[{HIGH}]+)"
     rf"|(?P<name>[^\W\d{HIGH}{VULGAR}][^\W{HIGH}{VULGAR}]*[′″‴]*)|(?P<sign>[-+/(),|√^*]))"
 )
-FUNCTIONS = {name: getattr(math, name) for name in ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log"]}
+NAMES = ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log"]
+FUNCTIONS = {name: getattr(math, name) for name in NAMES}
 FUNCTIONS |= {"sqrt": math.sqrt, "sign": lambda x: math.copysign(1.0, x) if x else 0.0, "max": max, "min": min}
 
 
