@@ -16,6 +16,7 @@ from momentree.model.frames import GROUND, Frame
 from momentree.model.joint_types import Fixed, Revolute
 from momentree.model.values import Mistake, Values
 from momentree.spatial import Transform, Vector
+from momentree.spatial.vector import Z
 
 IN_LINE = 1e-6  # sine of the angle between axes that are parallel; and their distance, by how far off they are
 
@@ -159,7 +160,11 @@ def _directly(joint: Joint, body: str, values: Values) -> Seen:
 def _axis(joint: Joint, frame: Frame, values: Values) -> Vector:
     """The axis of a hinge or slide, in the body of one of its frames."""
     axis = joint.type.axis  # type: ignore[attr-defined]
-    return _placement(frame, values).rotation @ (axis if isinstance(axis, Vector) else values.axis(axis))
+    try:
+        axis = axis if isinstance(axis, Vector) else values.axis(axis)
+    except Mistake:  # which is a problem of its own
+        axis = Z
+    return _placement(frame, values).rotation @ axis
 
 
 def _placement(frame: Frame, values: Values) -> Transform:

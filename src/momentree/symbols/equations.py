@@ -25,7 +25,7 @@ from momentree.symbols.parallel import carriers
 from momentree.symbols.reduction import kept, reduce
 from momentree.symbols.scalars import Symbolic, symbolic, unused
 from momentree.symbols.shortest import Shortest, gathered, ink, simplified
-from momentree.symbols.trigonometry import TooManyTerms, Trigonometry
+from momentree.symbols.trigonometry import Scales, TooManyTerms, Trigonometry
 from momentree.symbols.typeset import Typeset
 from momentree.symbols.writing import ACCELERATION, COORDINATE, GRAVITY, INERTIAL, MULTIPLIER, OTHER, VELOCITY, Rank
 
@@ -299,7 +299,7 @@ def _written(mechanism: Mechanism, by: str, derivation: Derivation, letters: Ite
     parts = _parts(derivation)
     units = s.quaternions if derivation.constraints or derivation.reduced else ()
     expressions = [x for part in parts for x in part]
-    trigonometry = Trigonometry(expressions, carried, lambda x: simplified(x, carried), units)
+    trigonometry = Trigonometry(expressions, carried, lambda x: simplified(x, carried), units, _scales(derivation))
     terms = sum(map(len, trigonometry.polynomials))
     if terms > MOST_WRITTEN:
         raise TooManyTerms(f"{terms} terms, more than {MOST_WRITTEN}")
@@ -351,6 +351,20 @@ def _parts(derivation: Derivation) -> list[list[sp.Expr]]:
         [sp.Integer(0) if constraint.position is None else constraint.position for constraint in found],
         [meaning for _, meaning in derivation.dependent],
     ]
+
+
+def _scales(derivation: Derivation) -> Scales:
+    """Rows of A, b and Q make an equation; J, j and the position of a constraint another; default parameters."""
+    n, shown = len(derivation.velocities), () if derivation.reduced else derivation.constraints
+    rows: list[Any] = [i for i in range(n) for _ in range(n)] + [*range(n)] * 2
+    rows += [f"constraint {k}" for k, constraint in enumerate(shown) for _ in constraint.J]
+    rows += [f"constraint {k}" for k in range(len(shown))]
+    rows += [f"constraint {k}" for k in range(len(derivation.constraints))]
+    rows += [f"dependent {k}" for k in range(len(derivation.dependent))]
+    s = derivation.symbols
+    defaults = s.numeric.values.replaced({})
+    typical = {symbol: abs(float(defaults.scalar(symbol.name))) or 1.0 for symbol in s.parameters}
+    return Scales(rows, typical)
 
 
 def _constraint_equations(

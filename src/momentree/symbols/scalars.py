@@ -19,7 +19,7 @@ import sympy as sp
 from momentree.equations.evaluation import Evaluation
 from momentree.errors import MomentreeError, suggestion
 from momentree.model.expressions.expression import Expression, Reference
-from momentree.spatial import Scalar
+from momentree.spatial import RigidInertia, Scalar, Vector
 from momentree.spatial.scalar import FUNCTIONS
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.parts import with_laws
@@ -27,6 +27,7 @@ from momentree.structure.parts import with_laws
 SHORT_DECIMAL = 9  # significant digits up to which a number is taken for exactly what it says
 LARGEST_DENOMINATOR = 1000  # of fractions that are recognised in a float: 0.08333333333333333 is 1/12
 ROUND_OFF = 4 * 2.0**-52
+RESIDUE = 1e-14  # of directions and lengths (m); of moments of inertia, relative to the largest of the body
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,9 @@ def symbolic(mechanism: Mechanism, velocities: Mapping[str, str] | None = None) 
     q = [unused(_spelt(r), taken) for r in mechanism.coordinates]
     u = _velocity_names(mechanism, q, velocities or {}, taken)
     on_symbols = mechanism.mapped(lambda x: _scalar(x, free))
+    both = zip(mechanism.bodies, on_symbols.bodies, strict=True)
+    bodies = tuple(dataclasses.replace(new, inertia=_inertia(old.inertia, free)) for old, new in both)
+    on_symbols = dataclasses.replace(on_symbols, bodies=bodies)
     inertias = [body.inertia for body in on_symbols.bodies]
     q_symbols, u_symbols = tuple(map(_symbol, q)), tuple(map(_symbol, u))
     derivatives = {
@@ -132,8 +136,10 @@ class ExactLaw:
         return self.law.references()
 
 
-def exact(value: float) -> sp.Expr:
+def exact(value: float, least: float = RESIDUE) -> sp.Expr:
     """The number that a float stands for: a short decimal, a fraction, a root or a part of pi; else the float itself.
+
+    What is less than `least` is the round-off of something that was one, such as cos(90 deg).
 
     >>> exact(0.5), exact(9.81), exact(1 / 12), exact(3**0.5 / 2), exact(6.123233995736766e-17)
     (1/2, 981/100, 1/12, sqrt(3)/2, 0)
@@ -143,8 +149,8 @@ def exact(value: float) -> sp.Expr:
     digits = repr(float(value)).lower().partition("e")[0].replace(".", "").strip("-0")
     if len(digits) <= SHORT_DECIMAL:
         return sp.Rational(repr(float(value)))
-    if abs(value) < 1e-14:
-        return sp.Integer(0)  # the round-off of something that was one, such as cos(90 deg)
+    if abs(value) < least:
+        return sp.Integer(0)
     for power in (0, 1, -1, -2):  # of pi
         fraction = _fraction(value / math.pi**power, LARGEST_DENOMINATOR)
         if fraction is not None:
@@ -158,11 +164,23 @@ def _fraction(value: float, largest: int) -> sp.Rational | None:
     return sp.Rational(near) if near and abs(float(near) - value) <= ROUND_OFF * abs(value) else None
 
 
-def _scalar(x: Scalar, free: Mapping[Reference, sp.Symbol]) -> sp.Expr:
+def _scalar(x: Scalar, free: Mapping[Reference, sp.Symbol], least: float = RESIDUE) -> sp.Expr:
     """A number or an expression in free parameters; in factors, so that a first moment can be divided by its mass."""
     if isinstance(x, Expression):
         return sp.factor(x.evaluate(free, {**FUNCTIONS, "number": exact}))
-    return exact(x)
+    return exact(x, least)
+
+
+def _inertia(inertia: RigidInertia, free: Mapping[Reference, sp.Symbol]) -> RigidInertia:
+    """An inertia on symbols, however small the body is: round-off is measured by its own size."""
+    m, *numbers = (abs(x) if isinstance(x, float) else 0.0 for x in (inertia.mass, *inertia.J))
+    J = max(numbers)
+    of_h, of_J = (
+        RESIDUE * max(math.sqrt(m * J), *(abs(x) if isinstance(x, float) else 0.0 for x in inertia.h)),
+        RESIDUE * J,
+    )
+    h = Vector(*(_scalar(x, free, of_h) for x in inertia.h))
+    return RigidInertia(_scalar(inertia.mass, free, 0.0), h, tuple(_scalar(x, free, of_J) for x in inertia.J))
 
 
 def _with_laws(mechanism: Mechanism, exact_law: Callable[[Expression], Any]) -> Mechanism:

@@ -26,6 +26,7 @@ FAR_TOO_MANY_TERMS = 100  # above which terms are only gathered
 BRACKETS = 0.75  # ink
 MOST_TRIED = 300_000  # terms times letters for which all forms are tried; from then on only quick ones are
 MOST_TERMS = 3000  # of all polynomials together; where there are more, only quick forms are tried
+LAST_DIGIT = 10**14  # denominators from which numbers are floats
 Letters = Mapping[sp.Symbol, sp.Expr]
 
 
@@ -117,7 +118,8 @@ class Shortest:
         forms = [p]
         for angle, (_, cosine) in self.trigonometry.angles.items():
             if used(p, [cosine]):
-                changed = [self.trigonometry.normal(form, {angle: "cos"}) for form in forms]
+                by_sines = self.trigonometry.normal
+                changed = [self.trigonometry.uncancelled(by_sines(form, {angle: "cos"}), form) for form in forms]
                 forms = sorted(dict.fromkeys([*forms, *changed]), key=len)[:2]
         return forms
 
@@ -237,9 +239,10 @@ def factors_of(p: PolyElement) -> tuple[PolyElement, ...]:
 
 
 def content_of(p: PolyElement) -> Any:
-    """The greatest number that divides all coefficients, with the sign of the first."""
+    """The greatest number that divides all coefficients, with the sign of the first; of floats, just the sign."""
     numbers = list(p.values())
-    content = sp.QQ(gcd(*(int(c.numerator) for c in numbers)), lcm(*(int(c.denominator) for c in numbers)))
+    below = lcm(*(int(c.denominator) for c in numbers))
+    content = sp.QQ(gcd(*(int(c.numerator) for c in numbers)), below) if below < LAST_DIGIT else sp.QQ(1)
     return content if p.LC > 0 else -content
 
 

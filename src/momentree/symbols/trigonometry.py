@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
@@ -22,8 +23,23 @@ from momentree.errors import MomentreeError
 from momentree.symbols.scalars import exact
 
 MOST_PRODUCTS = 400_000  # of terms, to multiply out all expressions
+ROUND_OFF = 1e-12  # of the largest term of an equation: terms below are the round-off of floats
+SIMPLE, AS_GOOD_AS = 12, Fraction(1, 10**13)  # largest denominator of fractions that floats may nearly be; how nearly
 LARGEST_MULTIPLE = 3  # of an angle that is written by its sine and cosine
 Turn = tuple[sp.Symbol, int]  # an angle is measured from another one: which, and in which sense
+
+
+class Scales(NamedTuple):
+    """What round-off is measured by.
+
+    | field   | meaning                                                                     |
+    |---------|-----------------------------------------------------------------------------|
+    | groups  | of each expression: those of one equation are as large as its largest term  |
+    | typical | sizes of symbols, 1 where there is none                                     |
+    """
+
+    groups: Sequence[Hashable]
+    typical: Mapping[sp.Symbol, float]
 
 
 class TooManyTerms(MomentreeError):
@@ -47,6 +63,7 @@ class Trigonometry:
         carried: Mapping[sp.Symbol, Turn] | None = None,
         inside: Callable[[sp.Expr], sp.Expr] = sp.expand,
         quaternions: Sequence[Sequence[sp.Symbol]] = (),
+        scales: Scales | None = None,
     ):
         self.carried = dict(carried or {})
         self.quaternions = quaternions
@@ -68,7 +85,7 @@ class Trigonometry:
         self.ring = ring([*self.letters] or [sp.Dummy("x")], sp.QQ)[0]
         self._index = {symbol: i for i, symbol in enumerate(self.ring.symbols)}
         self._done: dict[sp.Expr, PolyElement] = {}
-        self.polynomials = [self._tidied(self._polynomial(expression)) for expression in plain]
+        self.polynomials = self._tidied([self._polynomial(expression) for expression in plain], scales)
 
     # --- from expressions to letters -------------------------------------------------------------------------------
 
@@ -84,7 +101,7 @@ class Trigonometry:
         if x.is_Rational:
             return x
         if x.is_Float:
-            number = exact(float(x))
+            number = exact(float(x), 0.0)  # small ones are told from round-off by what they stand beside
             self._inexact = self._inexact or number.is_Float
             return sp.Rational(str(x)) if number.is_Float else self._in_letters(number)
         if x.is_Add or x.is_Mul:
@@ -175,12 +192,21 @@ class Trigonometry:
         if self._products > MOST_PRODUCTS:
             raise TooManyTerms(f"more than {MOST_PRODUCTS} products of terms to multiply out.")
 
-    def _tidied(self, p: PolyElement) -> PolyElement:
-        """Without terms that are the round-off of floats."""
-        if not self._inexact or not p:
-            return p
-        largest = max(abs(c) for c in p.values())
-        return self._collected((m, c) for m, c in p.terms() if abs(c) > largest * sp.QQ(1, 10**12))
+    def _tidied(self, polynomials: list[PolyElement], scales: Scales | None) -> list[PolyElement]:
+        """Without terms that are the round-off of floats, and with simple fractions for floats that nearly are."""
+        if not self._inexact:
+            return polynomials
+        groups = range(len(polynomials)) if scales is None else scales.groups
+        typical = {} if scales is None else scales.typical
+        weights = [typical.get(self.letters.get(symbol), 1.0) for symbol in self.ring.symbols]
+        sizes = [{m: _size(m, c, weights) for m, c in p.terms()} for p in polynomials]
+        largest: defaultdict[Any, float] = defaultdict(float)
+        for group, size in zip(groups, sizes, strict=True):
+            largest[group] = max(largest[group], *size.values(), 0.0)
+        return [
+            self._collected((m, _simple(c)) for m, c in p.terms() if size[m] > ROUND_OFF * largest[group])
+            for p, size, group in zip(polynomials, sizes, groups, strict=True)
+        ]
 
     def _collected(self, terms: Iterable[tuple[Any, Any]]) -> PolyElement:
         return self.ring.from_dict(dict(terms))
@@ -218,6 +244,24 @@ class Trigonometry:
                 rest += other.mul_term((tuple(powers), coefficient))
         return self._collected((m, c) for m, c in plain.items() if c) + rest
 
+    def uncancelled(self, form: PolyElement, p: PolyElement) -> PolyElement:
+        """Another form of p without what floats leave of terms that cancel: those of the same powers but of angles."""
+        if not self._inexact or not form:
+            return form
+        angles = [self._index[x] for pair in self.angles.values() for x in pair]
+
+        def rest(monomial: Sequence[int]) -> tuple[int, ...]:
+            powers = list(monomial)
+            for i in angles:
+                powers[i] = 0
+            return tuple(powers)
+
+        largest: defaultdict[Any, Any] = defaultdict(lambda: sp.QQ(0))
+        for m, c in p.terms():
+            largest[rest(m)] = max(largest[rest(m)], abs(c))
+        least = sp.QQ(1, 10**12)
+        return self._collected((m, c) for m, c in form.terms() if abs(c) > least * largest[rest(m)])
+
     # --- other forms of a polynomial -------------------------------------------------------------------------------
 
     def absolute(self, p: PolyElement) -> PolyElement:
@@ -227,7 +271,7 @@ class Trigonometry:
             if angle in self.angles and base in self.angles:
                 s, c, S, C = (self.ring.gens[self._index[x]] for x in (*self.angles[angle], *self.angles[base]))
                 replaced += [(s, s * C - sense * c * S), (c, c * C + sense * s * S)]
-        return self.normal(p.compose(replaced)) if replaced else p
+        return self.uncancelled(self.normal(p.compose(replaced)), p) if replaced else p
 
     def absolute_letters(self) -> dict[sp.Symbol, sp.Expr]:
         """What the letters stand for in `absolute`."""
@@ -255,7 +299,23 @@ class Trigonometry:
             for sine, k, share in _harmonics(trigonometric):
                 angle = sp.Add(*(n * a for n, a in zip(k, angles, strict=True)))
                 factors[sp.sin(angle) if sine else sp.cos(angle)] += factor * share
-        return {function: factor for function, factor in factors.items() if factor}
+        tidy = {function: self.uncancelled(factor, p) for function, factor in factors.items()}
+        return {function: factor for function, factor in tidy.items() if factor}
+
+
+def _size(monomial: Sequence[int], coefficient: Any, weights: Sequence[float]) -> float:
+    """Of a term, where symbols have their typical sizes."""
+    size = abs(float(coefficient))
+    for power, weight in zip(monomial, weights, strict=True):
+        size *= weight**power if power else 1.0
+    return size
+
+
+def _simple(coefficient: Any) -> Any:
+    """A simple fraction instead of what is one but for round-off."""
+    value = Fraction(int(coefficient.numerator), int(coefficient.denominator))
+    near = value.limit_denominator(SIMPLE)
+    return sp.QQ(near.numerator, near.denominator) if abs(near - value) <= AS_GOOD_AS * abs(value) else coefficient
 
 
 def _under_roots(expressions: Iterable[sp.Expr]) -> set[sp.Expr]:

@@ -52,7 +52,7 @@ def test_a_loop_of_named_joints_needs_a_split():
 
 def test_a_joint_that_is_named_cannot_be_cut():
     m = four_bar()
-    m.gear("A", "C", ratio=2, name="train")
+    m.couple("A", "C", ratio=2, name="train")
     m.cut("C")
     with pytest.raises(mt.ModelError, match=r"joint 'C' is named by 'train'.*Cut another joint"):
         freeze(m)
