@@ -25,8 +25,9 @@ def first_difference(ours: Mechanism, theirs: Mechanism) -> str:
             mine, its = (each.values.scalar(name) for each in (ours, theirs))
             if not _same(mine, its):
                 return f"parameter '{name}' is {_shown(its)} there, and {_shown(mine)} here"
-    for name, said in words(Mechanism).items():
-        if not said.kept and name not in ASIDE and not _equal(getattr(ours, name), getattr(theirs, name)):
+    parts = [name for name, said in words(Mechanism).items() if not said.kept and name not in ASIDE]
+    for name in parts:
+        if not _equal(getattr(ours, name), getattr(theirs, name)):
             return f"its {_named(getattr(ours, name), getattr(theirs, name)) or name} differ"
     return ""
 
@@ -50,9 +51,9 @@ def _leaves(thing: Any) -> Iterator[Any]:
     if isinstance(thing, (Expression, str, int, float, slice)) or thing is None:
         yield thing
     elif dataclasses.is_dataclass(thing):
-        for name, said in words(type(thing)).items():
-            if not said.kept:
-                yield from _leaves(getattr(thing, name))
+        kind: Any = type(thing)
+        for name in (name for name, said in words(kind).items() if not said.kept):
+            yield from _leaves(getattr(thing, name))
     elif hasattr(thing, "__iter__"):
         for entry in thing:
             yield from _leaves(entry)
