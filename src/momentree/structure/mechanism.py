@@ -366,7 +366,7 @@ class Mechanism:
         Laws of time and of coordinates stay expressions: they are evaluated where they are used.
         """
         mechanism: Mechanism = with_numbers(self, f)
-        return mechanism
+        return dataclasses.replace(mechanism)  # never itself: who maps it may give it sizes of its own
 
     def reattached(self, moved: Callable[[Attached], Attached]) -> Mechanism:
         """The same mechanism with every frame of its loops and elements, and every named one, moved."""
@@ -391,7 +391,7 @@ class Mechanism:
         """The same with arrays of values for its free parameters, and sizes by these."""
         from momentree.structure.size import loop_sizes, mechanism_size
 
-        batch = dataclasses.replace(self.evaluated(parameters))  # a copy, since it keeps other sizes
+        batch = self.evaluated(parameters)
         sizes = loop_sizes(batch)
         vars(batch).update(size=mechanism_size(batch, sizes), loop_sizes=sizes)
         return batch

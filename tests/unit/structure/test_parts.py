@@ -184,6 +184,12 @@ class Exactly:
 # --- what passes leave alone ---
 
 
+def test_a_mapped_mechanism_is_another_one():
+    """Even if no number changes: it may be given sizes of its own, by other values of parameters."""
+    one = empty()
+    assert one.mapped(lambda x: x) is not one
+
+
 def test_structural_zeros_and_ones_stay():
     things = (ZERO, IDENTITY, 1, True, "x", None)
     assert with_numbers(things, lambda x: x + 1) is things
