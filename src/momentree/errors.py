@@ -155,17 +155,22 @@ def warn(warning: Warning) -> None:
 
 
 def spell_checked(thing: T) -> T:
-    """Decorate a function, or a class with all public methods, to answer misspelt names of arguments."""
+    """Decorate a function, or a class with its own public methods, to answer misspelt names of arguments."""
     if not isinstance(thing, type):
         return cast("T", _spell_checked(thing))
-    for name in {name: None for kind in reversed(thing.__mro__[:-1]) for name in vars(kind)}:
-        attribute = inspect.getattr_static(thing, name)
-        if name == "__init__" or not name.startswith("_"):
-            if isinstance(attribute, FunctionType):
-                setattr(thing, name, _spell_checked(attribute, thing.__name__ if name == "__init__" else name))
-            elif isinstance(attribute, classmethod):
-                setattr(thing, name, classmethod(_spell_checked(attribute.__func__)))
+    for name, attribute in list(vars(thing).items()):
+        if isinstance(attribute, FunctionType) and (name == "__init__" or not name.startswith("_")):
+            setattr(thing, name, _spell_checked(attribute, thing.__name__ if name == "__init__" else name))
+        elif isinstance(attribute, classmethod) and not name.startswith("_"):
+            setattr(thing, name, classmethod(_spell_checked(attribute.__func__)))
     return thing
+
+
+def fields_spell_checked(kind: T) -> T:
+    """Decorate a dataclass to answer misspelt names of fields; its methods, which sweeps call, stay as they are."""
+    made: Any = kind
+    made.__init__ = _spell_checked(made.__init__, made.__name__)
+    return kind
 
 
 def _spell_checked(function: Any, called: str = "") -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 import momentree as mt
 from momentree.errors import MomentreeError
+from momentree.model.joint_type import JointType
 from momentree.spatial import scalar
 
 
@@ -100,6 +101,7 @@ SPELT = {name: f for name, f in PUBLIC.items() if isinstance(f, FunctionType)}
 SPELT |= {
     f"{kind.__name__}.{name}": method
     for kind in KINDS
+    if not issubclass(kind, JointType)  # whose methods are called by sweeps
     for name, method in inspect.getmembers_static(kind, inspect.isfunction)
     if not name.startswith("_") and method.__module__.startswith("momentree")
 }

@@ -9,6 +9,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar
+from momentree.analyse.studies.function_identity import Unknown
 from momentree.compile.execute.gpu_driver import GpuError, OutOfGpuMemory
 from momentree.errors import (
     ArgumentError,
@@ -37,6 +38,7 @@ ERRORS = [
     Mistake("mass is wrong", "mass", ("name", "m")),
     Impossible("inertia is less than zero.", True),
     TooManyTerms("more than 10 products"),
+    Unknown("an open file"),
     GpuError("the driver is too old", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
     OutOfGpuMemory("not enough memory", "CUDA_ERROR_OUT_OF_MEMORY"),
 ]

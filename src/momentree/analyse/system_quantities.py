@@ -28,6 +28,7 @@ from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian_variables import HamiltonianVariables
 from momentree.equations.kinematic_matrices import KinematicMatrices
 from momentree.equations.kinematics import PartialVelocities, integrated, velocities_between
+from momentree.errors import spell_checked
 from momentree.spatial import Scalar
 from momentree.structure.mechanism import Mechanism
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 Named = Mapping[str, Any] | None  # numbers by name
 
 
+@spell_checked
 class SystemQuantities:
     """Quantities of a system; leading axes of q, v, tau, t and parameters are batches and broadcast."""
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
+from momentree.errors import spell_checked
+
 if TYPE_CHECKING:
     from momentree.assembly.state import State
     from momentree.system import System
 
 
+@spell_checked
 class ProgramExports:
     """Files of a system for other programs."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
-from momentree.errors import AssemblyError
+from momentree.errors import AssemblyError, spell_checked
 from momentree.structure.coordinate_rows import coordinate_rows, velocity_rows
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from momentree.system import System
 
 
+@spell_checked
 class SystemViews:
     """Tables and pages of a system."""
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from momentree.errors import spell_checked
+from momentree.errors import fields_spell_checked
 from momentree.model.joint_type import (
     ConstraintRow,
     Coordinates,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Revolute(JointType):
     """A hinge: M turns about an axis of F."""
@@ -64,7 +64,7 @@ class Revolute(JointType):
         return translations(X, Y, Z) + rotations(*normals(self.axis))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Prismatic(JointType):
     """A slider: M moves along an axis of F without turning."""
@@ -86,7 +86,7 @@ class Prismatic(JointType):
         return translations(*normals(self.axis)) + rotations(X, Y, Z)
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Screw(JointType):
     """A nut on a screw: M turns about an axis of F and advances by `pitch` (m) at each turn."""
@@ -127,7 +127,7 @@ class Screw(JointType):
         return translations(*normals(n)) + rotations(*normals(n)) + (thread,)
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Cylindrical(JointType):
     """M slides along an axis of F and turns about it."""
@@ -150,7 +150,7 @@ class Cylindrical(JointType):
         return translations(*normals(self.axis)) + rotations(*normals(self.axis))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class PinSlot(JointType):
     """A pin in a slot: M slides along one axis of F and turns about another."""
@@ -177,7 +177,7 @@ class PinSlot(JointType):
         return translations(*normals(self.slot)) + rotations(*normals(self.pin))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Universal(JointType):
     """A Cardan joint: M turns about the second axis, which F carries along as it turns it about the first."""
@@ -224,7 +224,7 @@ class Universal(JointType):
         return (*translations(X, Y, Z), ConstraintRow("rotation across both axes", Force(ZERO, blocked / blocked.norm)))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Spherical(JointType):
     """A ball: coordinates a unit quaternion (x, y, z, w), velocities the angular velocity in axes of M."""
@@ -270,7 +270,7 @@ class Spherical(JointType):
         return Prescribed(cardan_quaternion(*laws), tuple(w), tuple(dw))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Planar(JointType):
     """M moves in a plane of F and turns about its normal.
@@ -312,7 +312,7 @@ class Planar(JointType):
         return translations(self.normal) + rotations(*normals(self.normal))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Free(JointType):
     """No connection: coordinates position in F and unit quaternion, velocities the velocity of M in axes of M."""
@@ -362,7 +362,7 @@ class Free(JointType):
         return Prescribed((*laws[:3], *q), (*v, *w), (*dv, *dw))
 
 
-@spell_checked
+@fields_spell_checked
 @dataclass(frozen=True)
 class Fixed(JointType):
     """A weld: M coincides with F."""

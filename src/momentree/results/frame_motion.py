@@ -11,7 +11,7 @@ from momentree.assembly.samples import Samples
 from momentree.equations.articulated import forward_dynamics
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.kinematics import frame_placement, records, seen_at
-from momentree.errors import MomentreeError, choices
+from momentree.errors import MomentreeError, choices, spell_checked
 from momentree.model.model import as_frame
 from momentree.spatial import Motion, Rotation
 from momentree.spatial.rotation import rotation_quaternion
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 AXES = ("inertial", "frame")
 
 
+@spell_checked
 class FrameMotion:
     """What a run says of frames: a body stands for its own frame, a text for a body or a frame that the model names."""
 

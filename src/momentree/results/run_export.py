@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from momentree.assembly.configuration import Array
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 from momentree.files.atomic_write import destination, printable, write_file
 from momentree.files.csv_text import csv_text
 from momentree.structure.coordinate_rows import coordinate_rows, joint_coordinates, joint_velocities, velocity_rows
@@ -29,6 +29,7 @@ OTHERS = (
 )  # fmt: skip
 
 
+@spell_checked
 class RunExport:
     """What a run gives to readers and to other programs."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from momentree.assembly.configuration import Array
+from momentree.errors import spell_checked
 from momentree.model.check import known_references
 from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.inputs import Input, Output
@@ -43,6 +44,7 @@ def output_laws(mechanism: Mechanism, model: Model) -> dict[str, Expression]:
     return {output.name: mechanism.open_values.law(output.expression, known, "expression") for output in model.outputs}
 
 
+@spell_checked
 class RunInputs:
     """What a run was driven by, and what of it has a name of its own."""
 

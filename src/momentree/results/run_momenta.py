@@ -22,7 +22,7 @@ from momentree.assembly.samples import Samples
 from momentree.equations.evaluation import Evaluation
 from momentree.equations.hamiltonian import momenta
 from momentree.equations.hamiltonian_variables import hamiltonian_variables, subtree_momenta
-from momentree.errors import MomentreeError
+from momentree.errors import MomentreeError, spell_checked
 from momentree.simulate.blocks import Block, read_only
 from momentree.simulate.settings import settings_of
 from momentree.simulate.simulation import Simulation
@@ -52,6 +52,7 @@ class MomentaOverTime(NamedTuple):
     mu_star: Array
 
 
+@spell_checked
 class RunMomenta:
     """The momenta of a run."""
 

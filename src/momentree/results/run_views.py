@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
+from momentree.errors import spell_checked
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 Where = str | PathLike[str]
 
 
+@spell_checked
 class RunViews:
     """Pictures and pages of a run."""
 

@@ -23,7 +23,7 @@ from momentree.equations.forces import ends_of
 from momentree.equations.joint_reactions import joint_reactions
 from momentree.equations.kinematics import frame_placement, motion_over_ground, records
 from momentree.equations.loops.constraint_jacobian import LoopClosure, expression_closures, loop_closures
-from momentree.errors import MomentreeError, suggestion
+from momentree.errors import MomentreeError, spell_checked, suggestion
 from momentree.model.higher_pairs import HigherPair
 from momentree.model.joint_type import Coordinates
 from momentree.model.model import as_frame
@@ -60,6 +60,7 @@ class _Sampled(Protocol):
     parameters: Array
 
 
+@spell_checked
 class MotionQuantities:
     """What `Motions` say of each motion, as a `Run` does of one; NaN behind the time at which a motion failed."""
 

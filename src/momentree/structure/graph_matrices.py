@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import GraphError, suggestion
+from momentree.errors import GraphError, spell_checked, suggestion
 from momentree.structure.rooted_graph import LARGEST_MATRIX, RootedGraph, at
 from momentree.structure.spanning_tree import Entries, Ints, frozen
 
@@ -24,6 +24,7 @@ Matrix = NDArray[np.int32]  # entries are 0, +1, -1, but products of two matrice
 LARGEST_INVERSE = 2000  # bodies
 
 
+@spell_checked
 class GraphMatrices(RootedGraph):
     """A graph with its matrices. Entry k-1 of an array is that of body k, entry a-1 that of arc a."""
 

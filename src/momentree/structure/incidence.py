@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import GraphError
+from momentree.errors import GraphError, spell_checked
 from momentree.structure.arc_checks import checked_arc, checked_arcs, checked_body, listed
 from momentree.structure.arc_text import read_arcs, read_walk
 from momentree.structure.spanning_tree import Ints
@@ -21,6 +21,7 @@ from momentree.structure.walks import Neighbors, Walk, every_path
 Arcs = str | Iterable[Sequence[int]] | NDArray[Any]
 
 
+@spell_checked
 class Incidence:
     """Bodies 0..n and arcs 1..m. Questions about numbers of bodies or arcs that do not exist are errors."""
 

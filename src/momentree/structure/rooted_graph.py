@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import GraphError
+from momentree.errors import GraphError, spell_checked
 from momentree.structure.arc_checks import checked_body, checked_cut, checked_weights, named
 from momentree.structure.incidence import Arcs, Incidence
 from momentree.structure.spanning_tree import Cycle, Ints, Rooting, frozen, kruskal, root
@@ -22,6 +22,7 @@ from momentree.structure.walks import Walk
 LARGEST_MATRIX = 2e9  # bytes
 
 
+@spell_checked
 class RootedGraph(Incidence):
     """A graph whose lightest arcs make a spanning tree (Kruskal; ties keep the given order); the others are cut."""
 

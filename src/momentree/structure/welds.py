@@ -48,7 +48,7 @@ def without_welds(mechanism: Mechanism) -> Mechanism:
             image_of=carriers[body.image_of][0],
         )  # fmt: skip
 
-    elements = ("loops", "torques", "latches", "forces", "springs", "contacts")
+    elements = ("loops", "torques", "latches", "elements")
     everything: dict[str, Any] = {name: tuple(map(moved, getattr(mechanism, name))) for name in elements}
     return dataclasses.replace(
         mechanism,
