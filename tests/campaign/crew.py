@@ -12,17 +12,20 @@ from typing import Any
 from campaign.compare import EVERY_METHOD, Result, examine
 from campaign.families import FAMILIES
 from campaign.generator import RUNS
+from campaign.metamorphic import obey
 from campaign.report import line_of, load
 
-Task = tuple[int, int, str]  # seed, one in how many runs, family
+Task = tuple[int, int, str, bool]  # seed, one in how many runs, family, by laws in place of the oracle
 
 LIMIT = 300  # s of CPU time for one mechanism: what takes longer hangs
 
 
-def campaign(seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS, family: str = "plain") -> None:
+def campaign(
+    seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS, family: str = "plain", laws: bool = False
+) -> None:
     """Compare the mechanisms of these seeds that are not in the file yet, and append them to it."""
     done = {result.seed for result in load(path)} if path.exists() else set()
-    waiting = [(seed, runs, family) for seed in seeds if seed not in done]
+    waiting = [(seed, runs, family, laws) for seed in seeds if seed not in done]
     with path.open("a") as file:
         if file.tell() and not path.read_text().endswith("\n"):
             file.write("\n")  # a line was cut short
@@ -42,10 +45,12 @@ def _results(waiting: Sequence[Task], jobs: int) -> Iterable[Result]:
 
 def _examined(task: Task) -> Result:
     """One mechanism; where it takes too long that is its verdict."""
-    seed, runs, family = task
+    seed, runs, family, laws = task
     previous = signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
+        if laws:
+            return obey(seed, family)
         methods = EVERY_METHOD if runs and seed % runs == 0 else ()
         return examine(seed, methods=methods, family=FAMILIES[family])
     finally:
