@@ -421,13 +421,11 @@ class Split(Change):
 
     def __init__(self, model: mt.Model, random: np.random.Generator, closing: tuple[str, ...]):
         super().__init__(model)
-        special = {*model.cuts, *(s.joint for s in model.splits), *(r.joint for r in model.releases)}
-        taken = special | {switch.name for switch in model.switches}
-        heavy = {body.name for body in model.bodies if not body.massless}
+        taken = {*(s.joint for s in model.splits), *(r.joint for r in model.releases), *(s.name for s in model.switches)}
+        heavy = {body.name for body in model.bodies if not body.massless} - {split.body for split in model.splits}
         joints = [joint for joint in model.joints if joint.name in closing]
         ends = [(j.name, f.body) for j in joints for f in (j.first, j.second) if f.body in heavy]
-        self.ends = [end for end in ends if end[0] not in taken or end[0] in model.cuts]
-        self.ends = [end for end in self.ends if end[0] not in {s.joint for s in model.splits}]
+        self.ends = [end for end in ends if end[0] not in taken]
         self.chosen = self.ends[random.integers(len(self.ends))] if self.ends else None
         self.share = float(random.uniform(0.2, 0.8))
 

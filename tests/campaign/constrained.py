@@ -18,7 +18,7 @@ import random_constraints
 from campaign.generator import Sample
 from campaign.geometry import Array
 from campaign.stations import STATIONS
-from constraint_oracle import Guided, Rolls
+from constraint_oracle import Guided, Rolls, seen
 from momentree.errors import ModelError
 from momentree.model.constraint_elements import CONSTRAINT_ELEMENTS
 from momentree.model.higher_pairs import Distance, Rolling, Skating
@@ -86,6 +86,8 @@ class Drawing(random_constraints.Drawing):
         self.written.append(("constraints", self.model.constrain(condition.text, condition.name), condition))
 
     def pair(self, kind: str, condition: Any, pair: Any, first: Any, second: Any, rows: int) -> None:
+        if isinstance(pair, Rolling) and self._crosses(condition):
+            return
         super().pair(kind, condition, pair, first, second, rows)
         m, name = self.model, condition.name
         if isinstance(pair, Rolling):
@@ -101,6 +103,11 @@ class Drawing(random_constraints.Drawing):
         else:
             element = m.on_curve(second, condition.texts, first, name)
         self.written.append((element.collection, element, condition))
+
+    def _crosses(self, rolls: Rolls) -> bool:
+        """Whether a disc on a ball reaches beyond the centre of the ball, where nothing is in contact."""
+        s = seen(self.oracle, rolls.first, rolls.second)
+        return rolls.ball is not None and rolls.ball > 0 and float((s.p + rolls.contact(s)) @ rolls.contact(s)) > 0
 
     def couple(self) -> None:
         """A coordinate that follows one or two others."""
