@@ -282,4 +282,4 @@ def well_posed(case: Case) -> bool:
     if ((sizes > 1e-11) & (sizes < WELL_POSED)).any() or not oracle.freedom or oracle.conditioning > 1e6:
         return False
     oracle.moving(oracle.consistent(np.ones((len(oracle.plain.bodies), 6))))
-    return bool(np.abs(oracle.condition_velocities()).max() < 1e-9) and oracle.answer().inconsistent < 1e-7
+    return bool(np.abs(oracle.condition_velocities()).max(initial=0.0) < 1e-9) and oracle.answer().inconsistent < 1e-7

@@ -18,22 +18,24 @@ def main(arguments: list[str] | None = None) -> int:
     from campaign.report import load, summary, too_many_refused
 
     seeds = range(asked.seed, asked.seed + asked.n)
-    path = Path(asked.out or f"build/campaign/{asked.seed}-{asked.n}.jsonl")
+    named = "laws-" * asked.laws + f"{asked.family}-" * (asked.family != "plain")
+    path = Path(asked.out or f"build/campaign/{named}{asked.seed}-{asked.n}.jsonl")
     path.parent.mkdir(parents=True, exist_ok=True)
     if asked.fresh:
         path.unlink(missing_ok=True)
     print(f"seeds {seeds.start} to {seeds.stop - 1}, results in {path}", flush=True)
-    campaign(seeds, path, asked.jobs, asked.runs)
+    campaign(seeds, path, asked.jobs, asked.runs, asked.family, asked.laws)
     results = sorted((r for r in load(path) if r.seed in seeds), key=lambda r: r.seed)
     print(summary(results))
     wrong = [result.seed for result in results if result.verdict == "disagree"]
-    if asked.shrink:
+    by_oracle = asked.family == "plain" and not asked.laws
+    if asked.shrink and by_oracle:
         from campaign.shrink import shrink
 
         moved = {result.seed for result in results if result.at.startswith("run")}
         for seed in wrong[: asked.most]:
             shrink(seed, path.parent, EVERY_METHOD if seed in moved else ())
-    elif wrong:
+    elif wrong and by_oracle:
         print(f"to make one small: python -m campaign --n 1 --seed {wrong[0]} --shrink")
     return 1 if wrong or too_many_refused(results) else 0
 
@@ -42,6 +44,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="campaign", description=__doc__)
     parser.add_argument("--n", type=int, default=1000, help="how many mechanisms")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--family", default="plain", choices=("plain", "constrained"), help="see docs/campaign.md")
+    parser.add_argument("--laws", action="store_true", help="compare each with itself after changes, by no oracle")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--runs", type=int, default=20, help="one in so many also runs by every method; 0: none")
     parser.add_argument("--out", help="file of results, a line each; what is in it already is not computed again")

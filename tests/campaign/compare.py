@@ -12,10 +12,10 @@ import re
 import time
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,25 +96,37 @@ class Result:
         return asdict(self)
 
 
-def examine(seed: int, methods: Sequence[tuple[str, str]] | None = None, compiled: bool | None = None) -> Result:
+def examine(
+    seed: int,
+    methods: Sequence[tuple[str, str]] | None = None,
+    compiled: bool | None = None,
+    family: Family | None = None,
+) -> Result:
     """Draw the mechanism of a seed and compare; one in fifty is compiled, one in twenty runs by every method."""
     begun = time.process_time()
     result = Result(seed)
-    drawn = sample(seed)
+    family = family or PLAIN
+    drawn = family.sample(seed)
     result.features, result.bodies = drawn.features, len(drawn.model.bodies)
     if methods is None:
         methods = EVERY_METHOD if seed % RUNS == 0 else ()
-    compare(drawn, result, methods, seed % COMPILED == 1 if compiled is None else compiled)
+    compare(drawn, result, methods, seed % COMPILED == 1 if compiled is None else compiled, family.examination)
     result.seconds = time.process_time() - begun
     return result
 
 
-def compare(drawn: Sample, result: Result, methods: Sequence[tuple[str, str]] = (), compiled: bool = False) -> Result:
+def compare(
+    drawn: Sample,
+    result: Result,
+    methods: Sequence[tuple[str, str]] = (),
+    compiled: bool = False,
+    kind: type[Examination] | None = None,
+) -> Result:
     """Fill in the result of a sample; `methods` are those by which it also runs for a short time."""
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            examination = Examination(drawn, result)
+            examination = (kind or Examination)(drawn, result)
             examination.everything(compiled)
             examination.runs(methods)
         except Unanswered as reason:
@@ -138,8 +150,12 @@ class Examination:
         self.drawn, self.result, self.t = drawn, result, drawn.t
         self.random = np.random.default_rng([2, drawn.seed])
         self.plain: Plain = read(drawn.model)
-        self.oracle = Oracle(self.plain, self.t)
+        self.oracle = self.oracle_of(self.plain)
         self.frequency = math.sqrt(GRAVITY / self.oracle.L)  # 1/s: how fast things of this size swing
+
+    def oracle_of(self, plain: Plain, length: float | None = None) -> Oracle:
+        """The oracle of it, or of a neighbour, which has its length."""
+        return Oracle(plain, self.t, length)
 
     def everything(self, compiled: bool) -> None:
         """Step by step; the first difference does not end it."""
@@ -420,9 +436,19 @@ class Examination:
 
     def _neighbour(self, k: int, tau: dict[str, Array]) -> Answer:
         random = np.random.default_rng([3, k])
-        other = Oracle(perturbed(self.plain, random, CHANGE), self.t, self.oracle.L)
+        other = self.oracle_of(perturbed(self.plain, random, CHANGE), self.oracle.L)
         velocities = {name: u * (1 + CHANGE * random.standard_normal(len(u))) for name, u in self.velocities.items()}
         return other.place(self.coordinates, velocities).answer(tau, self.rank)
+
+
+class Family(NamedTuple):
+    """Mechanisms of a kind: how a seed is drawn, and what is done with it."""
+
+    sample: Callable[[int], Sample]
+    examination: type[Examination]
+
+
+PLAIN = Family(sample, Examination)
 
 
 def pattern(reason: str) -> str:

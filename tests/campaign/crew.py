@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from campaign.compare import EVERY_METHOD, Result, examine
+from campaign.families import FAMILIES
 from campaign.generator import RUNS
+from campaign.metamorphic import obey
 from campaign.report import line_of, load
+
+Task = tuple[int, int, str, bool]  # seed, one in how many runs, family, by laws in place of the oracle
 
 LIMIT = 300  # s of CPU time for one mechanism: what takes longer hangs
 
 
-def campaign(seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS) -> None:
+def campaign(
+    seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS, family: str = "plain", laws: bool = False
+) -> None:
     """Compare the mechanisms of these seeds that are not in the file yet, and append them to it."""
     done = {result.seed for result in load(path)} if path.exists() else set()
-    waiting = [(seed, runs) for seed in seeds if seed not in done]
+    waiting = [(seed, runs, family, laws) for seed in seeds if seed not in done]
     with path.open("a") as file:
         if file.tell() and not path.read_text().endswith("\n"):
             file.write("\n")  # a line was cut short
@@ -29,7 +35,7 @@ def campaign(seeds: Sequence[int], path: Path, jobs: int = 1, runs: int = RUNS) 
             _progress(k, len(waiting), result)
 
 
-def _results(waiting: Sequence[tuple[int, int]], jobs: int) -> Iterable[Result]:
+def _results(waiting: Sequence[Task], jobs: int) -> Iterable[Result]:
     if jobs <= 1 or len(waiting) < 2:
         yield from map(_examined, waiting)
         return
@@ -37,13 +43,16 @@ def _results(waiting: Sequence[tuple[int, int]], jobs: int) -> Iterable[Result]:
         yield from pool.imap_unordered(_examined, waiting, chunksize=4)
 
 
-def _examined(task: tuple[int, int]) -> Result:
+def _examined(task: Task) -> Result:
     """One mechanism; where it takes too long that is its verdict."""
-    seed, runs = task
+    seed, runs, family, laws = task
     previous = signal.signal(signal.SIGPROF, _too_long)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
-        return examine(seed, methods=EVERY_METHOD if runs and seed % runs == 0 else ())
+        if laws:
+            return obey(seed, family)
+        methods = EVERY_METHOD if runs and seed % runs == 0 else ()
+        return examine(seed, methods=methods, family=FAMILIES[family])
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, previous)

@@ -51,12 +51,18 @@ def closed_velocities(
 
 
 def _carried(at: Configuration) -> Array:
-    """How fast both ends of each loop move by prescribed motion alone (1/s): their difference has its round-off."""
-    velocities = [np.zeros(0)]
-    for loop, length in zip(at.mechanism.loops, at.mechanism.loop_sizes, strict=True):
-        for end in (loop.first, loop.second):
-            motion = end.placement.motion(at.moving.bodies[end.body].v)
-            velocities.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
+    """How fast both ends of each loop move by prescribed motion alone (1/s): their difference has its round-off.
+
+    So have velocities of named frames in constraints, as seen from a moving ground.
+    """
+    mechanism, velocities = at.mechanism, [np.zeros(0)]
+    loops = zip(mechanism.loops, mechanism.loop_sizes, strict=True)
+    ends = [(end, length) for loop, length in loops for end in (loop.first, loop.second)]
+    named = {r.name for constraint in mechanism.constraints for r in constraint.expression.references()}
+    ends += [(frame, mechanism.size) for name, frame in mechanism.frames if name in named]
+    for end, length in ends:
+        motion = end.placement.motion(at.moving.bodies[end.body].v)
+        velocities.append(np.array([*(x / length for x in motion.linear), *motion.angular], dtype=float))
     return np.concatenate(velocities)
 
 

@@ -517,3 +517,18 @@ def test_round_off_of_prescribed_motion_does_not_open_redundant_joints(joint):
     system = m.build()
     for t in np.linspace(0.1, 3.0, 30):
         assert system.assemble(t=float(t)).closure_velocity < 1e-14
+
+
+@pytest.mark.parametrize("text", ["tip.x*tip.y + 0.3*tip.z = {}", "tip.x*tip.y' + 0.3*tip.z' - tip.wx + 0.2*tip.wy = 0"])
+def test_round_off_of_a_moving_ground_does_not_open_constraints_on_frames(text):
+    """At rest as seen from the ground: the velocity of the frame is round-off of that of the ground."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        m = mt.Model("carried along")
+        m.ground.moves(tuple(f"{v}*t" for v in random.uniform(-3, 3, 3)), tuple(random.uniform(-3, 3, 3)))
+        arm, p = m.body("arm", mass=1.0, inertia=(1, 1, 1)), random.uniform(-1, 1, 3)
+        m.joint("ball", mt.Spherical(), m.ground, arm)
+        m.frame("tip", arm.at(p))
+        m.constrain(text.format(p[0] * p[1] + 0.3 * p[2]))
+        start = m.build().assemble({"ball": (0, 0, 0, 1)}, velocities={"ball": (0, 0, 0)}, t=1.0)
+        assert np.abs(start.v).max() < 1e-14
