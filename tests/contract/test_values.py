@@ -429,6 +429,19 @@ def test_an_input_that_changes_stays_with_the_states_of_a_run(changing):
         system.simulate_many([half.state()], t_end=0.5, every=0.25)
 
 
+@pytest.mark.parametrize("changing", ["2*sin(t) - A' - k*x", ([0.0, 1.0], [1.0, 3.0])], ids=["law", "values"])
+def test_an_input_that_changes_goes_with_states_to_the_mechanism_built_again(changing, tmp_path):
+    system, again = model(OTHER).build(free=["k"]), model(OTHER).build(free=["k"])
+    run = system.simulate(system.start(), 0.25, inputs={"w": changing}, parameters={"k": 4.0}, every=0.25)
+    run.save(tmp_path / "run.nc")
+    state, loaded = run.state(), mt.load_run(tmp_path / "run.nc")
+    on = system.simulate(state, 0.5, every=0.25)
+    for at, of in ((again, state), (system, loaded.state()), (loaded.system, state)):
+        np.testing.assert_array_equal(at.simulate(of, 0.5, every=0.25).q, on.q)
+        np.testing.assert_array_equal(at.forward_dynamics(of), system.forward_dynamics(state))
+        assert at.simulate(of, 0.3, inputs={"w": 0.0}).parameters["w"] == 0.0
+
+
 def test_the_time_of_a_state_counts_unless_another_is_given():
     m = mt.Model("moving")
     carriage, bob = m.body("carriage", mass=1.0), m.body("bob", mass=1.0)

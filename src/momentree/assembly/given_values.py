@@ -14,10 +14,11 @@ import numpy as np
 from momentree.assembly.state import State, States
 from momentree.errors import MomentreeError
 from momentree.model.elements import known_references
-from momentree.model.expressions.expression import Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import TIME
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
+from momentree.structure.input_signals import acting
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.same_mechanism import first_difference
 from momentree.structure.switched_constraints import switched
@@ -100,13 +101,28 @@ def _refuse_another(system: System, state: State, carried: Given, named: Collect
     free = system.mechanism.free
     values = {name: _value(state, name) for name in free if name in state.mechanism.values.names}
     known = {name: x for name, x in values.items() if x is not None}
-    numeric = system.at(Given(known))._numeric
+    numeric = _driven_as(system.at(Given(known)).mechanism, state, carried.inputs)
     difference = first_difference(numeric.whole or numeric, state.mechanism.whole or state.mechanism)
     if difference:
         message = f"{what}: the state belongs to another mechanism: {difference}"
         raise MomentreeError(f"{message}. Create it with system.assemble(guess=...) of this one.")
     ours = system.at(carried).parameters
     _refuse_values(what, {name: (x, ours[name]) for name, x in known.items() if name not in named})
+
+
+def _driven_as(mechanism: Mechanism, state: State, inputs: Mapping[str, Any]) -> Mechanism:
+    """The mechanism in floats, with the inputs that change in the run that a state is of."""
+    changing = {name: one for name, one in inputs.items() if name in mechanism.inputs}
+    laws = {name: law_of_input(mechanism, one) for name, one in changing.items() if isinstance(one, str)}
+    signals = {name: signal for name, signal in state.mechanism.signals if name in changing}
+    return acting(mechanism, laws, signals) if changing else mechanism.at_defaults()
+
+
+def law_of_input(mechanism: Mechanism, text: str) -> Expression:
+    """The law that is an input; free parameters stay symbols. What is wrong with it is a Mistake."""
+    whole = mechanism.whole or mechanism
+    known = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
+    return mechanism.open_values.law(text, known, "its law")
 
 
 def _value(state: State, name: str) -> float | None:
@@ -188,8 +204,7 @@ def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict
 
 def _law_at(state: State, text: str) -> float:
     whole = state.mechanism.whole or state.mechanism
-    known = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
-    law = state.mechanism.values.law(text, known, "its law")
+    law = law_of_input(state.mechanism, text)
     names: dict[Reference, Any] = {TIME: state.t}
     for name in sorted({one.name for one in law.references()} & whole.by_joint.keys()):
         joint: Any = whole.by_joint[name].joint
