@@ -604,6 +604,41 @@ def test_a_run_goes_on_with_the_joints_that_have_locked():
     np.testing.assert_array_equal(on["x"], 0.5)
 
 
+def test_a_run_goes_on_from_states_behind_a_release_and_quantities_follow_what_acts(tmp_path):
+    """A rod that comes off its hinge falls freely: whatever takes its states knows that the hinge does not act."""
+    m = mt.Model("falling", gravity=(0, 0, -9.81))
+    rod = m.body("rod", mt.box(mass=2.0, size=(1.0, 0.1, 0.1)))
+    m.joint("A", mt.Revolute("y", spring=3.0), m.ground.at((0, 0, 1)), rod.at((-0.5, 0, 0)))
+    m.release("A", at=0.3)
+    system, again = m.build(), m.build()
+    run = system.simulate(system.assemble({"A": 0.0}), 1.0, every=0.05)
+    run.save(tmp_path / "run.nc")
+    state, held = mt.load_run(tmp_path / "run.nc").state(-4), run.state(0)
+    for at in (system, again):
+        np.testing.assert_allclose(at.simulate(state, 1.0).q[-1], run.q[-1], rtol=0, atol=1e-8)
+        assert abs(at.forward_dynamics(state)[4]) < 1e-12  # about y no moment acts
+        assert at.mobility_at(state).true == 6
+        assert at.mobility_at(held).true == 1
+        assert len(at.constraint_jacobian(state)) == 0
+        assert len(at.constraint_jacobian(held)) == 5
+        assert at.energy(state).potential == pytest.approx(run.energy.potential[-4], abs=1e-12)
+        assert at.energy(held).total == pytest.approx(run.energy.total[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("use", ["forward_dynamics", "constraint_jacobian", "mobility_at"])
+def test_what_does_not_know_of_locked_joints_refuses_their_states(use):
+    m = mt.Model("latched")
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("b", mass=1.0))
+    m.latch("x", 0.5)
+    m.torque("x", 2.0)
+    system = m.build()
+    run = system.simulate(system.assemble({"x": 0.0}, {"x": 1.0}), 1.0, every=0.25)
+    with pytest.raises(mt.MomentreeError, match=rf"{use}: at this state joint 'x' locked, which only runs heed"):
+        getattr(system, use)(run.state())
+    getattr(system, use)(run.state(0))
+    assert system.mass_matrix(run.state())[0, 0] == 1.0
+
+
 def test_a_programme_of_a_view_follows_what_the_model_defines():
     m = mt.Model("cart")
     for name, value in (("a", 1.0), ("b", "2*a")):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MANY = "simulate_many"
+JACOBIAN = ("constraint_jacobian", "constraint_drift", "delassus_matrix")
+BY_CONSTRAINTS = {"forward_dynamics", "actuation", "multipliers", "constraint_forces", *JACOBIAN}
 
 
 def given_values(
@@ -156,7 +158,10 @@ def takes_state(method: Method) -> Method:
         bound = of_state(self, method.__name__, names, arguments, named)
         if bound is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
             raise MomentreeError(f"{method.__name__}: give q and v, or a state instead of both.")
-        return method(self, *arguments, **named) if bound is None else method(self, **bound)
+        if bound is None:
+            return method(self, *arguments, **named)
+        state = arguments[0] if arguments else named["q"]
+        return method(self._acting(state.given.inactive), **bound)
 
     return cast("Method", called)
 
@@ -184,10 +189,20 @@ def of_state(
     if len(arguments) - 1 > len(rest) or np.ndim(bound.get("t", 0.0)) or "v" in named:
         raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
     given = given_values(system, state, bound.get("parameters"), t=bound.get("t"), what=what)
+    if what in BY_CONSTRAINTS:
+        refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}
     values = {**given.parameters, **_values_now(system, state, given.inputs)}
     return {**bound, "parameters": values} if values else bound
+
+
+def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:
+    """Refuse what depends on constraints where joints have locked, which only a run knows of."""
+    names = [mechanism.bodies[number - 1].joint.name for number in given.held]
+    if names:
+        message = f"at this state {'joint' if len(names) == 1 else 'joints'} {', '.join(map(repr, names))} locked"
+        raise MomentreeError(f"{what}: {message}, which only runs heed. Simulate from it, or give its q and v.")
 
 
 def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
