@@ -67,6 +67,7 @@ class Quantity:
         self._of_state = of_state
         self._free, self._kernels = free, {} if kernels is None else kernels
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
+        self._what = what
         self._names = ARGUMENTS[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what in MATRICES else 1)
@@ -86,7 +87,7 @@ class Quantity:
             if first is not None and hasattr(first, "mechanism"):
                 given = {**named} if parameters is None else {**named, "parameters": parameters}
                 own = self._mechanism, self._free, self._code
-                apart = self._of_state(*own, self.__name__, self._names, arguments, given)
+                apart = self._of_state(*own, self._what, self._names, arguments, given)
                 if apart is not None:
                     return self._acting(first.given.inactive)(out=out, threads=threads, **apart)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
@@ -110,8 +111,12 @@ class Quantity:
         if mechanism is self._mechanism:
             return self
         with self._lock:
-            made = mechanism, self.__name__, self.__doc__ or "", self._code, self._free
-            return self._switched.setdefault(inactive, Quantity(*made))
+            if inactive not in self._switched:
+                self._switched[inactive] = self._of(mechanism)
+            return self._switched[inactive]
+
+    def _of(self, mechanism: Mechanism) -> Quantity:
+        return Quantity(mechanism, self.__name__, self.__doc__ or "", self._code, self._free)
 
     def __repr__(self) -> str:
         return f"<{self._usage()} of '{self._mechanism.name}'>"
