@@ -604,6 +604,31 @@ def test_a_run_goes_on_with_the_joints_that_have_locked():
     np.testing.assert_array_equal(on["x"], 0.5)
 
 
+def test_a_run_goes_on_from_the_sample_before_an_event(tmp_path):
+    """Two hinges lock one after the other: from the samples before and after each instant the same motion follows."""
+    m = mt.Model("latches")
+    first, second = (m.body(name, mt.box(mass=1.0, size=(1.0, 0.1, 0.1))) for name in ("first", "second"))
+    m.joint("A", mt.Revolute("z"), m.ground, first)
+    m.joint("B", mt.Revolute("z"), first.at((1, 0, 0)), second)
+    m.latch("B", at=0.5)
+    m.latch("A", at=1.0)
+    system = m.build()
+    run = system.simulate(system.assemble({}, {"A": 0.7, "B": 1.1}), 3.0, every=0.1)
+    assert len(run.end.events) == 2
+    run.save(tmp_path / "run.nc")
+    for i in np.flatnonzero(np.diff(run.t) == 0):
+        for state in (run.state(i), run.state(i - len(run.t)), mt.load_run(tmp_path / "run.nc").state(i)):
+            on = system.simulate(state, 3.0, every=0.1)
+            assert [name for name, _ in on.end.events] == [name for name, t in run.end.events if t >= state.t]
+            np.testing.assert_allclose(on.q[-1], run.q[-1], rtol=0, atol=1e-8)
+            on.save(tmp_path / "on.nc")
+            again = mt.load_run(tmp_path / "on.nc")
+            assert [phase.begun_by for phase in again.phases()] == [phase.begun_by for phase in on.phases()]
+            assert np.abs(again.energy.balance).max() < 1e-8
+        elsewhere = system.simulate(system.assemble({"B": 0.3}, {"B": 1.0}, guess=run.state(i)), 0.1)
+        assert elsewhere.end.events == ()
+
+
 def test_a_run_goes_on_from_states_behind_a_release_and_quantities_follow_what_acts(tmp_path):
     """A rod that comes off its hinge falls freely: whatever takes its states knows that the hinge does not act."""
     m = mt.Model("falling", gravity=(0, 0, -9.81))

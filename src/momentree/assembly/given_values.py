@@ -94,7 +94,7 @@ def carried_by_states(system: System, states: Any, named: Collection[str], t: fl
 def bound(state: State, system: System, given: Given) -> State:
     """A state as it is in the system with everything that is given, which it then carries."""
     numeric = system._numeric if given.inactive is None else switched(system._numeric, given.inactive)
-    carried = system.given.replaced(inactive=given.inactive, held=given.held, inputs=given.inputs)
+    carried = system.given.replaced(inactive=given.inactive, held=given.held, due=given.due, inputs=given.inputs)
     return State(dataclasses.replace(numeric, given=carried), state.q, state.v, state.t)
 
 
