@@ -12,7 +12,7 @@ import numpy as np
 from momentree.activity import showing
 from momentree.analyse.evaluated_mechanism import EvaluatedMechanism, evaluated_mechanism
 from momentree.analyse.system_quantities import SystemQuantities
-from momentree.assembly.given_values import apart, given_values, takes_state
+from momentree.assembly.given_values import apart, given_values, refuse_locked, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -25,6 +25,7 @@ from momentree.structure import Mechanism, Structure, freeze
 from momentree.structure.free_parameters import FreeParameters, values_in
 from momentree.structure.freeze import checked_tolerance
 from momentree.structure.given import Given
+from momentree.structure.switched_constraints import acting_where
 
 if TYPE_CHECKING:
     from momentree.analyse.actuation import Actuation
@@ -139,6 +140,17 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         vars(view)["_free"] = self._free.of(model)
         return view
 
+    def _acting(self, inactive: frozenset[str] | None) -> System:
+        """The same system as it acts where these constraints do not, as in a state of a run; None: as it is."""
+        mechanism = acting_where(self.mechanism, inactive)
+        if mechanism is self.mechanism:
+            return self
+        views: dict[Any, System] = vars(self).setdefault("_views", {})
+        if inactive not in views:
+            views[inactive] = System(mechanism, self._model, self.code)
+            vars(views[inactive])["_free"] = self._free
+        return views[inactive]
+
     @cached_property
     def _free(self) -> FreeParameters:
         return FreeParameters(self._model, self.mechanism.free)
@@ -159,7 +171,9 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         """The same report for other values of free parameters, or at a state or coordinates q with closed loops."""
         from momentree.analyse.mobility import mobility
 
-        at = self.at(given_values(self, state, parameters, what="mobility_at"))
+        given = given_values(self, state, parameters, what="mobility_at")
+        refuse_locked(self.mechanism, given, "mobility_at")
+        at = self.at(given)._acting(given.inactive)
         return at.mobility_report if state is None else mobility(at._numeric, state)
 
     @renamed(rates="velocities")

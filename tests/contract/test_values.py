@@ -429,6 +429,19 @@ def test_an_input_that_changes_stays_with_the_states_of_a_run(changing):
         system.simulate_many([half.state()], t_end=0.5, every=0.25)
 
 
+@pytest.mark.parametrize("changing", ["2*sin(t) - A' - k*x", ([0.0, 1.0], [1.0, 3.0])], ids=["law", "values"])
+def test_an_input_that_changes_goes_with_states_to_the_mechanism_built_again(changing, tmp_path):
+    system, again = model(OTHER).build(free=["k"]), model(OTHER).build(free=["k"])
+    run = system.simulate(system.start(), 0.25, inputs={"w": changing}, parameters={"k": 4.0}, every=0.25)
+    run.save(tmp_path / "run.nc")
+    state, loaded = run.state(), mt.load_run(tmp_path / "run.nc")
+    on = system.simulate(state, 0.5, every=0.25)
+    for at, of in ((again, state), (system, loaded.state()), (loaded.system, state)):
+        np.testing.assert_array_equal(at.simulate(of, 0.5, every=0.25).q, on.q)
+        np.testing.assert_array_equal(at.forward_dynamics(of), system.forward_dynamics(state))
+        assert at.simulate(of, 0.3, inputs={"w": 0.0}).parameters["w"] == 0.0
+
+
 def test_the_time_of_a_state_counts_unless_another_is_given():
     m = mt.Model("moving")
     carriage, bob = m.body("carriage", mass=1.0), m.body("bob", mass=1.0)
@@ -589,6 +602,66 @@ def test_a_run_goes_on_with_the_joints_that_have_locked():
     on = system.simulate(run.state(), 2.0, every=0.25)
     assert on.end.events == ()
     np.testing.assert_array_equal(on["x"], 0.5)
+
+
+def test_a_run_goes_on_from_the_sample_before_an_event(tmp_path):
+    """Two hinges lock one after the other: from the samples before and after each instant the same motion follows."""
+    m = mt.Model("latches")
+    first, second = (m.body(name, mt.box(mass=1.0, size=(1.0, 0.1, 0.1))) for name in ("first", "second"))
+    m.joint("A", mt.Revolute("z"), m.ground, first)
+    m.joint("B", mt.Revolute("z"), first.at((1, 0, 0)), second)
+    m.latch("B", at=0.5)
+    m.latch("A", at=1.0)
+    system = m.build()
+    run = system.simulate(system.assemble({}, {"A": 0.7, "B": 1.1}), 3.0, every=0.1)
+    assert len(run.end.events) == 2
+    run.save(tmp_path / "run.nc")
+    for i in np.flatnonzero(np.diff(run.t) == 0):
+        for state in (run.state(i), run.state(i - len(run.t)), mt.load_run(tmp_path / "run.nc").state(i)):
+            on = system.simulate(state, 3.0, every=0.1)
+            assert [name for name, _ in on.end.events] == [name for name, t in run.end.events if t >= state.t]
+            np.testing.assert_allclose(on.q[-1], run.q[-1], rtol=0, atol=1e-8)
+            on.save(tmp_path / "on.nc")
+            again = mt.load_run(tmp_path / "on.nc")
+            assert [phase.begun_by for phase in again.phases()] == [phase.begun_by for phase in on.phases()]
+            assert np.abs(again.energy.balance).max() < 1e-8
+        elsewhere = system.simulate(system.assemble({"B": 0.3}, {"B": 1.0}, guess=run.state(i)), 0.1)
+        assert elsewhere.end.events == ()
+
+
+def test_a_run_goes_on_from_states_behind_a_release_and_quantities_follow_what_acts(tmp_path):
+    """A rod that comes off its hinge falls freely: whatever takes its states knows that the hinge does not act."""
+    m = mt.Model("falling", gravity=(0, 0, -9.81))
+    rod = m.body("rod", mt.box(mass=2.0, size=(1.0, 0.1, 0.1)))
+    m.joint("A", mt.Revolute("y", spring=3.0), m.ground.at((0, 0, 1)), rod.at((-0.5, 0, 0)))
+    m.release("A", at=0.3)
+    system, again = m.build(), m.build()
+    run = system.simulate(system.assemble({"A": 0.0}), 1.0, every=0.05)
+    run.save(tmp_path / "run.nc")
+    state, held = mt.load_run(tmp_path / "run.nc").state(-4), run.state(0)
+    for at in (system, again):
+        np.testing.assert_allclose(at.simulate(state, 1.0).q[-1], run.q[-1], rtol=0, atol=1e-8)
+        assert abs(at.forward_dynamics(state)[4]) < 1e-12  # about y no moment acts
+        assert at.mobility_at(state).true == 6
+        assert at.mobility_at(held).true == 1
+        assert len(at.constraint_jacobian(state)) == 0
+        assert len(at.constraint_jacobian(held)) == 5
+        assert at.energy(state).potential == pytest.approx(run.energy.potential[-4], abs=1e-12)
+        assert at.energy(held).total == pytest.approx(run.energy.total[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("use", ["forward_dynamics", "constraint_jacobian", "mobility_at"])
+def test_what_does_not_know_of_locked_joints_refuses_their_states(use):
+    m = mt.Model("latched")
+    m.joint("x", mt.Prismatic("x"), m.ground, m.body("b", mass=1.0))
+    m.latch("x", 0.5)
+    m.torque("x", 2.0)
+    system = m.build()
+    run = system.simulate(system.assemble({"x": 0.0}, {"x": 1.0}), 1.0, every=0.25)
+    with pytest.raises(mt.MomentreeError, match=rf"{use}: at this state joint 'x' locked, which only runs heed"):
+        getattr(system, use)(run.state())
+    getattr(system, use)(run.state(0))
+    assert system.mass_matrix(run.state())[0, 0] == 1.0
 
 
 def test_a_programme_of_a_view_follows_what_the_model_defines():

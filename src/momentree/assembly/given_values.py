@@ -14,10 +14,11 @@ import numpy as np
 from momentree.assembly.state import State, States
 from momentree.errors import MomentreeError
 from momentree.model.elements import known_references
-from momentree.model.expressions.expression import Reference
+from momentree.model.expressions.expression import Expression, Reference
 from momentree.model.values import TIME
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
+from momentree.structure.input_signals import acting
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.same_mechanism import first_difference
 from momentree.structure.switched_constraints import switched
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 MANY = "simulate_many"
+JACOBIAN = ("constraint_jacobian", "constraint_drift", "delassus_matrix")
+BY_CONSTRAINTS = {"forward_dynamics", "actuation", "multipliers", "constraint_forces", *JACOBIAN}
 
 
 def given_values(
@@ -91,7 +94,7 @@ def carried_by_states(system: System, states: Any, named: Collection[str], t: fl
 def bound(state: State, system: System, given: Given) -> State:
     """A state as it is in the system with everything that is given, which it then carries."""
     numeric = system._numeric if given.inactive is None else switched(system._numeric, given.inactive)
-    carried = system.given.replaced(inactive=given.inactive, held=given.held, inputs=given.inputs)
+    carried = system.given.replaced(inactive=given.inactive, held=given.held, due=given.due, inputs=given.inputs)
     return State(dataclasses.replace(numeric, given=carried), state.q, state.v, state.t)
 
 
@@ -100,13 +103,28 @@ def _refuse_another(system: System, state: State, carried: Given, named: Collect
     free = system.mechanism.free
     values = {name: _value(state, name) for name in free if name in state.mechanism.values.names}
     known = {name: x for name, x in values.items() if x is not None}
-    numeric = system.at(Given(known))._numeric
+    numeric = _driven_as(system.at(Given(known)).mechanism, state, carried.inputs)
     difference = first_difference(numeric.whole or numeric, state.mechanism.whole or state.mechanism)
     if difference:
         message = f"{what}: the state belongs to another mechanism: {difference}"
         raise MomentreeError(f"{message}. Create it with system.assemble(guess=...) of this one.")
     ours = system.at(carried).parameters
     _refuse_values(what, {name: (x, ours[name]) for name, x in known.items() if name not in named})
+
+
+def _driven_as(mechanism: Mechanism, state: State, inputs: Mapping[str, Any]) -> Mechanism:
+    """The mechanism in floats, with the inputs that change in the run that a state is of."""
+    changing = {name: one for name, one in inputs.items() if name in mechanism.inputs}
+    laws = {name: law_of_input(mechanism, one) for name, one in changing.items() if isinstance(one, str)}
+    signals = {name: signal for name, signal in state.mechanism.signals if name in changing}
+    return acting(mechanism, laws, signals) if changing else mechanism.at_defaults()
+
+
+def law_of_input(mechanism: Mechanism, text: str) -> Expression:
+    """The law that is an input; free parameters stay symbols. What is wrong with it is a Mistake."""
+    whole = mechanism.whole or mechanism
+    known = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
+    return mechanism.open_values.law(text, known, "its law")
 
 
 def _value(state: State, name: str) -> float | None:
@@ -140,7 +158,10 @@ def takes_state(method: Method) -> Method:
         bound = of_state(self, method.__name__, names, arguments, named)
         if bound is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
             raise MomentreeError(f"{method.__name__}: give q and v, or a state instead of both.")
-        return method(self, *arguments, **named) if bound is None else method(self, **bound)
+        if bound is None:
+            return method(self, *arguments, **named)
+        state = arguments[0] if arguments else named["q"]
+        return method(self._acting(state.given.inactive), **bound)
 
     return cast("Method", called)
 
@@ -168,10 +189,20 @@ def of_state(
     if len(arguments) - 1 > len(rest) or np.ndim(bound.get("t", 0.0)) or "v" in named:
         raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
     given = given_values(system, state, bound.get("parameters"), t=bound.get("t"), what=what)
+    if what in BY_CONSTRAINTS:
+        refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
     bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}
     values = {**given.parameters, **_values_now(system, state, given.inputs)}
     return {**bound, "parameters": values} if values else bound
+
+
+def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:
+    """Refuse what depends on constraints where joints have locked, which only a run knows of."""
+    names = [mechanism.bodies[number - 1].joint.name for number in given.held]
+    if names:
+        message = f"at this state {'joint' if len(names) == 1 else 'joints'} {', '.join(map(repr, names))} locked"
+        raise MomentreeError(f"{what}: {message}, which only runs heed. Simulate from it, or give its q and v.")
 
 
 def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:
@@ -188,8 +219,7 @@ def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict
 
 def _law_at(state: State, text: str) -> float:
     whole = state.mechanism.whole or state.mechanism
-    known = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
-    law = state.mechanism.values.law(text, known, "its law")
+    law = law_of_input(state.mechanism, text)
     names: dict[Reference, Any] = {TIME: state.t}
     for name in sorted({one.name for one in law.references()} & whole.by_joint.keys()):
         joint: Any = whole.by_joint[name].joint

@@ -440,6 +440,11 @@ class Run(FrameMotion, RunMomenta, RunInputs, RunExport, RunViews):
         index %= max(len(self.t), 1)
         return [phase for phase in self.phases() if phase.part.start <= index][-1]
 
+    def due_at(self, index: int) -> tuple[str, ...]:
+        """The events that happen right after a sample, at the same time, and change the mechanism."""
+        after = index % max(len(self.t), 1) + 1
+        return next((phase.begun_by for phase in self.phases() if phase.part.start == after), ())
+
     def _checked_joint(self, joint: str) -> str:
         if joint not in self._whole.by_joint:
             known = [*self._whole.by_joint, *self.system.inputs, *self.system.outputs]

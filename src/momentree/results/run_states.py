@@ -18,7 +18,7 @@ def state_of_run(run: Run, index: int) -> State:
     phase, mechanism = run.phase_at(index), run.mechanism
     carried = run.system.given.replaced(inputs=run._inputs.given)
     if mechanism.switches or mechanism.latches:
-        carried = carried.replaced(inactive=phase.inactive, held=phase.held)
+        carried = carried.replaced(inactive=phase.inactive, held=phase.held, due=run.due_at(index))
     mechanism = dataclasses.replace(switched(mechanism, phase.inactive), given=carried)
     return State(mechanism, run.q[index].copy(), run.v[index].copy(), float(run.t[index]))
 
@@ -26,4 +26,4 @@ def state_of_run(run: Run, index: int) -> State:
 def given_to_begin(system: System, start: State) -> dict[str, Any]:
     """What a run is given on top of its model, by a view and by its start, as files keep it."""
     carried = start.mechanism.given
-    return system.given.replaced(inactive=carried.inactive, held=carried.held).table()
+    return system.given.replaced(inactive=carried.inactive, held=carried.held, due=carried.due).table()

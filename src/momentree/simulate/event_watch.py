@@ -6,7 +6,7 @@ there, and round-off moves it to and fro. It must leave zero before it can cross
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from momentree.structure.mechanism import Mechanism
 WITHIN = 4  # parts of a step that are searched for a zero crossing
 TOGETHER = 1e-9  # of a step: events nearer to each other happen at the same time
 ZERO = 1e-12  # conditions as small as that are zero at the start
+DUE = 1e-9  # of an event that another run had come to, by round-off
 AT_REST, AT_REST_BY_TOLERANCE = 1e-11, 0.1  # of what an expression has been, and by rtol: as small as that, it is zero
 POLE = 1e3  # of what an expression is around: where it is larger on both sides of a change of sign, it has a pole
 
@@ -36,8 +37,8 @@ class Passage(NamedTuple):
 class EventWatch:
     """The `events` of one simulation, in the order in which they were given, and what is to be known of each."""
 
-    def __init__(self, mechanism: Mechanism, events: Sequence[Watched], rtol: float):
-        self._mechanism, self.events = mechanism, list(events)
+    def __init__(self, mechanism: Mechanism, events: Sequence[Watched], rtol: float, due: Collection[str] = ()):
+        self._mechanism, self.events, self._due = mechanism, list(events), due
         self._small = max(AT_REST, AT_REST_BY_TOLERANCE * rtol)
         self._largest = np.zeros(len(self.events))  # what each expression has been
         self._resting = np.zeros(len(self.events), dtype=bool)
@@ -131,6 +132,10 @@ class EventWatch:
     def positive(self, able: Sequence[Watched], t: float, q: Array, v: Array) -> list[Watched]:
         """The switches whose conditions are positive already."""
         return [event for event in able if event.switched and self.value(event, t, q, v) > ZERO]
+
+    def due(self, able: Sequence[Watched], t: float, q: Array, v: Array) -> list[Watched]:
+        """The events before which another run left off; not where values were given with which they are elsewhere."""
+        return [event for event in able if event.name in self._due and abs(self.value(event, t, q, v)) <= DUE]
 
     def rising(self, able: Sequence[Watched], start: tuple[float, Array, Array], within: Within) -> list[Watched]:
         """The switches whose conditions rise from zero at the start, as the first step shows."""

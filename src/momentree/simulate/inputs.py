@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from momentree.assembly.given_values import given_values
+from momentree.assembly.given_values import given_values, law_of_input
 from momentree.errors import ExpressionError, MomentreeError, all_choices, spell_checked, suggestion
-from momentree.model.elements import known_references
 from momentree.model.expressions.expression import Expression, parse
 from momentree.model.tables import coefficients_between
 from momentree.model.values import Mistake
@@ -385,9 +384,8 @@ def inputs_of(mechanism: Mechanism, varying: Mapping[str, Varying]) -> Inputs:
 def _law(mechanism: Mechanism, name: str, text: str, varying: Mapping[str, Any]) -> Expression:
     """The law in place of an input; other free parameters stay symbols."""
     whole = mechanism.whole or mechanism
-    references = known_references(one.joint for one in whole.by_joint.values() if one.joint is not None)
     try:
-        law = mechanism.open_values.law(text, references, "its law")
+        law = law_of_input(mechanism, text)
     except Mistake as mistake:
         raise MomentreeError(f"input '{name}': {mistake}") from None
     named = {one.name for one in law.references()}

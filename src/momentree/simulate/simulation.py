@@ -81,7 +81,7 @@ class Simulation:
         self._plan, self._chosen_times = StepPlan(settings, self.t_start), times
         events_of = [*watched(self._numeric, self._events), *acting_events(self._numeric)]
         events_of = events_with_inputs(self._numeric, events_of, inputs)
-        self._watch = EventWatch(self._numeric, events_of, settings.rtol)
+        self._watch = EventWatch(self._numeric, events_of, settings.rtol, start.mechanism.given.due)
         self._kinks = kinks_between_steps(self._numeric, self.t_start, settings)
         self._happened: list[tuple[str, float]] = []
         self._shortest, self._longest = math.inf, 0.0
@@ -208,7 +208,7 @@ class Simulation:
     def _advance_to(self, stop: float) -> Block:
         start = self.t_start, self.start.q, self.start.v
         able = self._watch.able(self._phase) if self._samples == 0 else []
-        at_once = [] if self._continued else self._watch.positive(able, *start)
+        at_once = (self._watch.due if self._continued else self._watch.positive)(able, *start)
         if at_once:
             return self._act_at_start(at_once)
         phase, integration, y_before = self._phase, self._integration, self._integration.state

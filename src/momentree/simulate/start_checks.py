@@ -18,6 +18,7 @@ from momentree.errors import MomentreeError, RunWarning, choices, warn
 from momentree.model.joint_type import beyond
 from momentree.simulate.settings import is_number
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import acting_where
 
 FEW = 3  # joints that a warning names
 MOST_WEIGHED = 60  # velocities of systems whose mass matrix is looked at
@@ -29,6 +30,7 @@ def checked_start(mechanism: Mechanism, start: State) -> State:
     """A copy of the start, which must be finite, with unit quaternions, and closed."""
     if not isinstance(start, State):
         raise MomentreeError(f"simulate: the start is a {type(start).__name__}. Create it with system.assemble(...).")
+    mechanism = acting_where(mechanism, start.mechanism.given.inactive)
     check_states(mechanism, start.q, start.v)
     if np.ndim(start.q) != 1 or np.ndim(start.v) != 1:
         raise MomentreeError("simulate: the start holds several states. Use system.simulate_many for them.")

@@ -24,6 +24,7 @@ class Given:
     | tolerance  | by how much imprecise loops may stay open (m); None: that of the model                       |
     | inactive   | the constraints that do not act; None: those that do not act at the start                    |
     | held       | bodies whose joints have locked, by number, and the coordinates at which they did            |
+    | due        | events that happen at this very state, which is that before them                             |
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Given:
     tolerance: float | None = None
     inactive: frozenset[str] | None = None
     held: Mapping[int, float] = field(default_factory=dict)
+    due: tuple[str, ...] = ()
 
     def under(self, later: Given) -> Given:
         """The same, where `later` does not say something else; an input has one value, whichever way it is given."""
@@ -43,6 +45,7 @@ class Given:
             self.tolerance if later.tolerance is None else later.tolerance,
             self.inactive if later.inactive is None else later.inactive,
             later.held or self.held,
+            later.due or self.due,
         )
 
     def table(self) -> dict[str, Any]:
@@ -50,6 +53,7 @@ class Given:
         off = None if self.inactive is None else sorted(self.inactive)
         held = [[number, at] for number, at in self.held.items()]
         entries = {"parameters": dict(self.parameters), "tolerance": self.tolerance, "inactive": off, "held": held}
+        entries["due"] = [*self.due]
         return {name: entry for name, entry in entries.items() if entry or (name == "inactive" and entry is not None)}
 
     @classmethod
@@ -58,7 +62,8 @@ class Given:
         off = table.get("inactive")
         held = {int(number): float(at) for number, at in table.get("held", ())}
         inactive = None if off is None else frozenset(map(str, off))
-        return cls(dict(table.get("parameters", {})), {}, None, table.get("tolerance"), inactive, held)
+        due = tuple(map(str, table.get("due", ())))
+        return cls(dict(table.get("parameters", {})), {}, None, table.get("tolerance"), inactive, held, due)
 
     def replaced(self, **fields: Any) -> Given:
         """The same with other fields."""

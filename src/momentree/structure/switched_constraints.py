@@ -55,6 +55,11 @@ def at_start(mechanism: Mechanism) -> Mechanism:
     return switched(mechanism, inactive_at_start(mechanism))
 
 
+def acting_where(mechanism: Mechanism, inactive: frozenset[str] | None) -> Mechanism:
+    """The mechanism as it acts where these constraints do not; None: as it is."""
+    return mechanism if inactive in (None, inactive_at_start(mechanism)) else switched(mechanism, inactive or ())
+
+
 def frozen_switches(model: Model, values: Values, references: dict[Reference, str]) -> tuple[Switch, ...]:
     """The switches of a model, releases first."""
     return tuple(Switch(*condition) for condition in conditions_of(model, values, references))

@@ -40,6 +40,7 @@ from momentree.errors import ArgumentError, MomentreeError, suggestion
 from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
+from momentree.structure.switched_constraints import acting_where
 
 OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.apart`
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
@@ -66,6 +67,7 @@ class Quantity:
         self._of_state = of_state
         self._free, self._kernels = free, {} if kernels is None else kernels
         self._mechanism, self.__name__, self.__doc__, self._code = mechanism, what, doc, code
+        self._what = what
         self._names = ARGUMENTS[what]
         self._columns = [None if name == "t" else mechanism.nq if name == "q" else mechanism.nv for name in self._names]
         self._shape = (mechanism.nv,) * (2 if what in MATRICES else 1)
@@ -73,6 +75,7 @@ class Quantity:
         self._quaternion_starts = (ctypes.c_int64 * len(self._quaternions))(*(each.start for each in self._quaternions))
         self._kernel: Kernel | None = None
         self._on_gpus: dict[Any, Any] = {}
+        self._switched: dict[Any, Quantity] = {}
         self._entry: fast_calls.Entry | None = None
         self._lock = threading.RLock()
 
@@ -84,9 +87,9 @@ class Quantity:
             if first is not None and hasattr(first, "mechanism"):
                 given = {**named} if parameters is None else {**named, "parameters": parameters}
                 own = self._mechanism, self._free, self._code
-                apart = self._of_state(*own, self.__name__, self._names, arguments, given)
+                apart = self._of_state(*own, self._what, self._names, arguments, given)
                 if apart is not None:
-                    return self(out=out, threads=threads, **apart)
+                    return self._acting(first.given.inactive)(out=out, threads=threads, **apart)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
         values = self._bound(arguments, named) if plain is None else []
         if any_on_gpu(values):
@@ -101,6 +104,19 @@ class Quantity:
             return self._computed(values, out, threads, self._constants(parameters))
         except MemoryError:
             raise MomentreeError(f"{self.__name__}: not enough memory. Give fewer rows at a time.") from None
+
+    def _acting(self, inactive: frozenset[str] | None) -> Quantity:
+        """The same quantity where these constraints do not act; None: as it is."""
+        mechanism = acting_where(self._mechanism, inactive)
+        if mechanism is self._mechanism:
+            return self
+        with self._lock:
+            if inactive not in self._switched:
+                self._switched[inactive] = self._of(mechanism)
+            return self._switched[inactive]
+
+    def _of(self, mechanism: Mechanism) -> Quantity:
+        return Quantity(mechanism, self.__name__, self.__doc__ or "", self._code, self._free)
 
     def __repr__(self) -> str:
         return f"<{self._usage()} of '{self._mechanism.name}'>"

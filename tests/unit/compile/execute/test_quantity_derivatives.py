@@ -80,6 +80,31 @@ def test_rows_of_a_batch_and_values_of_parameters():
     assert np.array_equal(system.with_parameters(l=1.0).derivatives("forward_dynamics", "tau")(Q, 0 * Q)[3], [[2.0]])
 
 
+@pytest.mark.parametrize("space", ["coordinates", "tangent"])
+def test_a_state_stands_for_coordinates_velocities_and_values(space):
+    system = pendulum(free=["l"])
+    state = system.assemble({"A": 0.4}, {"A": 0.7}, parameters={"l": 1.3})
+    given = {"q": state.q, "v": state.v, "parameters": {"l": 1.3}}
+    for what, more in (("forward_dynamics", {"tau": [0.2]}), ("inverse_dynamics", {"vdot": [0.5]}), ("bias", {})):
+        d = system.derivatives(what, space=space)
+        for each in (d, pickle.loads(pickle.dumps(d))):
+            assert np.array_equal(each(state, **more), d(**given, **more))
+        assert not np.array_equal(d(state, **more), d(state, **more, parameters={"l": 2.0}))
+
+
+def test_derivatives_at_a_state_of_a_run_are_those_of_what_acts_there():
+    m = mt.Model("parts", gravity=(0, 0, -9.81))
+    m.joint("x", mt.Prismatic("x", spring=3.0), m.ground, m.body("b", mt.box(mass=2.0, size=(1, 1, 1))))
+    m.joint("y", mt.Prismatic("x", spring=5.0), m.ground, m.body("c", mass=1.0))
+    m.constrain("y = x", name="tie")
+    m.switch("tie", off="t - 0.5")
+    system = m.build()
+    run = system.simulate(system.assemble({"x": 0.1}), 1.0, every=0.25)
+    d = system.derivatives("forward_dynamics", by="q")
+    np.testing.assert_allclose(d(run.state(0)), d(run.q[0], run.v[0]), rtol=1e-13)
+    np.testing.assert_allclose(d(run.state()), np.diag([-1.5, -5.0]), rtol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
