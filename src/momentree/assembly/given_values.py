@@ -68,6 +68,11 @@ def carried_by_states(system: System, states: Any, named: Collection[str], t: fl
     """What many states carry, `States` or a list: numbers, or an array of values where they differ."""
     if isinstance(states, States):
         one = carried_by(system, State(states.system._numeric, states.q[:1], states.v[:1], states.t), named, MANY)
+        theirs, ours = (of.given.parameters for of in (states.system, system))
+        for name in sorted({*states.given} & {*ours} - {*named}):
+            values = np.atleast_1d(states.given[name])
+            for value in values[values != ours[name]][:1].tolist() if theirs.get(name) != ours[name] else ():
+                _refuse_values(MANY, {name: (value, ours[name])})
         return one.under(Given(states.given, t=states.t, tolerance=states.system.given.tolerance))
     each = []
     for i, state in enumerate(states):
