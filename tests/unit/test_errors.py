@@ -9,6 +9,7 @@ import pytest
 
 import momentree as mt
 from mechanisms import four_bar
+from momentree.analyse.studies.function_identity import Unknown
 from momentree.compile.execute.gpu_driver import GpuError, OutOfGpuMemory
 from momentree.errors import (
     ArgumentError,
@@ -19,6 +20,7 @@ from momentree.errors import (
     MomentreeError,
     Problem,
     choices,
+    listed,
     suggestion,
 )
 from momentree.model.bodies import Impossible
@@ -37,6 +39,7 @@ ERRORS = [
     Mistake("mass is wrong", "mass", ("name", "m")),
     Impossible("inertia is less than zero.", True),
     TooManyTerms("more than 10 products"),
+    Unknown("a _io.TextIOWrapper"),
     GpuError("the driver is too old", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
     OutOfGpuMemory("not enough memory", "CUDA_ERROR_OUT_OF_MEMORY"),
 ]
@@ -101,6 +104,13 @@ def test_a_misspelt_name_is_answered_with_the_nearest_or_with_the_choices():
     assert suggestion("zz", ["A"]) == " Choose 'A'."
     assert suggestion("x", []) == " None is defined yet."
     assert choices([f"b{i}" for i in range(20)]).endswith("'b7' or another of 20")
+
+
+def test_names_are_listed_and_of_many_the_first_few():
+    assert choices(["A", "B", "C"], last="and") == "'A', 'B' and 'C'"
+    words = [f"s{i}" for i in range(12)]
+    assert listed(words[:3]) == "s0, s1, s2"
+    assert listed(words, 2) == listed(words[:2], 2, count=12) == "s0, s1 and 10 more"
 
 
 def test_choices_are_listed_once():
