@@ -142,15 +142,15 @@ def takes_state(method: Method) -> Method:
 
     @functools.wraps(method)
     def called(self: System, *arguments: Any, **named: Any) -> Any:
-        bound = of_state(self, method.__name__, names, arguments, named)
-        if bound is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
+        found = of_state(self, method.__name__, names, arguments, named)
+        if found is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
             raise MomentreeError(f"{method.__name__}: give q and v, or a state instead of both.")
-        return method(self, *arguments, **named) if bound is None else method(self, **bound)
+        return method(self, *arguments, **named) if found is None else method(self, **found)
 
     return cast("Method", called)
 
 
-def apart(
+def state_taken_apart(
     mechanism: Mechanism, free: FreeParameters, code: str | None, what: str, names: Sequence[str], *given: Any
 ) -> dict[str, Any] | None:
     """The same for a function that may outlive its system, of which only this is left."""
@@ -169,14 +169,14 @@ def of_state(
     if not isinstance(state, State):
         return None
     rest = [name for name in names if name not in ("q", "v")]
-    bound = {**dict(zip(rest, arguments[1:], strict=False)), **named}
-    if len(arguments) - 1 > len(rest) or np.ndim(bound.get("t", 0.0)) or "v" in named:
+    found = {**dict(zip(rest, arguments[1:], strict=False)), **named}
+    if len(arguments) - 1 > len(rest) or np.ndim(found.get("t", 0.0)) or "v" in named:
         raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
-    given = given_values(system, state, bound.get("parameters"), t=bound.get("t"), what=what)
+    given = given_values(system, state, found.get("parameters"), t=found.get("t"), what=what)
     own = {"q": state.q, "v": state.v, "t": given.t}
-    bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}
+    found |= {name: x for name, x in own.items() if name in names and (name == "q" or found.get(name) is None)}
     values = {**given.parameters, **_values_now(system, state, given.inputs)}
-    return {**bound, "parameters": values} if values else bound
+    return {**found, "parameters": values} if values else found
 
 
 def _values_now(system: System, state: State, inputs: Mapping[str, Any]) -> dict[str, float]:

@@ -41,7 +41,8 @@ from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
-OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.apart`
+OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.state_taken_apart`
+OPTIONS = ("out", "threads", "parameters")  # by name only; None unless given
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
 WORTH = 32  # rows of a call from which code for several at a time is made
 
@@ -171,7 +172,7 @@ class Quantity:
 
     def _usage(self) -> str:
         names = [f"{name}={OPTIONAL[name]}" if name in OPTIONAL else name for name in self._names]
-        return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None, parameters=None)"
+        return f"{self.__name__}({', '.join([*names, '*', *(f'{option}=None' for option in OPTIONS)])})"
 
     def _bound(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """The values of all arguments in their order."""
@@ -180,7 +181,8 @@ class Quantity:
         values = dict(zip(self._names, arguments, strict=False))
         for name, value in named.items():
             if name not in self._names:
-                raise ArgumentError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
+                hint = suggestion(name, (*self._names, *OPTIONS))
+                raise ArgumentError(f"{self.__name__}: there is no argument '{name}'.{hint}")
             if name in values:
                 raise TypeError(f"{self.__name__}: '{name}' is given twice, by position and by name.")
             values[name] = value

@@ -6,7 +6,7 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from momentree.compile.execute.callables import Quantity
+from momentree.compile.execute.callables import OfState, Quantity
 from momentree.compile.execute.kernel import Kernel
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.functions import function_of
@@ -21,21 +21,23 @@ SPACES = ("coordinates", "tangent")
 class QuantityDerivatives(Quantity):
     """The derivatives of a quantity by the numbers of some arguments, which stand side by side in the last axis.
 
-    Arguments are those of the quantity. By coordinates, quaternions count as four numbers, whose length does not
-    matter; in tangent space the columns of q are along the velocities.
+    Arguments are those of the quantity; `of_state` as there. By coordinates, quaternions count as four numbers, whose
+    length does not matter; in tangent space the columns of q are along the velocities.
     """
 
     def __init__(
         self, mechanism: Mechanism, what: str, by: Sequence[str], free: FreeParameters | None = None,
-        space: str = "coordinates",
+        space: str = "coordinates", of_state: OfState | None = None,
     ):  # fmt: skip
-        super().__init__(mechanism, what, f"Derivatives of {what} by {', '.join(by)}.", None, free)
+        doc = f"Derivatives of {what} by {', '.join(by)}."
+        super().__init__(mechanism, what, doc, None, free, of_state=of_state)
         self._what, self._by, self._space, self.__name__ = what, tuple(by), space, f"derivatives of {what}"
         self._derivative = function_of(mechanism, what).derivative(by, space == "tangent")
         self._shape = (*self._shape, self._derivative.shape[1])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return QuantityDerivatives, (self._mechanism, self._what, self._by, self._free, self._space)
+        made = (self._mechanism, self._what, self._by, self._free, self._space, self._of_state)
+        return QuantityDerivatives, made
 
     def _new_kernel(self, varied: bool, target: Target | None = None) -> Kernel:
         function, seeds, by_rows = self._derivative.function, self._derivative.seeds, self._derivative.by_rows
