@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from momentree.analyse.mass_matrix_factors import MassMatrixFactors
-from momentree.assembly.given_values import state_taken_apart, takes_state
+from momentree.assembly.given_values import arguments_by_state_of, takes_state
 from momentree.compile.execute.arrays import Array, check_finite, coordinates, matrix, numbers, scalars, vector
 from momentree.compile.execute.compiled_methods import compiled
 from momentree.equations.aggregative import AggregativeForm
@@ -331,7 +331,7 @@ class SystemQuantities:
         made: dict[Any, QuantityDerivatives] = vars(self).setdefault("_derivatives", {})
         if (what, chosen, space) not in made:
             made[what, chosen, space] = QuantityDerivatives(
-                system.mechanism, what, chosen, system._free, space, state_taken_apart
+                system.mechanism, what, chosen, system._free, space, arguments_by_state_of
             )
         return made[what, chosen, space]
 

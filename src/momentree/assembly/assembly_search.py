@@ -108,8 +108,8 @@ class AssemblySearch:
             if not closed and attempt >= LEAST_ATTEMPTS and has_settled(np.array([[end.misfit] for end in misses]))[0]:
                 break
         if not closed and not misses:
-            told = f"a constraint has no value there: {without_value[0].message}"
-            raise AssemblyError(f"{told}. Give coordinates, or a guess, for which it has one.", None)
+            said = f"a constraint has no value there: {without_value[0].message}"
+            raise AssemblyError(f"{said}. Give coordinates, or a guess, for which it has one.", None)
         if not closed:
             raise self.failure(min(misses, key=lambda end: end.misfit).q)
         exactly = [end for end in closed if end.exact]
@@ -262,8 +262,8 @@ def widest_loop(
             others = [name for name in opened if name != loop.name]
             stay, named = "loops stay" if others[1:] else "loop stays", listed(list(map(repr, others)), FEW)
             also = f"; {len(others)} other {stay} open: {named}" if others else ""
-            told = f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}{also}"
-            return (loop.kind, loop.name), told
+            said = f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}{also}"
+            return (loop.kind, loop.name), said
     return None
 
 

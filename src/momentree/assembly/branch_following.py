@@ -3,7 +3,7 @@
 A sweep is rows in an order: row k + 1 lies one step of the given values and parameters from row k, and in between both
 change linearly. A passage from k to k + 1 is continuous where the chord between both rows agrees with the branch's
 tangents at its ends. Where it does not, the branch is walked with steps of its own: the tangent predicts, closing
-corrects, and the step is halved where both disagree. So a wide step is told from the end of a branch.
+corrects, and the step is halved where both disagree. So a wide step is distinguished from the end of a branch.
 """
 
 from __future__ import annotations

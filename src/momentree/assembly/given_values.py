@@ -142,7 +142,7 @@ def takes_state(method: Method) -> Method:
 
     @functools.wraps(method)
     def called(self: System, *arguments: Any, **named: Any) -> Any:
-        found = of_state(self, method.__name__, names, arguments, named)
+        found = arguments_by_state(self, method.__name__, names, arguments, named)
         if found is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
             raise MomentreeError(f"{method.__name__}: give q and v, or a state instead of both.")
         return method(self, *arguments, **named) if found is None else method(self, **found)
@@ -150,18 +150,18 @@ def takes_state(method: Method) -> Method:
     return cast("Method", called)
 
 
-def state_taken_apart(
+def arguments_by_state_of(
     mechanism: Mechanism, free: FreeParameters, code: str | None, what: str, names: Sequence[str], *given: Any
 ) -> dict[str, Any] | None:
-    """The same for a function that may outlive its system, of which only this is left."""
+    """The same for a function that may outlive its system, by what is left of that."""
     from momentree.system import System
 
     system = System(mechanism, free.model, code)
     vars(system)["_free"] = free
-    return of_state(system, what, names, *given)
+    return arguments_by_state(system, what, names, *given)
 
 
-def of_state(
+def arguments_by_state(
     system: System, what: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """All arguments by name, where the first is a state; None where it is none. The others follow it in their order."""

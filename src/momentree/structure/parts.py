@@ -1,6 +1,6 @@
 """All frames, numbers and laws of a frozen thing, found by the fields of its dataclasses, so that none is left out.
 
-A pass visits every field that does not say otherwise. What a field holds is told by the type of its value; that its
+A pass visits every field that does not say otherwise. What a field holds follows from the type of its value; that its
 expressions are laws, not numbers, or that it is about the thing and no part of it, is said by the field:
 model/field_words.py.
 """

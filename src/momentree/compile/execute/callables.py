@@ -41,7 +41,7 @@ from momentree.structure.free_parameters import FreeParameters
 from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 
-OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.state_taken_apart`
+OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.arguments_by_state_of`
 OPTIONS = ("out", "threads", "parameters")  # by name only; None unless given
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
 WORTH = 32  # rows of a call from which code for several at a time is made
@@ -51,7 +51,7 @@ class Quantity:
     """The general callable of a quantity: converts, broadcasts, checks, computes.
 
     `free` knows which values parameters may have; `kernels` holds the code of this system compiled so far; `of_state`
-    takes a state, in the place of q and v, apart.
+    gives all arguments where a state stands for q and v.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Quantity:
             if first is not None and hasattr(first, "mechanism"):
                 given = {**named} if parameters is None else {**named, "parameters": parameters}
                 own = self._mechanism, self._free, self._code
-                apart = self._of_state(*own, self.__name__, self._names, arguments, given)
-                if apart is not None:
-                    return self(out=out, threads=threads, **apart)
+                by_name = self._of_state(*own, self.__name__, self._names, arguments, given)
+                if by_name is not None:
+                    return self(out=out, threads=threads, **by_name)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
         values = self._bound(arguments, named) if plain is None else []
         if any_on_gpu(values):
