@@ -39,7 +39,7 @@ ERRORS = [
     Mistake("mass is wrong", "mass", ("name", "m")),
     Impossible("inertia is less than zero.", True),
     TooManyTerms("more than 10 products"),
-    Unknown("a _io.TextIOWrapper"),
+    Unknown("an open file"),
     GpuError("the driver is too old", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
     OutOfGpuMemory("not enough memory", "CUDA_ERROR_OUT_OF_MEMORY"),
 ]

@@ -36,7 +36,7 @@ def _named(ours: Any, theirs: Any) -> str:
     """The first of several things that differs, if they have names."""
     if isinstance(ours, tuple) and isinstance(theirs, tuple) and len(ours) == len(theirs):
         for mine, its in zip(ours, theirs, strict=True):
-            if not _equal(mine, its) and getattr(mine, "name", ""):
+            if not _equal(mine, its) and hasattr(mine, "name"):
                 return f"{type(mine).__name__.lower().removeprefix('tree')} '{mine.name}' and others"
     return ""
 
