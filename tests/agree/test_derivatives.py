@@ -10,7 +10,7 @@ import pytest
 
 import momentree as mt
 from agree.peers import GRAVITY, Pinocchio, agree
-from agree.test_published_urdfs import FILES, REFUSED, SHARE, WITHOUT_MASS, followed
+from agree.test_published_urdfs import FILES, REFUSED, SHARE, followed
 from mechanisms import random_body, random_configuration, random_frame, random_joint
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: pip install 'momentree[test]'")
@@ -85,9 +85,8 @@ def test_robots_have_the_derivatives_of_pinocchio(file, floating):
         system = bare(SHARE / file, floating)
     if not system.nv:
         pytest.skip("nothing moves")
-    none = " ".join(f'i{axes}="0"' for axes in ("xx", "xy", "xz", "yy", "yz", "zz"))
     base = [pin.JointModelFreeFlyer()] if floating else []
-    peer = pin.buildModelFromXML(WITHOUT_MASS.sub(rf"\1{none}/>", (SHARE / file).read_text()), *base)
+    peer = pin.buildModelFromXML((SHARE / file).read_text(), *base)
     bodies = [body for body in system.mechanism.bodies if body.v.stop > body.v.start]
     names = ["root_joint" if body.joint.type.kind == "Free" else body.joint.name for body in bodies]
     if sorted(names) != sorted(peer.names[1:]):
