@@ -134,12 +134,18 @@ def all_choices(name: str, known: Sequence[str]) -> str:
     return listed if hint == listed else f"{listed}{hint}"
 
 
-def choices(known: Sequence[Any], most: int = MOST_CHOICES) -> str:
-    """ "'A', 'B' or 'C'"; of many, the first few."""
+def choices(known: Sequence[Any], most: int = MOST_CHOICES, last: str = "or") -> str:
+    """ "'A', 'B' or 'C'", or with "and" before the `last`; of many, the first few."""
     quoted = [f"'{one}'" for one in known]
     if len(quoted) > most:
-        return f"{', '.join(quoted[:most])} or another of {len(quoted)}"
-    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+        return f"{', '.join(quoted[:most])} {last} another of {len(quoted)}"
+    return f" {last} ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def listed(words: Sequence[str], most: int = MOST_CHOICES, count: int | None = None) -> str:
+    """The words, as a message lists them: "s2, s3, s4 and 97 more"; `count` if only the first of them are given."""
+    more = (len(words) if count is None else count) - most
+    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def warn(warning: Warning) -> None:

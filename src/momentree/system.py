@@ -12,7 +12,7 @@ import numpy as np
 from momentree.activity import showing
 from momentree.analyse.evaluated_mechanism import EvaluatedMechanism, evaluated_mechanism
 from momentree.analyse.system_quantities import SystemQuantities
-from momentree.assembly.given_values import apart, given_values, refuse_locked, takes_state
+from momentree.assembly.given_values import arguments_by_state_of, given_values, refuse_locked, takes_state
 from momentree.compile.execute.arrays import Array, coordinates, matrix, scalars, vector
 from momentree.compile.execute.compiled_methods import CODES, compiled
 from momentree.equations.evaluation import Evaluation
@@ -391,7 +391,8 @@ class System(SystemViews, SystemQuantities, ProgramExports):
         made: dict[str, Callable[..., Array]] = vars(self).setdefault("_quantities", {})
         if what not in made:
             doc, kernels = getattr(System, what).__doc__, vars(self).setdefault("_kernels", {})
-            made.setdefault(what, Quantity(self.mechanism, what, doc, self.code, self._free, kernels, apart).fastest())
+            how = (self.code, self._free, kernels, arguments_by_state_of)
+            made.setdefault(what, Quantity(self.mechanism, what, doc, *how).fastest())
         return made[what]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 import momentree as mt
 
-FRICTION_SPEED = 0.01  # as docs/robots.md has it
+FRICTION_VELOCITY = 0.01  # as docs/robots.md has it
 FREE, BALL = 0, 1
 
 
@@ -88,7 +88,7 @@ class Peer:
             self.d.qpos[at : at + len(values)] = values
         self.d.qvel[:] = self.map(q) @ v
         hinges = np.isin(self.m.jnt_type[self.m.dof_jntid], (2, 3))
-        self.d.qfrc_applied[:] = -1.0 * hinges * self.m.dof_frictionloss * np.tanh(self.d.qvel / FRICTION_SPEED)
+        self.d.qfrc_applied[:] = -1.0 * hinges * self.m.dof_frictionloss * np.tanh(self.d.qvel / FRICTION_VELOCITY)
         mujoco.mj_forward(self.m, self.d)
 
     def dense_mass_matrix(self) -> np.ndarray:

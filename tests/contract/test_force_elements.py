@@ -35,6 +35,7 @@ from momentree.structure.maximal_coordinates import in_maximal_coordinates
 from momentree.structure.parts import frames_of, laws_in, with_numbers
 from momentree.structure.programme_mechanism import unloaded
 from momentree.structure.separate_bodies import separate_bodies
+from momentree.structure.welds import without_welds
 
 every_kind = pytest.mark.parametrize("kind", [*KINDS, *ONLY_HERE], ids=lambda kind: kind.__name__)
 tree_and_loop = pytest.mark.parametrize("loop", [False, True], ids=["tree", "loop"])
@@ -144,6 +145,17 @@ def test_the_same_accelerations_in_every_form_of_the_tree(kind):
     assert found == pytest.approx(expected, rel=1e-11)
     form = shared_parameters(system.mechanism)
     assert inverse_dynamics(Evaluation(form, q, t), v, expected) == pytest.approx([0] * system.nv, abs=1e-10)
+
+
+@every_kind
+@tree_and_loop
+def test_the_same_accelerations_where_welded_bodies_are_one(kind, loop):
+    system = skew_arm(kind, loop=loop, joint=mt.Fixed()).build()
+    q, v, t = state(system)
+    one = without_welds(system.mechanism)
+    assert len(one.bodies) == len(system.mechanism.bodies) - 1
+    expected, found = (forward_dynamics(Evaluation(of, q, t), v, [0.0] * system.nv) for of in (system.mechanism, one))
+    assert found == pytest.approx(expected, rel=1e-10)
 
 
 @every_kind

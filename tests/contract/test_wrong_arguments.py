@@ -131,6 +131,7 @@ def test_an_argument_that_there_is_not_is_answered(name):
         (lambda: SYSTEM.simulate(STATE, t_end=1, intergator="rk4"), "simulate: .* Did you mean 'integrator'"),
         (lambda: SYSTEM.look(prot=8080), "look: there is no argument 'prot'. Did you mean 'port'"),
         (lambda: SYSTEM.mass_matrix(Q, tt=1), "mass_matrix: there is no argument 'tt'. Did you mean 't'"),
+        (lambda: SYSTEM.mass_matrix(Q, paramters={}), "there is no argument 'paramters'. Did you mean 'parameters'"),
         (lambda: SYSTEM.export("it.fmu", verison="2.0"), "export_fmu: .* Did you mean 'version'"),
         (lambda: SYSTEM.export("it.urdf", losy=True), "save: .* Did you mean 'lossy'"),
         (lambda: SYSTEM.simulate_many([Q], [V], 1e-3, stp=1), "there is no setting 'stp'. Did you mean 'step'"),

@@ -20,6 +20,7 @@ from momentree.errors import (
     MomentreeError,
     Problem,
     choices,
+    listed,
     suggestion,
 )
 from momentree.model.bodies import Impossible
@@ -103,6 +104,13 @@ def test_a_misspelt_name_is_answered_with_the_nearest_or_with_the_choices():
     assert suggestion("zz", ["A"]) == " Choose 'A'."
     assert suggestion("x", []) == " None is defined yet."
     assert choices([f"b{i}" for i in range(20)]).endswith("'b7' or another of 20")
+
+
+def test_names_are_listed_and_of_many_the_first_few():
+    assert choices(["A", "B", "C"], last="and") == "'A', 'B' and 'C'"
+    words = [f"s{i}" for i in range(12)]
+    assert listed(words[:3]) == "s0, s1, s2"
+    assert listed(words, 2) == listed(words[:2], 2, count=12) == "s0, s1 and 10 more"
 
 
 def test_choices_are_listed_once():

@@ -12,7 +12,6 @@ from momentree.assembly.assemble import assemble
 from momentree.assembly.closure_check import worst_violation
 from momentree.assembly.configuration import Configuration, constraint_names
 from momentree.assembly.locked_loops import LOCKED as LOCKED
-from momentree.assembly.locked_loops import is_driven
 from momentree.assembly.nearby_configurations import constraints_at, nearby_configurations
 from momentree.assembly.samples import Samples
 from momentree.assembly.scaled_constraints import CUT_OFF, Scales
@@ -72,7 +71,7 @@ class Mobility:
     @property
     def locked(self) -> bool:
         """Whether nothing can move, though there are joints, and no prescribed motion is what moves it."""
-        return self.true == 0 and self.state.mechanism.nv > 0 and not is_driven(self.state.mechanism)
+        return self.true == 0 and self.state.mechanism.nv > 0 and not self.state.mechanism.has_prescribed_motion
 
     def __str__(self) -> str:
         from momentree.look.tables import mobility_text

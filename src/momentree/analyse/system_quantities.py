@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from momentree.analyse.mass_matrix_factors import MassMatrixFactors
-from momentree.assembly.given_values import apart, takes_state
+from momentree.assembly.given_values import arguments_by_state_of, takes_state
 from momentree.compile.execute.arrays import Array, check_finite, coordinates, matrix, numbers, scalars, vector
 from momentree.compile.execute.compiled_methods import compiled
 from momentree.equations.aggregative import AggregativeForm
@@ -318,9 +318,10 @@ class SystemQuantities:
     ) -> QuantityDerivatives:
         """A function for the exact derivatives (Jacobian) of a quantity by some of its arguments, all but t if unsaid.
 
-        It takes the arguments of that quantity, a state in their place, batches and arrays on GPUs too; its result has
-        one axis more, for the numbers of these arguments side by side. With space="tangent", derivatives by q are along the velocities, nv of
-        them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates, quaternions included.
+        It takes the arguments of that quantity, states, batches and arrays on GPUs too; its result has one axis more,
+        for the numbers of these arguments side by side. With space="tangent", derivatives by q are along the
+        velocities, nv of them, as Pinocchio's (computeABADerivatives, computeRNEADerivatives); else by coordinates,
+        quaternions included.
 
         >>> d = system.derivatives("forward_dynamics", by=("q", "v"))   # doctest: +SKIP
         >>> d(q, v, tau).shape   # nv x (nq + nv)   # doctest: +SKIP
@@ -331,7 +332,9 @@ class SystemQuantities:
         chosen = checked_arguments(what, by, space)
         made: dict[Any, QuantityDerivatives] = vars(self).setdefault("_derivatives", {})
         if (what, chosen, space) not in made:
-            made[what, chosen, space] = QuantityDerivatives(system.mechanism, what, chosen, system._free, space, apart)
+            made[what, chosen, space] = QuantityDerivatives(
+                system.mechanism, what, chosen, system._free, space, arguments_by_state_of
+            )
         return made[what, chosen, space]
 
     def jax_function(self, what: str, frame: Any = None) -> JaxFunction:

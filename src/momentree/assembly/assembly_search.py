@@ -21,7 +21,7 @@ from momentree.assembly.configuration_space import difference, integrate, refere
 from momentree.assembly.named_values import Entry, by_name, coordinates_given
 from momentree.assembly.scaled_constraints import CUT_OFF
 from momentree.assembly.state import State
-from momentree.errors import AssemblyError, ExpressionError
+from momentree.errors import AssemblyError, ExpressionError, listed
 from momentree.spatial import ZERO
 from momentree.structure.mechanism import Loop, Mechanism, TreeBody
 from momentree.structure.size import LARGEST_TOLERANCE
@@ -108,8 +108,8 @@ class AssemblySearch:
             if not closed and attempt >= LEAST_ATTEMPTS and has_settled(np.array([[end.misfit] for end in misses]))[0]:
                 break
         if not closed and not misses:
-            told = f"a constraint has no value there: {without_value[0].message}"
-            raise AssemblyError(f"{told}. Give coordinates, or a guess, for which it has one.", None)
+            said = f"a constraint has no value there: {without_value[0].message}"
+            raise AssemblyError(f"{said}. Give coordinates, or a guess, for which it has one.", None)
         if not closed:
             raise self.failure(min(misses, key=lambda end: end.misfit).q)
         exactly = [end for end in closed if end.exact]
@@ -260,10 +260,10 @@ def widest_loop(
             _, closure_error, loop = widest[unit]
             cannot = "cannot hold" if loop.kind == "constraint" else "closes a loop, but cannot"
             others = [name for name in opened if name != loop.name]
-            named = ", ".join(map(repr, others[:FEW])) + f" and {len(others) - FEW} more" * (len(others) > FEW)
-            also = f"; {len(others)} other loop{'s stay' if others[1:] else ' stays'} open: {named}" if others else ""
-            told = f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}{also}"
-            return (loop.kind, loop.name), told
+            stay, named = "loops stay" if others[1:] else "loop stays", listed(list(map(repr, others)), FEW)
+            also = f"; {len(others)} other {stay} open: {named}" if others else ""
+            said = f"{loop.kind} '{loop.name}': {cannot}: {words.format(closure_error)}{also}"
+            return (loop.kind, loop.name), said
     return None
 
 

@@ -3,7 +3,7 @@
 A sweep is rows in an order: row k + 1 lies one step of the given values and parameters from row k, and in between both
 change linearly. A passage from k to k + 1 is continuous where the chord between both rows agrees with the branch's
 tangents at its ends. Where it does not, the branch is walked with steps of its own: the tangent predicts, closing
-corrects, and the step is halved where both disagree. So a wide step is told from the end of a branch.
+corrects, and the step is halved where both disagree. So a wide step is distinguished from the end of a branch.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from momentree.assembly.configuration import Array
 from momentree.assembly.named_values import Column
 from momentree.assembly.samples import in_batches
 from momentree.assembly.scaled_constraints import CUT_OFF, column_scales
+from momentree.errors import listed
 
 BEND = 0.1  # of its length: how far a chord may be from the tangents at its ends, and a step from its prediction
 WIDE = 1.0  # rad: a step of a given angle on which other joints may turn by more than a half turn
@@ -71,7 +72,7 @@ class Followed(NamedTuple):
     def warnings(self) -> Iterator[str]:
         """Where rows lie on other branches than those before them, or could."""
         if len(self.ends):
-            rows = f"row{'s' * (len(self.ends) > 1)} {_listed(list(map(str, self.ends)))}"
+            rows = f"row{'s' * (len(self.ends) > 1)} {listed(list(map(str, self.ends)), LISTED)}"
             yield (
                 f"assemble_many: no continuous motion leads to {rows} from the row before: the branch ends there, and "
                 "later rows lie on another (States.branch). If rows are independent of each other, give follow=False."
@@ -79,14 +80,9 @@ class Followed(NamedTuple):
         if self.met:
             where = [f"at row {i}" if i == k else f"between rows {i} and {k}" for i, k in self.met]
             yield (
-                f"assemble_many: branches meet {_listed(where)} (change points: the constraints are singular). "
+                f"assemble_many: branches meet {listed(where, LISTED)} (change points: the constraints are singular). "
                 "The sweep goes straight on there; the motion could change to the other branch."
             )
-
-
-def _listed(things: list[str]) -> str:
-    more = f" and {len(things) - LISTED} more" if len(things) > LISTED else ""
-    return ", ".join(things[:LISTED]) + more
 
 
 class Assembling(Protocol):

@@ -130,7 +130,7 @@ def _check_fit(
     names = constraint_names(mechanism, on_velocities=True)
     share = np.abs(residual[: len(names)])
     open_rows = [name for name, x in zip(names, share, strict=True) if x > 0.01 * share.max(initial=0.0) > 0]
-    if not entries and not any(body.laws for body in mechanism.bodies) and mechanism.ground is None:
+    if not entries and not mechanism.has_prescribed_motion:
         listed = ", ".join(map(repr, open_rows[:6]))
         conflict = f"velocities under the constraints {listed} contradict each other, by {miss:.4g} at best"
         raise AssemblyError(f"{conflict}. Change one of them.")

@@ -71,6 +71,11 @@ def carried_by_states(system: System, states: Any, named: Collection[str], t: fl
     """What many states carry, `States` or a list: numbers, or an array of values where they differ."""
     if isinstance(states, States):
         one = carried_by(system, State(states.system._numeric, states.q[:1], states.v[:1], states.t), named, MANY)
+        theirs, ours = (of.given.parameters for of in (states.system, system))
+        for name in sorted({*states.given} & {*ours} - {*named}):
+            values = np.atleast_1d(states.given[name])
+            for value in values[values != ours[name]][:1].tolist() if theirs.get(name) != ours[name] else ():
+                _refuse_values(MANY, {name: (value, ours[name])})
         return one.under(Given(states.given, t=states.t, tolerance=states.system.given.tolerance))
     each = []
     for i, state in enumerate(states):
@@ -116,7 +121,7 @@ def _driven_as(mechanism: Mechanism, state: State, inputs: Mapping[str, Any]) ->
     """The mechanism in floats, with the inputs that change in the run that a state is of."""
     changing = {name: one for name, one in inputs.items() if name in mechanism.inputs}
     laws = {name: law_of_input(mechanism, one) for name, one in changing.items() if isinstance(one, str)}
-    signals = {name: signal for name, signal in state.mechanism.signals if name in changing}
+    signals: dict[str, Any] = {name: signal for name, signal in state.mechanism.signals if name in changing}
     return acting(mechanism, laws, signals) if changing else mechanism.at_defaults()
 
 
@@ -155,29 +160,29 @@ def takes_state(method: Method) -> Method:
 
     @functools.wraps(method)
     def called(self: System, *arguments: Any, **named: Any) -> Any:
-        bound = of_state(self, method.__name__, names, arguments, named)
-        if bound is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
+        found = arguments_by_state(self, method.__name__, names, arguments, named)
+        if found is None and "v" in names and len(arguments) < 2 and named.get("v") is None:
             raise MomentreeError(f"{method.__name__}: give q and v, or a state instead of both.")
-        if bound is None:
+        if found is None:
             return method(self, *arguments, **named)
         state = arguments[0] if arguments else named["q"]
-        return method(self._acting(state.given.inactive), **bound)
+        return method(self._acting(state.given.inactive), **found)
 
     return cast("Method", called)
 
 
-def apart(
+def arguments_by_state_of(
     mechanism: Mechanism, free: FreeParameters, code: str | None, what: str, names: Sequence[str], *given: Any
 ) -> dict[str, Any] | None:
-    """The same for a function that may outlive its system, of which only this is left."""
+    """The same for a function that may outlive its system, by what is left of that."""
     from momentree.system import System
 
     system = System(mechanism, free.model, code)
     vars(system)["_free"] = free
-    return of_state(system, what, names, *given)
+    return arguments_by_state(system, what, names, *given)
 
 
-def of_state(
+def arguments_by_state(
     system: System, what: str, names: Sequence[str], arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """All arguments by name, where the first is a state; None where it is none. The others follow it in their order."""
@@ -185,16 +190,16 @@ def of_state(
     if not isinstance(state, State):
         return None
     rest = [name for name in names if name not in ("q", "v")]
-    bound = {**dict(zip(rest, arguments[1:], strict=False)), **named}
-    if len(arguments) - 1 > len(rest) or np.ndim(bound.get("t", 0.0)) or "v" in named:
+    found = {**dict(zip(rest, arguments[1:], strict=False)), **named}
+    if len(arguments) - 1 > len(rest) or np.ndim(found.get("t", 0.0)) or "v" in named:
         raise MomentreeError(f"{what}: a state has q, v, t and the values of parameters. Give no v beside it.")
-    given = given_values(system, state, bound.get("parameters"), t=bound.get("t"), what=what)
+    given = given_values(system, state, found.get("parameters"), t=found.get("t"), what=what)
     if what in BY_CONSTRAINTS:
         refuse_locked(system.mechanism, given, what)
     own = {"q": state.q, "v": state.v, "t": given.t}
-    bound |= {name: value for name, value in own.items() if name in names and (name == "q" or bound.get(name) is None)}
+    found |= {name: x for name, x in own.items() if name in names and (name == "q" or found.get(name) is None)}
     values = {**given.parameters, **_values_now(system, state, given.inputs)}
-    return {**bound, "parameters": values} if values else bound
+    return {**found, "parameters": values} if values else found
 
 
 def refuse_locked(mechanism: Mechanism, given: Given, what: str) -> None:

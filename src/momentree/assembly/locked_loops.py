@@ -12,11 +12,6 @@ from momentree.structure.mechanism import Mechanism
 LOCKED = "Nothing can move: the constraints let no velocity pass. Check the directions of the axes around the loops."
 
 
-def is_driven(mechanism: Mechanism) -> bool:
-    """Whether a motion is prescribed."""
-    return mechanism.ground is not None or any(body.laws for body in mechanism.bodies)
-
-
 def warn_if_locked(mechanism: Mechanism, start: State) -> None:
     """Warn of a mechanism whose constraints are as many as its velocities and independent, so that it will not move.
 
@@ -24,7 +19,7 @@ def warn_if_locked(mechanism: Mechanism, start: State) -> None:
     """
     kept = vars(mechanism)
     if "_locked" not in kept:
-        may_be = bool(mechanism.nv and mechanism.constrained) and not is_driven(mechanism)
+        may_be = bool(mechanism.nv and mechanism.constrained) and not mechanism.has_prescribed_motion
         may_be &= not (mechanism.latches or mechanism.switches)
         rows = constraints_at(Configuration(mechanism, start.q, t=start.t)) if may_be else None
         enough = rows is not None and rows.dense and len(rows.constraint_scales) >= mechanism.nv

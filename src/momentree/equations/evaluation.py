@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from momentree.equations.sweeps import Records, Runner
@@ -10,9 +9,8 @@ from momentree.model.expressions.expression import Reference
 from momentree.model.joint_type import Coordinates
 from momentree.model.values import TIME
 from momentree.spatial import Scalar
+from momentree.structure.force_element import Names as Names
 from momentree.structure.mechanism import Mechanism
-
-Names = Mapping[Reference, Scalar]  # values of the names that laws may use
 
 
 class Evaluation(NamedTuple):

@@ -128,7 +128,7 @@ def applied_forces(mechanism: Mechanism, moving: Sequence[Record], names: Names)
         try:
             wrenches = element.wrenches(ends_of(element, moving), names)
         except ZeroDivisionError:  # in floats
-            raise _undirected(mechanism, element) from None
+            raise _undirected(element) from None
         for frame, wrench in zip(element.frames, wrenches, strict=True):
             total[frame.body] = total[frame.body] + wrench
     return total
@@ -208,9 +208,6 @@ def _joint_energy(joint: JointType, q: Coordinates) -> Scalar:
     return energy + stops_energy(joint, q)
 
 
-def _undirected(mechanism: Mechanism, element: ForceElement) -> MomentreeError:
-    names = dict(zip(mechanism.numbers.values(), mechanism.numbers, strict=True))
-    between = " and ".join(f"'{names[frame.body]}'" for frame in element.frames)
-    kind = type(element).__name__.lower()
-    message = f"the {kind} between {between} has no length here, so that its force has no direction."
+def _undirected(element: ForceElement) -> MomentreeError:
+    message = f"{element.title} has no length here, so that its force has no direction."
     return MomentreeError(f"{message} Choose another state, or leave out its damping and rest length.")

@@ -1,7 +1,7 @@
 """Work terms: the power of each force that changes the energy of a mechanism, for the energy account.
 
 Gravity, springs and the elastic part of stops and contacts have a potential: they conserve energy. The remaining part
-of each force is a work term. Stops, threads and contacts let go while they are still deformed: of these, `powers` are
+of each force is a work term. Stops, threads and contacts cease to act while still deformed: of these, `powers` are
 those of the whole force, which is smooth wherever the motion is, and the work term is their work and the energy that
 they store. Together with the work of prescribed joints and of a moving ground,
 

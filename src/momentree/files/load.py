@@ -55,23 +55,23 @@ def load(
 
     A model file (TOML), or a robot in URDF, SDF, MJCF or xacro (docs/robots.md). For robots:
 
-    | argument      | meaning                                                                                         |
-    |---------------|-------------------------------------------------------------------------------------------------|
-    | packages      | folders where package:// and model:// addresses of meshes are looked for                        |
-    | floating      | True: the root link moves freely; False: it is fixed to the ground. None: URDF and MJCF are     |
-    |               | fixed, models of SDF float unless a joint holds them                                            |
-    | closures      | the YAML file with the loops of a URDF (Extended URDF); by default the one beside it, if any    |
-    | inertia_check | "warn": physically impossible inertias, as many published robots have them, are not an error    |
-    | massless      | links without mass whose motion nothing determines: "fix" holds those that carry nothing, which |
-    |               | changes no other motion; "light" gives a millionth of the robot's mass to each                  |
-    | mimic         | "drop": leave out couplings that name no joint, or one that cannot be followed                  |
-    | limits        | "drop": leave out the limits of all joints                                                      |
-    | friction_...  | friction_velocity, rad/s or m/s: joint friction f is the torque -f tanh(v / friction_velocity)  |
-    | idle          | "keep" hinges of an Extended URDF that end in a weld with others on the same axis; they are     |
-    |               | fixed by default, since two such hinges are meant as one                                        |
-    | without       | names of joints of a URDF or SDF that are left out                                              |
-    | trust         | True: run the Python expressions of a xacro file                                                |
-    | arguments     | of a xacro file, by name                                                                        |
+    | argument          | meaning                                                                                      |
+    |-------------------|----------------------------------------------------------------------------------------------|
+    | packages          | folders where package:// and model:// addresses of meshes are looked for                     |
+    | floating          | True: the root link moves freely; False: it is fixed to the ground. None: URDF and MJCF are  |
+    |                   | fixed, models of SDF float unless a joint holds them                                         |
+    | closures          | the YAML file with the loops of a URDF (Extended URDF); by default the one beside it, if any |
+    | inertia_check     | "warn": physically impossible inertias, as many published robots have them, are not an error |
+    | massless          | links without mass whose motion nothing determines: "fix" holds those that carry nothing,    |
+    |                   | which changes no other motion; "light" gives a millionth of the robot's mass to each         |
+    | mimic             | "drop": leave out couplings that name no joint, or one that cannot be followed               |
+    | limits            | "drop": leave out the limits of all joints                                                   |
+    | friction_velocity | rad/s or m/s: joint friction f is the torque -f tanh(v / friction_velocity)                  |
+    | idle              | "keep" hinges of an Extended URDF that end in a weld with others on the same axis; they are  |
+    |                   | fixed by default, since two such hinges are meant as one                                     |
+    | without           | names of joints of a URDF or SDF that are left out                                           |
+    | trust             | True: run the Python expressions of a xacro file                                             |
+    | arguments         | of a xacro file, by name                                                                     |
 
     What the file says and the model does not is in `model.notes`.
     """

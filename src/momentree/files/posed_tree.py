@@ -57,7 +57,7 @@ class PosedTree:
         x = float((step.pitch or 1.0) * self.q[link.joint.name][step.place])
         return x, Transform(turn_about(step.axis, x)) if step.turns else Transform(offset=step.axis * x)
 
-    def apart(self, closing: Closing) -> Transform:
+    def relative_placement(self, closing: Closing) -> Transform:
         """X_FM of a joint that closes a loop."""
         first, second = closing.joint.first.body, closing.joint.second.body
         return (self.X_WB[first] @ closing.X_AF).inverse() @ self.X_WB[second] @ closing.X_BM
@@ -66,7 +66,7 @@ class PosedTree:
         """Whether the frames of a joint coincide, those of a ball in their origins."""
         if isinstance(closing.joint.type, Free):
             return True
-        X_FM, size = self.apart(closing), self.tree.system._numeric.size
+        X_FM, size = self.relative_placement(closing), self.tree.system._numeric.size
         if max(map(abs, X_FM.offset)) > CLOSED * size:
             return False
         a, b, c = X_FM.rotation.rows

@@ -44,14 +44,14 @@ LETTERS = {
 class Choices:
     """What becomes of parts of published robots that cannot be used as they are.
 
-    | field    | meaning                                                                                    |
-    |----------|--------------------------------------------------------------------------------------------|
-    | massless | "fix" or "light": links without mass whose motion nothing determines (massless_links.py)   |
-    | mimic    | "drop": couplings that name a joint that is not there, or has no single coordinate         |
-    | idle     | "keep": hinges that would turn by themselves, being welded to others on the same axis      |
-    | without  | joints that are left out                                                                   |
-    | limits   | "drop": limits of joints                                                                   |
-    | friction_velocity | rad/s or m/s, at which friction reaches tanh 1 of its force                       |
+    | field             | meaning                                                                                  |
+    |-------------------|------------------------------------------------------------------------------------------|
+    | massless          | "fix" or "light": links without mass whose motion nothing determines (massless_links.py) |
+    | mimic             | "drop": couplings that name a joint that is not there, or has no single coordinate       |
+    | idle              | "keep": hinges that would turn by themselves, being welded to others on the same axis    |
+    | without           | joints that are left out                                                                 |
+    | limits            | "drop": limits of joints                                                                 |
+    | friction_velocity | rad/s or m/s, at which friction reaches tanh 1 of its force                              |
     """
 
     massless: str = "error"

@@ -39,21 +39,9 @@ FLATTEN = "flatten the file: gz sdf -p FILE > flat.sdf"
 SHAPES = ("collision", "visual", "geometry", "material")  # whose inside is drawn, or left out with them
 # what is read, or says nothing about motion, in each element
 PLACED = ("pose", "frame")
-WORLD = (
-    "model",
-    "joint",
-    "gravity",
-    "physics",
-    "scene",
-    "light",
-    "gui",
-    "atmosphere",
-    "wind",
-    "audio",
-    "magnetic_field",
-)
+WORLD = ("model", "joint", "gravity", "physics", "scene", "light", "gui", "atmosphere", "wind", "audio")
 KNOWN: dict[str, tuple[str, ...]] = {
-    "world": (*PLACED, *WORLD, "spherical_coordinates"),
+    "world": (*PLACED, *WORLD, "magnetic_field", "spherical_coordinates"),
     "model": (*PLACED, "model", "link", "joint", "static", "self_collide", "allow_auto_disable", "description"),
     "link": (*PLACED, "inertial", "collision", "visual", "gravity", "self_collide", "must_be_base_link", "light"),
     "inertial": (*PLACED, "mass", "inertia", "density"),

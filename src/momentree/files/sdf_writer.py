@@ -112,7 +112,8 @@ class _Sdf:
         closings = [c.joint for c in self.tree.closings]
         if self.posed.start is None:
             return self.posed.q | {joint.name: tuple(joint.type.reference()) for joint in closings}
-        zero = self.posed.q | {c.joint.name: tuple(c.joint.type.fit(self.posed.apart(c))) for c in self.tree.closings}
+        placed = {c.joint.name: self.posed.relative_placement(c) for c in self.tree.closings}
+        zero = self.posed.q | {joint.name: tuple(joint.type.fit(placed[joint.name])) for joint in closings}
         for joint in (*(link.joint for link in self.tree.links), *closings):
             if zero[joint.name] != tuple(joint.type.reference()):
                 what = "coordinates count from the start, since loops are open where they are zero"

@@ -71,7 +71,7 @@ def at_rest(mechanism: Mechanism) -> Mechanism:
     The mechanism itself where nothing of this kind moves.
     """
     pairs = any(isinstance(loop.joint_type, OnSurfaces) for loop in mechanism.loops)
-    if not (pairs or mechanism.ground or mechanism.constraints or any(body.laws for body in mechanism.bodies)):
+    if not (pairs or mechanism.constraints or mechanism.has_prescribed_motion):
         return mechanism
 
     def still(laws: Laws | None) -> Laws | None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from momentree.errors import listed
 from momentree.look.tables import LARGEST_MATRIX, LONGEST_TABLE, matrix_text, side_by_side, table
-from momentree.structure.arc_checks import listed
 from momentree.structure.force_arcs import NamedGraph
 from momentree.structure.graph import Graph
 from momentree.structure.walks import Walk, around

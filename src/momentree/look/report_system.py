@@ -42,10 +42,9 @@ def system_facts(system: System) -> Iterator[tuple[str, str]]:
     structure, report = system.structure, mobility_of(system)
     bodies = len(structure.mechanism.bodies) - len(structure.mechanism.graph.images)
     yield "bodies, joints, loops", f"{bodies}, {len(structure.joints)}, {len(structure.loops)}"
-    mechanism = structure.mechanism
-    driven = mechanism.ground is not None or any(body.laws for body in mechanism.bodies)
     free = "unknown" if isinstance(report, str) else f"{report.true}"
-    yield "degrees of freedom", f"{free}, besides prescribed motions" if driven else free
+    free += ", besides prescribed motions" * structure.mechanism.has_prescribed_motion
+    yield "degrees of freedom", free
     if not isinstance(report, str) and report.rows:
         yield "redundant constraints", f"{len(report.redundant)} of {len(report.rows)}"
 

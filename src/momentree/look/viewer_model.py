@@ -55,7 +55,7 @@ class ModelView:
                 )
                 handle.on_update(self._on_slider(slider, handle))
                 self.sliders.append((slider, handle))
-        if self.mechanism.ground is not None or any(body.laws for body in self.mechanism.bodies):
+        if self.mechanism.has_prescribed_motion:
             end = max(self.system.t_end or 10.0, self.state.t + 1.0)
             self._add_time(gui.add_slider("time (s)", self.state.t, end, end / 1000, self.state.t))
         self.gizmo = Gizmo(self.stage, lambda wish: self.moves.ask((None, lambda: self.dragged(*wish))))

@@ -15,7 +15,7 @@ from typing import Any
 from momentree.errors import choices, suggestion
 from momentree.model.elements import ConstraintElement, Joint, Scope
 from momentree.model.expressions.expression import Expression, Reference, as_expression
-from momentree.model.gear_axes import Seen, ends_of, on_one_body, on_the_arm
+from momentree.model.gear_axes import Seen, bodies_of, on_one_body, on_the_arm
 from momentree.model.joint_type import JointType
 from momentree.model.joint_types import Prismatic, Revolute
 from momentree.model.values import Mistake, Raw, Values, check_later, checked, plain, positive
@@ -274,7 +274,7 @@ class Planetary(Coupling):
         sun, ring = (turns[wheels.index(what)] if what in wheels else fixed for what in ("sun", "ring"))
         equations = [(self.name, z_sun * sun + z_ring * ring)]
         for name, planet in zip(self.planets, turns[len(wheels) :], strict=True):
-            if arm not in ends_of(scope.joints[name]):
+            if arm not in bodies_of(scope.joints[name]):
                 message = f"joint '{name}' is not on '{arm}', the arm of carrier '{self.carrier}'."
                 raise Mistake(f"{message} Connect the planet with the arm.", "planets")
             equations.append((f"{self.name}: planet {name}", z_sun * sun + (z_ring - z_sun) / 2 * planet))

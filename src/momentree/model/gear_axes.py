@@ -46,7 +46,7 @@ class Seen(NamedTuple):
         return self.order * other.order
 
 
-def ends_of(joint: Joint) -> tuple[str, str]:
+def bodies_of(joint: Joint) -> tuple[str, str]:
     """The bodies that a joint connects."""
     return joint.first.body, joint.second.body
 
@@ -54,7 +54,7 @@ def ends_of(joint: Joint) -> tuple[str, str]:
 def on_one_body(names: Sequence[str], scope: Scope, what: str, way_out: str) -> list[Seen]:
     """The motions of joints relative to the one body that carries all their axes; raises Mistake about the field."""
     joints = [scope.joints[name] for name in names]
-    common = set(ends_of(joints[0])).intersection(*map(ends_of, joints[1:]))
+    common = set(bodies_of(joints[0])).intersection(*map(bodies_of, joints[1:]))
     said = " and ".join(f"'{name}'" for name in names)
     if len(common) == 2:
         raise Mistake(f"joints {said} connect the same two bodies, so that neither can turn by itself.", what)
@@ -69,7 +69,7 @@ def on_one_body(names: Sequence[str], scope: Scope, what: str, way_out: str) -> 
     nearest = [body for body in carrying if hinges[body] == min(hinges.values())]
     if not nearest:
         between = "; ".join(
-            f"'{joint.name}' is between '{a}' and '{b}'" for joint in joints for a, b in [ends_of(joint)]
+            f"'{joint.name}' is between '{a}' and '{b}'" for joint in joints for a, b in [bodies_of(joint)]
         )
         raise Mistake(f"no body carries the axes of {said}: {between}. {way_out}", what)
     if len({tuple(seen.amount for seen in ways[body]) for body in nearest}) > 1:
@@ -81,22 +81,22 @@ def on_one_body(names: Sequence[str], scope: Scope, what: str, way_out: str) -> 
 def on_the_arm(carrier: str, names: Sequence[str], scope: Scope) -> tuple[str, list[Seen], Seen]:
     """The arm of a carrier, motions of joints relative to it, and that of what carries the arm; raises Mistake."""
     hinge, joints, values = scope.joints[carrier], [scope.joints[name] for name in names], scope.values
-    arms = [body for body in ends_of(hinge) if body != GROUND]
+    arms = [body for body in bodies_of(hinge) if body != GROUND]
     if len(arms) == 2:
         arms = [body for body in arms if all(_carried(joint, hinge, body, values) for joint in joints)]
-        holders = [body for body in arms if not all(body in ends_of(joint) for joint in joints)]
+        holders = [body for body in arms if not all(body in bodies_of(joint) for joint in joints)]
         arms = holders if len(arms) == 2 and len(holders) == 1 else arms
     if len(arms) != 1:
-        either = " or ".join(f"'{body}'" for body in ends_of(hinge))
+        either = " or ".join(f"'{body}'" for body in bodies_of(hinge))
         message = f"carrier '{carrier}': neither axis tells which of {either} is the arm."
         raise Mistake(f"{message} Place the gear whose joint is not on the arm in line with the carrier.", "carrier")
     (arm,) = arms
     found = []
     for joint in joints:
-        seen = _directly(joint, arm, values) if arm in ends_of(joint) else None
+        seen = _directly(joint, arm, values) if arm in bodies_of(joint) else None
         seen = seen or reach(joint, scope.joints, values, carrier).get(arm)
         if seen is None:
-            bodies = " nor on ".join(f"'{body}'" for body in ends_of(hinge))
+            bodies = " nor on ".join(f"'{body}'" for body in bodies_of(hinge))
             message = f"joint '{joint.name}' is neither on {bodies}, which carrier '{carrier}' connects."
             raise Mistake(f"{message} Name the carrier that one of the two gears is on.", "carrier")
         found.append(seen)
@@ -105,17 +105,17 @@ def on_the_arm(carrier: str, names: Sequence[str], scope: Scope) -> tuple[str, l
 
 def _carried(joint: Joint, hinge: Joint, arm: str, values: Values) -> bool:
     """Whether a joint is on the arm, or on what carries the arm, in line with its hinge."""
-    if arm in ends_of(joint):
+    if arm in bodies_of(joint):
         return True
-    (other,) = {*ends_of(hinge)} - {arm}
-    if other not in ends_of(joint):
+    (other,) = {*bodies_of(hinge)} - {arm}
+    if other not in bodies_of(joint):
         return True
     return _in_line(_directly(joint, other, values), _directly(hinge, other, values))
 
 
 def reach(joint: Joint, joints: Mapping[str, Joint], values: Values, carrier: str = "") -> dict[str, Seen]:
     """How its motion is seen from each body that carries its axis: its own two, others welded or hinged in line."""
-    reached = {body: _directly(joint, body, values) for body in ends_of(joint)}
+    reached = {body: _directly(joint, body, values) for body in bodies_of(joint)}
     waiting = list(reached)
     while waiting:
         body = waiting.pop(0)
@@ -131,7 +131,7 @@ def _onward(
 ) -> Iterator[tuple[str, Seen]]:
     """The bodies next to one that carry the axis as well."""
     for between in joints.values():
-        if body not in ends_of(between) or between is joint or not isinstance(between.type, (Fixed, Revolute)):
+        if body not in bodies_of(between) or between is joint or not isinstance(between.type, (Fixed, Revolute)):
             continue
         here, there = between.first, between.second
         if body != here.body:

@@ -54,8 +54,9 @@ def _check_masses(mechanism: Mechanism, q: Array, t: float) -> None:
     if shares[0] < MASSLESS:
         moving = np.abs(motions[:, 0]) > SEEN
         names = [body.joint.name for body in mechanism.bodies if moving[body.v].any()]
-        who = f"joint '{names[0]}' can move" if len(names) == 1 else f"joints {choices(names)} can move together"
-        message = f"the mass matrix is singular: {who.replace(' or ', ' and ')} without moving any mass"
+        together = f"joints {choices(names, last='and')} can move together"
+        who = together if len(names) > 1 else f"joint '{names[0]}' can move"
+        message = f"the mass matrix is singular: {who} without moving any mass"
         raise MomentreeError(f"simulate: {message}. Give the bodies behind moments of inertia, or lock a joint.")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import GraphError
+from momentree.errors import GraphError, listed
 from momentree.structure.spanning_tree import Ints, frozen
 
 LARGEST_BODY = 10_000_000  # each takes some hundred bytes
@@ -18,15 +18,9 @@ def is_integer(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
-def listed(words: Sequence[str], count: int | None = None) -> str:
-    """The words, as an error lists them: "s2, s3, s4 and 97 more"; `count` if only the first of them are given."""
-    more = max(0, (len(words) if count is None else count) - 8)
-    return ", ".join(words[:8]) + (f" and {more} more" if more else "")
-
-
 def named(bodies: Sequence[int], count: int | None = None) -> str:
     """The bodies, as an error names them: "bodies 2, 3, 4 and 97 more"."""
-    numbers = listed([str(body) for body in bodies[:9]], len(bodies) if count is None else count)
+    numbers = listed([str(body) for body in bodies[:9]], count=len(bodies) if count is None else count)
     return f"{'body' if len(bodies) == 1 else 'bodies'} {numbers}"
 
 

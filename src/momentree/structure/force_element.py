@@ -40,7 +40,7 @@ class WorkTerm(NamedTuple):
 
     | field  | meaning                                                                                              |
     |--------|------------------------------------------------------------------------------------------------------|
-    | stores | its power is that of the whole force, which stores the potential: smooth where the elastic part is not |
+    | stores | its power is that of the whole force, with the potential: smooth where the elastic part is not       |
     | loses  | whether it may lose energy                                                                           |
     """
 

@@ -1,7 +1,7 @@
 """The force elements of a model, frozen: frames attached to bodies of the tree, and values in numbers.
 
 `FROZEN` has every list of a model that holds force elements, and how one of them is frozen, in the order in which
-they act. A new kind is entered here.
+they act. A new kind is added here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Freezing(NamedTuple):
     bodies: tuple[str, ...]
 
     def between(self, first: Attached, second: Attached) -> str:
-        """The bodies of two frames, as the name of an element tells them."""
+        """The bodies of two frames, as the name of an element has them."""
         return f"between {self.bodies[first.body]} and {self.bodies[second.body]}"
 
 

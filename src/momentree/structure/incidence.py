@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from momentree.errors import GraphError, spell_checked
-from momentree.structure.arc_checks import checked_arc, checked_arcs, checked_body, listed
+from momentree.errors import GraphError, listed, spell_checked
+from momentree.structure.arc_checks import checked_arc, checked_arcs, checked_body
 from momentree.structure.arc_text import read_arcs, read_walk
 from momentree.structure.spanning_tree import Ints
 from momentree.structure.walks import Neighbors, Walk, every_path

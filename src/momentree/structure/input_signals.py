@@ -23,7 +23,7 @@ from momentree.model.field_words import words
 from momentree.model.values import TIME
 from momentree.spatial.scalar import polynomial
 from momentree.structure.mechanism import Mechanism
-from momentree.structure.parts import laws_in, with_numbers
+from momentree.structure.parts import laws_in, numbers_in
 
 Array = NDArray[np.float64]
 FOLLOWING = ("torques", "elements", "switches")  # fields of a mechanism whose laws follow inputs that change
@@ -180,7 +180,8 @@ def _other_uses(mechanism: Mechanism) -> Iterator[tuple[str, Expression]]:
         for thing in part if type(part) is tuple else (part,):
             laws = () if field in FOLLOWING else laws_in(thing)
             yield from ((_place(field, thing, True), law) for law in laws)
-            yield from ((_place(field, thing, False), number) for number in _expressions(thing))
+            numbers = (number for number in numbers_in(thing) if isinstance(number, Expression))
+            yield from ((_place(field, thing, False), number) for number in numbers)
 
 
 def _place(field: str, thing: Any, law: bool) -> str:
@@ -203,16 +204,3 @@ def _place(field: str, thing: Any, law: bool) -> str:
         case "frames", _:
             return f"frame '{thing[0]}'"
     return field
-
-
-def _expressions(thing: Any) -> list[Expression]:
-    """The numbers of something that depend on free parameters."""
-    found: list[Expression] = []
-
-    def note(number: Any) -> Any:
-        if isinstance(number, Expression):
-            found.append(number)
-        return number
-
-    with_numbers(thing, note)
-    return found

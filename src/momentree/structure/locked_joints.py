@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from momentree.model.expressions.expression import Expression
-from momentree.structure.mechanism import Laws, Mechanism
+from momentree.structure.mechanism import Laws, Mechanism, TreeBody
 
 _ZERO = Expression("number", (0.0,))
 
 
 def locked(mechanism: Mechanism, coordinates: Mapping[int, float]) -> Mechanism:
     """The mechanism with joints of one freedom locked: `coordinates` by the number of the body."""
-    bodies, q, v = [], 0, 0
-    for body in mechanism.bodies:
-        laws = body.laws
-        if body.number in coordinates:
-            laws = Laws((Expression("number", (float(coordinates[body.number]),)),), (_ZERO,), (_ZERO,))
-        count, velocities = (0, 0) if laws else (body.q.stop - body.q.start, body.v.stop - body.v.start)
-        bodies.append(dataclasses.replace(body, laws=laws, q=slice(q, q + count), v=slice(v, v + velocities)))
-        q, v = q + count, v + velocities
-    return dataclasses.replace(mechanism, bodies=tuple(bodies))
+    at = {number: Expression("number", (float(x),)) for number, x in coordinates.items()}
+    held = {number: Laws((x,), (_ZERO,), (_ZERO,)) for number, x in at.items()}
+    return _with_motions(mechanism, lambda body: held.get(body.number, body.laws))
 
 
 def unprescribed(mechanism: Mechanism) -> Mechanism:
     """The mechanism with coordinates and velocities of prescribed joints among its own."""
+    return _with_motions(mechanism, lambda body: None)
+
+
+def _with_motions(mechanism: Mechanism, laws_of: Callable[[TreeBody], Laws | None]) -> Mechanism:
+    """The mechanism with these motions of its joints; those without laws have coordinates and velocities."""
     bodies, q, v = [], 0, 0
     for body in mechanism.bodies:
-        count, velocities = len(body.joint.coordinates), len(body.joint.velocities)
-        bodies.append(dataclasses.replace(body, laws=None, q=slice(q, q + count), v=slice(v, v + velocities)))
+        laws, joint = laws_of(body), body.joint
+        count, velocities = (0, 0) if laws else (len(joint.coordinates), len(joint.velocities))
+        bodies.append(dataclasses.replace(body, laws=laws, q=slice(q, q + count), v=slice(v, v + velocities)))
         q, v = q + count, v + velocities
     return dataclasses.replace(mechanism, bodies=tuple(bodies))
 

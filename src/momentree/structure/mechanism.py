@@ -334,6 +334,11 @@ class Mechanism:
         """Whether it has loops or constraints."""
         return bool(self.loops or self.constraints)
 
+    @property
+    def has_prescribed_motion(self) -> bool:
+        """Whether the motion of a joint or of the ground is given."""
+        return self.ground is not None or any(body.laws for body in self.bodies)
+
     @cached_property
     def nonholonomic(self) -> tuple[str, ...]:
         """The names of loops and constraints that constrain velocities only, in part at least."""

@@ -1,6 +1,6 @@
 """All frames, numbers and laws of a frozen thing, found by the fields of its dataclasses, so that none is left out.
 
-A pass visits every field that does not say otherwise. What a field holds is told by the type of its value; that its
+A pass visits every field that does not say otherwise. What a field holds follows from the type of its value; that its
 expressions are laws, not numbers, or that it is about the thing and no part of it, is said by the field:
 model/field_words.py.
 """
@@ -39,14 +39,7 @@ class Attached(NamedTuple):
 
 def frames_of(thing: Any) -> tuple[Attached, ...]:
     """Every frame of a frozen thing: of an element, or of a whole mechanism."""
-    found: list[Attached] = []
-
-    def note(frame: Attached) -> Attached:
-        found.append(frame)
-        return frame
-
-    with_frames(thing, note)
-    return tuple(found)
+    return _met(with_frames, thing)
 
 
 def with_frames(thing: Any, moved: Callable[[Attached], Attached]) -> Any:
@@ -58,14 +51,7 @@ def with_frames(thing: Any, moved: Callable[[Attached], Attached]) -> Any:
 
 def laws_in(thing: Any) -> tuple[Expression, ...]:
     """Every law of a frozen thing."""
-    found: list[Expression] = []
-
-    def note(law: Expression) -> Expression:
-        found.append(law)
-        return law
-
-    with_laws(thing, note)
-    return tuple(found)
+    return _met(with_laws, thing)
 
 
 def with_laws(thing: Any, f: Callable[[Expression], Any], inside: bool = False) -> Any:
@@ -95,6 +81,23 @@ def with_numbers(thing: Any, f: Callable[[Scalar], Scalar]) -> Any:
         case RigidInertia():
             return RigidInertia(with_numbers(thing.mass, f), with_numbers(thing.h, f), with_numbers(thing.J, f))
     return rebuilt(thing, lambda part, said: part if said.law else with_numbers(part, f))
+
+
+def numbers_in(thing: Any) -> tuple[Scalar, ...]:
+    """Every number of a frozen thing, but for those that are structural."""
+    return _met(with_numbers, thing)
+
+
+def _met(visit: Callable[[Any, Callable[[Any], Any]], Any], thing: Any) -> tuple[Any, ...]:
+    """All that a pass over a thing comes to."""
+    found: list[Any] = []
+
+    def note(part: Any) -> Any:
+        found.append(part)
+        return part
+
+    visit(thing, note)
+    return tuple(found)
 
 
 def rebuilt(thing: Any, change: Callable[[Any, Says], Any]) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TypeVar
 
 from momentree.model.joint_types import Fixed
 from momentree.spatial import Transform
-from momentree.structure.mechanism import Attached, Mechanism, TreeBody
+from momentree.structure.mechanism import Attached, Latch, Mechanism, Torque, TreeBody
+
+Acting = TypeVar("Acting", Torque, Latch)
 
 
 def without_welds(mechanism: Mechanism) -> Mechanism:
@@ -32,14 +34,13 @@ def without_welds(mechanism: Mechanism) -> Mechanism:
             inertias[leaders[body.number]] += X.inertia_to_parent(body.inertia)
             frames.append((body.name, Attached(number, X @ body.own)))
 
-    def moved(thing: Any) -> Any:
-        """An element with its frames, or its body, on the bodies that remain."""
-        if isinstance(thing, Attached):
-            number, X = carriers[thing.body]
-            return Attached(number, X @ thing.placement)
-        own = {f.name: getattr(thing, f.name) for f in dataclasses.fields(thing)}
-        frames = {name: moved(value) for name, value in own.items() if isinstance(value, Attached)}
-        return dataclasses.replace(thing, **frames, **({"body": carriers[own["body"]][0]} if "body" in own else {}))
+    def moved(frame: Attached) -> Attached:
+        """A frame on the bodies that remain."""
+        number, X = carriers[frame.body]
+        return Attached(number, X @ frame.placement)
+
+    def renumbered(things: tuple[Acting, ...]) -> tuple[Acting, ...]:
+        return tuple(dataclasses.replace(thing, body=carriers[thing.body][0]) for thing in things)
 
     def remaining(body: TreeBody) -> TreeBody:
         number, X = carriers[body.parent]
@@ -48,14 +49,14 @@ def without_welds(mechanism: Mechanism) -> Mechanism:
             image_of=carriers[body.image_of][0],
         )  # fmt: skip
 
-    elements = ("loops", "torques", "latches", "elements")
-    everything: dict[str, Any] = {name: tuple(map(moved, getattr(mechanism, name))) for name in elements}
+    reattached = mechanism.reattached(moved)
     return dataclasses.replace(
-        mechanism,
+        reattached,
         bodies=tuple(map(remaining, kept)),
-        frames=(*((name, moved(frame)) for name, frame in mechanism.frames), *frames),
+        torques=renumbered(mechanism.torques),
+        latches=renumbered(mechanism.latches),
+        frames=(*reattached.frames, *frames),
         whole=mechanism.whole and without_welds(mechanism.whole),
-        **everything,
     )
 
 

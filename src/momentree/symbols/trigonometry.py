@@ -101,7 +101,7 @@ class Trigonometry:
         if x.is_Rational:
             return x
         if x.is_Float:
-            number = exact(float(x), 0.0)  # small ones are told from round-off by what they stand beside
+            number = exact(float(x), 0.0)  # small ones and round-off differ by what they stand beside
             self._inexact = self._inexact or number.is_Float
             return sp.Rational(str(x)) if number.is_Float else self._in_letters(number)
         if x.is_Add or x.is_Mul:

@@ -282,6 +282,21 @@ def test_each_start_must_close_with_its_own_parameters():
         np.testing.assert_allclose(found.q[i], run.q, rtol=0, atol=1e-7)
 
 
+def test_states_that_were_given_other_values_than_a_view_are_refused_together_as_one_by_one():
+    m = mt.Model("pendulum")
+    m.parameter("k", 1.0)
+    m.joint("A", mt.Revolute("y", spring="k"), m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5)))
+    system = m.build(free=["k"])
+    view, varied = system.with_parameters(k=2.0), {"k": [3.0, 4.0]}
+    states, short = system.assemble_many({"A": [0.1, 0.2]}, parameters=varied), {"t_end": 0.1, "every": 0.1}
+    for starts in (states, list(states)):
+        with pytest.raises(mt.MomentreeError, match=r"made with k = 3, not 2\. Give parameters="):
+            view.simulate_many(starts, **short)
+        assert view.simulate_many(starts, **short, parameters=varied).parameters.ravel().tolist() == [3.0, 4.0]
+    own = view.assemble_many({"A": [0.1, 0.2]}, parameters=varied)  # of the view itself
+    assert view.simulate_many(own, **short).parameters.ravel().tolist() == [3.0, 4.0]
+
+
 def test_states_stand_for_starts_with_their_parameters_and_their_time():
     system = linkage().build(free=["a", "b", "far"])
     values = np.array([0.9, 1.0, 1.1])

@@ -5,7 +5,7 @@ What is wrong is an error that says which constraint or entry, and at which coor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +47,10 @@ class Region(NamedTuple):
                 raise MomentreeError(f"{message}. Give its lowest and highest value: region={{'{name}': (0, 1)}}.")
         defaults = {**dict.fromkeys(coordinates, DEFAULT), "t": DEFAULT_TIME}
         return cls(names, tuple(_limits(name, given.get(name, defaults[name])) for name in names))
+
+    def limits_of(self, chosen: Collection[str]) -> dict[str, Limits]:
+        """Those of the chosen ones, by name."""
+        return {name: pair for name, pair in zip(self.names, self.limits, strict=True) if name in chosen}
 
     def samples(self, count: int = SAMPLES, seed: int = 0) -> tuple[Array, Array]:
         """q (count, n) and t (count,): low-discrepancy points in the box."""

@@ -159,8 +159,7 @@ def certify(programme: Certifiable, region: Mapping[str, Any] | None = None, pro
     from momentree.analyse.programmes.interval_proof import prove as proof_of
     from momentree.analyse.programmes.jumps import refuse_jumps
 
-    given = Region.of(programme.coordinates, region)
-    said = {name: pair for name, pair in zip(given.names, given.limits, strict=True) if name in (region or {})}
+    said = Region.of(programme.coordinates, region).limits_of(region or {})
     refuse_jumps(programme.expressions, programme.parameters, {**said, **found.region})
     proof = proof_of(programme.expressions, programme.parameters, found.region, found.rate)
     return Certificate(*parts, proven=proof.bound, boxes=proof.boxes)
@@ -244,8 +243,7 @@ def relevant_limits(
     free = {name: period for name, period in periods.items() if name in names and name not in given}
     for name, period in free.items():
         given[name] = (-period / 2 * (1 + WHOLE), period / 2 * (1 + WHOLE))
-    whole = Region.of(programme.coordinates, given, needed=names)
-    limits = {name: pair for name, pair in zip(whole.names, whole.limits, strict=True) if name in names}
+    limits = Region.of(programme.coordinates, given, needed=names).limits_of(names)
     for name, period in free.items():
         _check_period(programme, limits, name, period)
     return limits
@@ -332,11 +330,10 @@ def _on_closed_loops(
     programme: Certifiable, region: Mapping[str, Any] | None, limits: Mapping[str, Limits]
 ) -> DecayRate:
     """The least rate where loops are closed: at points of the region, then closer and closer around the lowest."""
-    box = whole_region(programme, region, limits)
+    whole = Region.of(programme.coordinates, {**(region or {}), **limits})  # loops move all coordinates
+    box = whole.limits_of(whole.names)
     spectrum = _Spectrum(programme, box)
-    points = _closed(programme, _points(box), box, limits)
-    if not len(points):
-        raise nowhere_closed(limits)
+    points = _closed(programme, _points(box), limits)
     rates, count = spectrum.rates(points), len(points)
     size, random = np.array([high - low for low, high in box.values()]), np.random.default_rng(0)
     best, least = points[int(rates.argmin())], float(rates.min())
@@ -344,7 +341,7 @@ def _on_closed_loops(
         here, width = points[start], APART
         while width > NEAREST:
             spread = here + width * size * random.uniform(-1, 1, (AROUND, len(size)))
-            near = np.vstack([here, _closed(programme, spread, box, limits)])
+            near = np.vstack([here, _moved(programme, spread, limits)])
             found = spectrum.rates(near)
             here, width = near[int(found.argmin())], width * NARROWER
             if found.min() < least:
@@ -352,43 +349,37 @@ def _on_closed_loops(
     return spectrum.result(best, count)
 
 
-def whole_region(
-    programme: Certifiable, region: Mapping[str, Any] | None, limits: Mapping[str, Limits]
-) -> dict[str, Limits]:
-    """Limits of all coordinates, which loops move, and of t: as given, or those from which loops are closed."""
-    box = Region.of(programme.coordinates, {**(region or {}), **limits})
-    return dict(zip(box.names, box.limits, strict=True))
+def closed_samples(
+    programme: Certifiable, region: Region, count: int, limits: Mapping[str, Limits]
+) -> tuple[Array, Array]:
+    """Samples q, t of a region, those of a mechanism moved to where its loops are closed within limits."""
+    q, t = region.samples(count)
+    if programme.closing is None:
+        return q, t
+    points = _closed(programme, np.column_stack([q, t]), limits)
+    return points[:, :-1], points[:, -1]
 
 
-def _closed(programme: Certifiable, points: Array, box: Mapping[str, Limits], limits: Mapping[str, Limits]) -> Array:
-    """Points moved to where loops are closed; without those that are then outside of the limits."""
+def _closed(programme: Certifiable, points: Array, limits: Mapping[str, Limits]) -> Array:
+    """Points q, t moved to where loops are closed; an error where that is nowhere within limits."""
+    moved = _moved(programme, points, limits)
+    if not len(moved):
+        where = ", ".join(f"{name} in [{low:.4g}, {high:.4g}]" for name, (low, high) in limits.items())
+        message = f"programme: no configuration with closed loops was found in the region, {where}"
+        raise MomentreeError(f"{message}. Give one around configurations that close, as system.assemble finds them.")
+    return moved
+
+
+def _moved(programme: Certifiable, points: Array, limits: Mapping[str, Limits]) -> Array:
+    """Those points that can be moved to where loops are closed, within limits."""
     from momentree.analyse.programmes.closed_points import closed_points
 
     assert programme.closing is not None
-    low, high = np.array([limits.get(name, (-np.inf, np.inf)) for name in box]).T
+    low, high = np.array([limits.get(name, (-np.inf, np.inf)) for name in (*programme.coordinates, "t")]).T
     t = np.clip(points[:, -1], low[-1], high[-1])
     q, closed = closed_points(programme.closing, points[:, :-1], t)
     moved = np.column_stack([q, t])
     return np.asarray(moved[closed & (moved >= low).all(axis=1) & (moved <= high).all(axis=1)])
-
-
-def closed_samples(
-    programme: Certifiable, q: Array, t: Array, box: Mapping[str, Limits], limits: Mapping[str, Limits]
-) -> tuple[Array, Array]:
-    """Samples of a region, those of a mechanism moved to where its loops are closed."""
-    if programme.closing is None:
-        return q, t
-    points = _closed(programme, np.column_stack([q, t]), box, limits)
-    if not len(points):
-        raise nowhere_closed(limits)
-    return points[:, :-1], points[:, -1]
-
-
-def nowhere_closed(limits: Mapping[str, Limits]) -> MomentreeError:
-    """The error of a region in which no configuration closes the loops."""
-    where = ", ".join(f"{name} in [{low:.4g}, {high:.4g}]" for name, (low, high) in limits.items())
-    message = f"programme: no configuration with closed loops was found in the region, {where}"
-    return MomentreeError(f"{message}. Give one around configurations that close, as system.assemble finds them.")
 
 
 def _starts(points: Array, rates: Array) -> list[int]:

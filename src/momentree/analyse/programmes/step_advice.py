@@ -116,7 +116,7 @@ def step_advice(
     names = _linear_dependence(programme)
     limits = relevant_limits(programme, names, region)
     box = Region.of(programme.coordinates, {**(region or {}), **limits})
-    q, t = closed_samples(programme, *box.samples(SAMPLES), dict(zip(box.names, box.limits, strict=True)), limits)
+    q, t = closed_samples(programme, box, SAMPLES, limits)
     mu, dissipated = _eigenvalues(programme, q, t)
     lengths = np.array([math.inf])
     if math.isfinite(limit) and method.tableau is not None:
@@ -209,8 +209,7 @@ def _expected(
     if not rate > 0:
         return None, "deviations do not decay everywhere, and no bound is known for what is left"
     box = Region.of(programme.coordinates, known)
-    within = {name: pair for name, pair in zip(box.names, box.limits, strict=True) if name in known}
-    q, t = closed_samples(programme, *box.samples(STEPS), dict(zip(box.names, box.limits, strict=True)), within)
+    q, t = closed_samples(programme, box, STEPS, box.limits_of(known))
     ends = [
         programme.simulate(x, t_start=s, t_end=s + step, integrator=integrator, step=step).size[-1]
         for x, s in zip(q, t.tolist(), strict=True)

@@ -21,7 +21,7 @@ from momentree.analyse.studies.sample_columns import motion_columns, run_columns
 from momentree.assembly.batch_assembly import jumped
 from momentree.assembly.state import State
 from momentree.compile.execute.gpu_driver import GpuError
-from momentree.errors import AssemblyWarning, MomentreeError, warn
+from momentree.errors import AssemblyWarning, MomentreeError, listed, warn
 from momentree.results.run import Run, RunWarning
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from momentree.assembly.batch_assembly import States
     from momentree.simulate.many import Motions
 
+LISTED = 6  # motions that a warning names
 LONGEST = 1000  # letters of a reason that are kept
 
 
@@ -118,7 +119,7 @@ def _warn_of_jumps(study: StudyDescription, begin: int, end: int) -> None:
         except MomentreeError:  # of one of its motions, which says so
             return
     if len(jumps):
-        some = ", ".join(map(str, jumps[:6])) + f" and {len(jumps) - 6} more" * (len(jumps) > 6)
+        some = listed(list(map(str, jumps)), LISTED)
         which = f"motions {some} start" if len(jumps) > 1 else f"motion {some} starts"
         message = f"study: {which} on another branch than the motion before"
         warn(AssemblyWarning(f"{message}. Give guess=, or a start of the model, on the branch that is meant."))

@@ -32,16 +32,9 @@ from momentree.errors import MomentreeError
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 # what a class has by itself, or says of itself
-UNSAID = {
-    "__dict__",
-    "__weakref__",
-    "__doc__",
-    "__module__",
-    "__annotations__",
-    "__qualname__",
-    "__static_attributes__",
-}
-UNSAID |= {"__firstlineno__", "__abstractmethods__", "_abc_impl", "__dataclass_fields__", "__dataclass_params__"}
+UNSAID = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__qualname__"}
+UNSAID |= {"__static_attributes__", "__firstlineno__", "__abstractmethods__", "_abc_impl"}
+UNSAID |= {"__dataclass_fields__", "__dataclass_params__"}
 UNSAID |= {"__annotate__", "__annotations_cache__", "__annotate_func__"}
 INSTALLED = ("site-packages", "dist-packages")  # folders of packages that others wrote
 SLOTS: tuple[type, ...] = (types.MemberDescriptorType, types.GetSetDescriptorType, types.WrapperDescriptorType)

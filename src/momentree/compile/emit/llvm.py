@@ -142,7 +142,7 @@ class StraightLine:
         return module(width, [rows.text()], functions)
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
-        """The function `name`_W on columns of lanes (rows.py), and what it calls."""
+        """The function `name`_W on columns of lanes (lanes.py), and what it calls."""
         each = self._recorded.each_time().ordered(self._order)
         rows = Lanes(width, len(self._grouped), self.outputs, name)
         functions = _write(each, self._grouped, rows, self._lanes)

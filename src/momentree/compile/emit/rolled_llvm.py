@@ -183,7 +183,7 @@ class Rolled:
         return module(width, [*constants, rows.text()], functions)
 
     def lanes(self, width: int, name: str) -> tuple[list[str], set[tuple[str, int]]]:
-        """The function `name`_W on columns of lanes (rows.py), its constants, and what it calls."""
+        """The function `name`_W on columns of lanes (lanes.py), its constants, and what it calls."""
         text = self._written(Lanes(width, len(self.arrays), self.outputs, name))
         return [*text.constants, text.function()], text.functions
 

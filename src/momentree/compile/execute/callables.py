@@ -42,7 +42,8 @@ from momentree.structure.given import Given
 from momentree.structure.mechanism import Mechanism
 from momentree.structure.switched_constraints import acting_where
 
-OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.apart`
+OfState = Callable[..., dict[str, Any] | None]  # `assembly.given_values.arguments_by_state_of`
+OPTIONS = ("out", "threads", "parameters")  # by name only; None unless given
 OPTIONAL = {"tau": "None", "t": "0.0"}  # optional arguments, and their defaults as the user reads them
 WORTH = 32  # rows of a call from which code for several at a time is made
 
@@ -51,7 +52,7 @@ class Quantity:
     """The general callable of a quantity: converts, broadcasts, checks, computes.
 
     `free` knows which values parameters may have; `kernels` holds the code of this system compiled so far; `of_state`
-    takes a state, in the place of q and v, apart.
+    gives all arguments where a state stands for q and v.
     """
 
     def __init__(
@@ -87,9 +88,9 @@ class Quantity:
             if first is not None and hasattr(first, "mechanism"):
                 given = {**named} if parameters is None else {**named, "parameters": parameters}
                 own = self._mechanism, self._free, self._code
-                apart = self._of_state(*own, self._what, self._names, arguments, given)
-                if apart is not None:
-                    return self._acting(first.given.inactive)(out=out, threads=threads, **apart)
+                by_name = self._of_state(*own, self._what, self._names, arguments, given)
+                if by_name is not None:
+                    return self._acting(first.given.inactive)(out=out, threads=threads, **by_name)
         plain = self._plain_rows(arguments) if parameters is None and not named else None
         values = self._bound(arguments, named) if plain is None else []
         if any_on_gpu(values):
@@ -187,7 +188,7 @@ class Quantity:
 
     def _usage(self) -> str:
         names = [f"{name}={OPTIONAL[name]}" if name in OPTIONAL else name for name in self._names]
-        return f"{self.__name__}({', '.join(names)}, *, out=None, threads=None, parameters=None)"
+        return f"{self.__name__}({', '.join([*names, '*', *(f'{option}=None' for option in OPTIONS)])})"
 
     def _bound(self, arguments: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """The values of all arguments in their order."""
@@ -196,7 +197,8 @@ class Quantity:
         values = dict(zip(self._names, arguments, strict=False))
         for name, value in named.items():
             if name not in self._names:
-                raise ArgumentError(f"{self.__name__}: there is no argument '{name}'.{suggestion(name, self._names)}")
+                hint = suggestion(name, (*self._names, *OPTIONS))
+                raise ArgumentError(f"{self.__name__}: there is no argument '{name}'.{hint}")
             if name in values:
                 raise TypeError(f"{self.__name__}: '{name}' is given twice, by position and by name.")
             values[name] = value

@@ -21,8 +21,8 @@ SPACES = ("coordinates", "tangent")
 class QuantityDerivatives(Quantity):
     """The derivatives of a quantity by the numbers of some arguments, which stand side by side in the last axis.
 
-    Arguments are those of the quantity. By coordinates, quaternions count as four numbers, whose length does not
-    matter; in tangent space the columns of q are along the velocities.
+    Arguments are those of the quantity; `of_state` as there. By coordinates, quaternions count as four numbers, whose
+    length does not matter; in tangent space the columns of q are along the velocities.
     """
 
     def __init__(

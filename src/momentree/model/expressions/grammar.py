@@ -42,26 +42,8 @@ _PUNCTUATION = re.compile(r"\*\*|[-+*/^(),]")
 _CALL = re.compile(rf"([{APOSTROPHES}]*)\s*\(")
 _STARTS_OPERAND = ("number", "name", "reference", "table", "(")
 UNITS = (
-    "kg",
-    "g",
-    "m",
-    "mm",
-    "cm",
-    "km",
-    "s",
-    "ms",
-    "h",
-    "rad",
-    "rpm",
-    "Hz",
-    "N",
-    "kN",
-    "Nm",
-    "J",
-    "W",
-    "Pa",
-    "MPa",
-    "GPa",
+    *("kg", "g", "m", "mm", "cm", "km", "s", "ms", "h", "rad", "rpm", "Hz"),
+    *("N", "kN", "Nm", "J", "W", "Pa", "MPa", "GPa"),
 )
 NO_UNITS = "Numbers have no units: they are in m, kg, s, rad, N"
 _NO_COMPARISON = "there are no comparisons: select(x, a, b) is a where x > 0 and b elsewhere"

@@ -238,7 +238,10 @@ def test_wrong_values_are_named(system, states, words):
         (lambda f, q: f(q), "v must be given"),
         (lambda f, q: f(q, q, 0, 0), "4 arguments are too many"),
         (lambda f, q: f(q, q, v=q), "'v' is given twice"),
-        (lambda f, q: f(q, q, tau=q), "there is no argument 'tau'. Choose 'q', 'v' or 't'"),
+        (
+            lambda f, q: f(q, q, tau=q),
+            "there is no argument 'tau'. Choose 'q', 'v', 't', 'out', 'threads' or",
+        ),
     ],
 )
 def test_wrong_calls_are_told_the_right_one(system, call, words):

@@ -205,6 +205,17 @@ def test_welded_bodies_do_not_count():
     np.testing.assert_allclose(d([0.3], [0.2], [0.1]) @ np.ones(3), expected, rtol=1e-8)
 
 
+def test_a_state_stands_for_q_and_v_and_its_values_as_for_the_quantity_itself():
+    m = mt.Model("pendulum")
+    m.parameter("k", 1.0)
+    m.joint("A", mt.Revolute("y", spring="k"), m.ground, m.body("bob", mass=1.0, com=(0, 0, -0.5)))
+    system = m.build(free=["k"])
+    state = system.assemble({"A": 0.3}, {"A": 0.2}, parameters={"k": 2.0})
+    f = system.derivatives("forward_dynamics")
+    for found in (f(state, [0.4]), pickle.loads(pickle.dumps(f))(state, tau=[0.4])):
+        assert (found == f(state.q, state.v, [0.4], parameters={"k": 2.0})).all()
+
+
 def test_spaces_are_named():
     with pytest.raises(mt.MomentreeError, match=r"bias: there is no space 'tangents'\. Did you mean 'tangent'\?"):
         pendulum().derivatives("bias", space="tangents")
