@@ -1,9 +1,11 @@
-"""The ordinary day: `momentree run` on a model in a new process, with an empty cache of machine code and with a full one.
+"""The ordinary day: `momentree run` in a new process, with an empty cache of machine code and with a full one.
 
     python benchmarks/cold_starts.py [--other ../before] [--rounds 5] [MODEL ...]
 
 CPU seconds of the whole process on one core, medians over the rounds; with another checkout both take turns, and the
-last column is the ratio. Byte code of Python is there in both cases, as where the package is installed. Without models: a four-bar, the walking mechanism, and Cassie where its file is there.
+last column is the ratio. Byte code of Python is there in both cases, as where the package is installed.
+
+Without models: a four-bar, the walking mechanism, and Cassie where its file is there.
 """
 
 from __future__ import annotations

@@ -55,7 +55,9 @@ def radau_text(
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
-    routine = RadauStep(layout, controlled, len(quaternions), parameters, dense, len(derivatives.pattern), projection, norm, wide)
+    routine = RadauStep(
+        layout, controlled, len(quaternions), parameters, dense, len(derivatives.pattern), projection, norm, wide
+    )
     tables = tables_text(quaternions, projection, norm)
     tables.append(table("pattern", [j * layout.size + i for i, j in derivatives.pattern]))
     algebra = [text for parts in (1, 2) for text in algebra_texts(controlled, layout.size, lanes, controlled, parts)]
