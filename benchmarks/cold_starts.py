@@ -1,9 +1,11 @@
-"""The ordinary day: `momentree run` on a model in a new process, with an empty cache of machine code and with a full one.
+"""The ordinary day: `momentree run` in a new process, with an empty cache of machine code and with a full one.
 
     python benchmarks/cold_starts.py [--other ../before] [--rounds 5] [MODEL ...]
 
 CPU seconds of the whole process on one core, medians over the rounds; with another checkout both take turns, and the
-last column is the ratio. Without models: a four-bar, the walking mechanism, and Cassie where its file is there.
+last column is the ratio. Byte code of Python is there in both cases, as where the package is installed.
+
+Without models: a four-bar, the walking mechanism, and Cassie where its file is there.
 """
 
 from __future__ import annotations
@@ -36,29 +38,33 @@ def main() -> None:
     checkouts = [HERE, *([options.other.resolve()] if options.other else [])]
     print(f"| model, cache | {' | '.join(str(each.name) for each in checkouts)} | ratio |")
     print("|---|" + "---|" * (len(checkouts) + 1))
-    for model in models:
-        for line in rows(model.resolve(), checkouts, options.rounds):
-            print(line, flush=True)
+    with tempfile.TemporaryDirectory() as byte_code:
+        for model in models:
+            for line in rows(model.resolve(), checkouts, options.rounds, byte_code):
+                print(line, flush=True)
 
 
-def rows(model: Path, checkouts: Sequence[Path], rounds: int) -> Iterator[str]:
+def rows(model: Path, checkouts: Sequence[Path], rounds: int, byte_code: str) -> Iterator[str]:
     """A line for empty caches and one for full ones."""
     name = model.parent.name if model.stem == "model" else model.stem
     seconds: dict[tuple[str, Path], list[float]] = {}
-    for _ in range(rounds):
+    for turn in range(rounds + 1):
         for checkout in checkouts:
             with tempfile.TemporaryDirectory() as cache:
                 for state in ("empty", "full"):
-                    seconds.setdefault((state, checkout), []).append(cpu_of(checkout, model, cache))
+                    spent = cpu_of(checkout, model, cache, byte_code)
+                    if turn:  # the first one writes byte code
+                        seconds.setdefault((state, checkout), []).append(spent)
     for state in ("empty", "full"):
         medians = [statistics.median(seconds[state, checkout]) for checkout in checkouts]
         ratio = f"{medians[0] / medians[1]:.2f}" if len(medians) > 1 else "-"
         yield f"| {name}, {state} | {' | '.join(f'{x:.3f} s' for x in medians)} | {ratio} |"
 
 
-def cpu_of(checkout: Path, model: Path, cache: str) -> float:
+def cpu_of(checkout: Path, model: Path, cache: str, byte_code: str) -> float:
     """CPU seconds of one process."""
     environment = {**os.environ, **ALONE, "PYTHONPATH": str(checkout / "src"), "MOMENTREE_CACHE": cache}
+    environment |= {"PYTHONPYCACHEPREFIX": byte_code, "PYTHONDONTWRITEBYTECODE": ""}
     command = [sys.executable, "-W", "ignore", "-c", COMMAND, "run", str(model), "--t-end", SIMULATED]
     command += LOADED.get(model.stem, [])
     process = subprocess.Popen(

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from momentree.equations.stabilizations import gain_help_text
 from momentree.equations.stabilizations import help_text as stabilization_help_text
@@ -20,11 +19,13 @@ from momentree.errors import AssemblyError, MomentreeError, suggestion
 from momentree.export.convert_command import convert_command
 from momentree.export.export_command import export_command
 from momentree.integrate.methods import DEFAULT, METHODS, help_text, tolerance_text
+from momentree.look.command_options import HOW_TO_LOAD, Command, Commands
 from momentree.look.devices_command import devices_command
 from momentree.look.standard_streams import fill_closed_streams, refuse_to_print
 from momentree.look.study_command import study_command
 
 if TYPE_CHECKING:
+    from momentree.assembly.state import State
     from momentree.look.run_command import Outputs
     from momentree.results.run import Run
     from momentree.system import System
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Parameters = dict[str, float | list[float]]
 
 app = typer.Typer(
+    cls=Commands,
     help="Dynamics of rigid-body mechanisms, trees and closed loops.",
     no_args_is_help=True,
     add_completion=False,
@@ -41,33 +43,6 @@ app = typer.Typer(
 
 
 # --- words of the command line ---------------------------------------------------------------------------------------
-
-OLD_OPTIONS = {"--closure": "--stabilization", "--rate": "--velocity"}
-HOW_TO_LOAD: dict[str, Any] = {}  # options of `load`, as --load says them: kept for the one command that runs
-LOAD_HELP = """Robots (URDF, SDF, MJCF, xacro) are read like model files. --load NAME=VALUE says how, and is
-repeatable: inertia_check=warn, floating=true, packages=FOLDER, closures=FILE.yaml, massless=fix, trust=true, ..."""
-
-
-class Command(TyperCommand):
-    """A command that answers an option's old name with the new one, and takes --load wherever it takes a file."""
-
-    def __init__(self, *args: Any, **options: Any):
-        takes_file = any(parameter.name in ("file", "files") for parameter in options.get("params") or ())
-        super().__init__(*args, **(options | {"epilog": LOAD_HELP} if takes_file else options))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        from momentree.files.load import load_options
-
-        said, args = _taken(args, "--load")
-        HOW_TO_LOAD.clear()
-        HOW_TO_LOAD.update(load_options(said))
-        for word in args:
-            old, equals, value = word.partition("=")
-            if old in OLD_OPTIONS:
-                ctx.fail(f"{old} is now called {OLD_OPTIONS[old]}: write {OLD_OPTIONS[old]}{equals}{value}.")
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
-
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A model file (TOML).", show_default=False)]
 FileOrNone = Annotated[
@@ -288,8 +263,8 @@ def run(
             if result is None:
                 if file is None:
                     raise MomentreeError(f"{out}: there is nothing to continue. Give a model file to begin.")
-                system = _build(file, parameters)
-                begin, end = system.start(*start), 10.0 if system.t_end is None else system.t_end
+                system, begin = _started(file, parameters, start)
+                end = 10.0 if system.t_end is None else system.t_end
                 outputs.check_shown(system, begin)
                 result = system.simulate(begin, **{"t_end": end, **settings}, path=out, inputs=inputs)
     except RunError as error:  # it could not be kept: what was computed is in it
@@ -320,8 +295,8 @@ def compare(
     from momentree.look.command_words import named_numbers
     from momentree.look.comparison_table import comparison_data
 
-    system = _build(file, named_numbers(parameter, "--parameter"))
-    start = system.start(named_numbers(coordinates, "--from"), named_numbers(velocities, "--velocity"))
+    given = (named_numbers(coordinates, "--from"), named_numbers(velocities, "--velocity"))
+    system, start = _started(file, named_numbers(parameter, "--parameter"), given)
     end = next(t for t in (t_end, system.t_end, 10.0) if t is not None)
     settings: dict[str, Any] = {} if gain is None else {"gain": gain}
     comparison = compared(system, start, end, integrator, rtol, step=step, **settings)
@@ -420,21 +395,24 @@ def demo(
             print(line, flush=True)
 
 
-def _taken(args: list[str], option: str) -> tuple[list[str], list[str]]:
-    """The values of a repeatable option, and the other words."""
-    values, rest, words = [], [], iter(args)
-    for word in words:
-        if word == option:
-            values.append(next(words, ""))
-        elif word.startswith(f"{option}="):
-            values.append(word.removeprefix(f"{option}="))
-        else:
-            rest.append(word)
-    return values, rest
-
-
 def _build(file: Path, parameters: Parameters | None = None) -> System:
     """The system in a file; a loop that cannot be closed is an error with its line."""
+    system = _loaded(file, parameters)
+    _check_loops(system, file)
+    return system
+
+
+def _started(file: Path, parameters: Parameters, given: tuple[Parameters, Parameters]) -> tuple[System, State]:
+    """The same with its start, which is one more way to close its loops."""
+    system = _loaded(file, parameters)
+    try:
+        return system, system.start(*given)
+    except AssemblyError:
+        _check_loops(system, file)
+        raise
+
+
+def _loaded(file: Path, parameters: Parameters | None) -> System:
     from momentree.files import load
 
     with _warnings_on_one_line():
@@ -444,13 +422,15 @@ def _build(file: Path, parameters: Parameters | None = None) -> System:
         if name not in names:
             raise MomentreeError(f"{file}: there is no parameter '{name}'.{suggestion(name, names)}")
     with _warnings_on_one_line():
-        system = model.build(free=[*(parameters or {})]).with_parameters(parameters)
+        return model.build(free=[*(parameters or {})]).with_parameters(parameters)
+
+
+def _check_loops(system: System, file: Path) -> None:
     try:
         _ = system.mobility_report
     except AssemblyError as error:
-        origin = model.place_of(*error.culprit) if error.culprit else ""
+        origin = system._model.place_of(*error.culprit) if error.culprit else ""
         raise MomentreeError(f"{origin or file}: {error}") from None
-    return system
 
 
 app.command("convert", cls=Command)(convert_command(HOW_TO_LOAD, _warnings_on_one_line))

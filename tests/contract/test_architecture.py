@@ -161,6 +161,49 @@ def test_importing_momentree_loads_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_run_loads_only_what_it_uses(tmp_path):
+    model = ROOT / "examples" / "08_four_bar" / "model.toml"
+    heavy = [
+        "sympy",
+        "scipy",
+        "matplotlib",
+        "rich",
+        "xarray",
+        "pandas",
+        "h5netcdf",
+        "h5py",
+        "trimesh",
+        "viser",
+        "pydantic",
+    ]
+    looks = ["movie", "report", "html", "player", "viewer", "mechanism_drawing", "graph_picture", "run_picture"]
+    files = ["mjcf_reader", "sdf_reader", "urdf_reader", "xacro_files", "mjcf_writer", "sdf_writer", "urdf_writer"]
+    unused = [*heavy, *(f"momentree.look.{name}" for name in looks), *(f"momentree.files.{name}" for name in files)]
+    unused += [
+        "momentree.symbols",
+        "momentree.analyse.programmes",
+        "momentree.analyse.studies",
+        "momentree.export.c_export",
+    ]
+    code = (
+        "import sys\nfrom momentree.cli import main\n"
+        f"sys.argv = ['momentree', 'run', {str(model)!r}, '--t-end', '0.001']\n"
+        f"try: main()\nexcept SystemExit as end: assert not end.code\n"
+        f"print([name for name in {unused} if name in sys.modules])"
+    )
+    assert {name for name in unused if name.startswith("momentree.")} <= {*_modules()}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def _modules():
+    """The names of all modules and packages."""
+    return [
+        ".".join(("momentree", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        for path in MODULES
+    ]
+
+
 def test_every_public_name_is_documented():
     for name in momentree.__all__:
         thing = getattr(momentree, name)

@@ -12,14 +12,10 @@ from typing import Any
 from momentree.errors import ModelError, MomentreeError, all_choices, choices, spell_checked
 from momentree.files import massless_links
 from momentree.files.mesh_addresses import MeshAddresses
-from momentree.files.mjcf_reader import read_mjcf
 from momentree.files.model_bytes import file_error, printed_name
 from momentree.files.model_files import load_toml
 from momentree.files.robot_parts import FRICTION_VELOCITY, Choices
 from momentree.files.robot_xml import MJCF, READ
-from momentree.files.sdf_reader import read_sdf
-from momentree.files.urdf_reader import read_urdf
-from momentree.files.xacro_files import read_xacro
 from momentree.model import Model
 from momentree.model.check import problems_of
 
@@ -83,18 +79,35 @@ def load(
     _refuse_options(name, suffix, [option for option, value in given.items() if value])
     if suffix not in READ:
         return load_toml(path, inertia_check)
-    expanded = read_xacro(path, MeshAddresses(path, packages), trust, arguments or {}) if suffix == ".xacro" else None
-    if suffix in MJCF:
-        model = read_mjcf(path, packages, bool(floating), how)
-    elif suffix == ".sdf" or (expanded and expanded[0].tag == "sdf"):
-        model = read_sdf(path, packages, floating is not False, how, *(expanded or ()))
-    else:
-        model = read_urdf(path, packages, bool(floating), closures, how, *(expanded or ()))
+    model = _robot(path, suffix, packages, floating, closures, how, trust, arguments or {})
     model.inertia_check = inertia_check or model.inertia_check
     problems = [model.placed(problem) for problem in problems_of(model)]
     if problems:
         raise ModelError(problems)
     return model
+
+
+def _robot(
+    path: str | os.PathLike[str], suffix: str, packages: Sequence[str | os.PathLike[str]], floating: bool | None,
+    closures: str | os.PathLike[str] | None, how: Choices, trust: bool, arguments: Mapping[str, Any],
+) -> Model:  # fmt: skip
+    """The model in a robot file; of the readers, which are large, only its own is loaded."""
+    expanded = None
+    if suffix == ".xacro":
+        from momentree.files.xacro_files import read_xacro
+
+        expanded = read_xacro(path, MeshAddresses(path, packages), trust, arguments)
+    if suffix in MJCF:
+        from momentree.files.mjcf_reader import read_mjcf
+
+        return read_mjcf(path, packages, bool(floating), how)
+    if suffix == ".sdf" or (expanded and expanded[0].tag == "sdf"):
+        from momentree.files.sdf_reader import read_sdf
+
+        return read_sdf(path, packages, floating is not False, how, *(expanded or ()))
+    from momentree.files.urdf_reader import read_urdf
+
+    return read_urdf(path, packages, bool(floating), closures, how, *(expanded or ()))
 
 
 def load_options(entries: Sequence[str]) -> dict[str, Any]:

@@ -10,11 +10,8 @@ from typing import Any
 from momentree.errors import MomentreeError, choices, spell_checked
 from momentree.files.atomic_write import destination, printable, write_file, write_files
 from momentree.files.load import load
-from momentree.files.mjcf_writer import mjcf_text
 from momentree.files.model_files import save_toml
 from momentree.files.robot_xml import WRITTEN
-from momentree.files.sdf_writer import sdf_text
-from momentree.files.urdf_writer import urdf_text
 from momentree.model import Model
 
 Where = str | os.PathLike[str]
@@ -40,11 +37,19 @@ def save(model: Model, path: Where, *, lossy: bool = False, closures: Where | No
     if closures is not None and os.path.abspath(closures) == os.path.abspath(path):
         raise MomentreeError(f"{printable(path)}: is named twice. Choose another name for the closures.")
     if suffix == ".urdf":
+        from momentree.files.urdf_writer import urdf_text
+
         written = urdf_text(model, path, lossy, closures is not None)
         yaml = {} if closures is None or written.closures is None else {closures: (written.closures,)}
         write_files({path: (written.robot,), **yaml})
+    elif suffix == ".sdf":
+        from momentree.files.sdf_writer import sdf_text
+
+        write_file(path, sdf_text(model, path, lossy))
     else:
-        write_file(path, sdf_text(model, path, lossy) if suffix == ".sdf" else mjcf_text(model, path, lossy))
+        from momentree.files.mjcf_writer import mjcf_text
+
+        write_file(path, mjcf_text(model, path, lossy))
 
 
 def convert(

@@ -44,7 +44,7 @@ from momentree.look.report_accuracy import accuracy_section, verdicts
 from momentree.look.report_plots import plots_section
 from momentree.look.report_style import STYLE
 from momentree.look.report_system import MOST_DRAWN, report_picture, system_facts, system_section
-from momentree.look.run_tables import ENDS, input_rows, stiffness_rows
+from momentree.look.run_tables import ENDS, input_rows, is_small, stiffness_rows
 from momentree.look.viewer_file import check_page
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 INSTANTS = (0, 0.19, 0.41, 0.63, 0.86)  # parts of the run at which it is drawn: uneven, for the sake of periodic ones
 MOST_IMPULSES = 6  # of an impact that are named
 PACKAGES = ("numpy", "scipy", "llvmlite", "matplotlib", "viser")
-SMALL = 20, 50_000  # velocities and samples of a run whose singular configurations are looked for
 
 
 def save_report(
@@ -145,12 +144,6 @@ def _events(run: Run) -> Iterator[Section]:
         parts.append(html_lines("\n".join(map(str, toggles[:24]))))
     if parts:
         yield Section("Events", parts)
-
-
-def is_small(run: Run) -> bool:
-    """Whether the search for singular configurations of its constraints is quick."""
-    most, longest = SMALL
-    return run.mechanism.constrained and run.mechanism.nv <= most and 0 < len(run.t) <= longest
 
 
 def _largest(impulses: Any) -> str:

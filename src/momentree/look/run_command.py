@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from momentree.errors import MomentreeError
-from momentree.look.movie import check_movie
-from momentree.look.picture_files import check_picture
-from momentree.look.player import playing_speed
-from momentree.look.report import is_small
-from momentree.look.run_picture import chosen_panels
-from momentree.look.run_tables import run_data
-from momentree.look.viewer_file import check_page
+from momentree.look.run_tables import is_small, run_data
 from momentree.results.recorder import how_to_continue
 from momentree.results.run import Run
 from momentree.simulate.blocks import Block, End, Statistics
@@ -49,10 +43,18 @@ class Outputs(NamedTuple):
 
     def check_files(self) -> None:
         """Refuse names of files that cannot be written."""
-        checks = ((self.plot, check_picture), (self.report, check_page), (self.movie, check_movie))
-        for path, check in checks:
-            if path is not None:
-                check(path)
+        if self.plot is not None:
+            from momentree.look.picture_files import check_picture
+
+            check_picture(self.plot)
+        if self.report is not None:
+            from momentree.look.viewer_file import check_page
+
+            check_page(self.report)
+        if self.movie is not None:
+            from momentree.look.movie import check_movie
+
+            check_movie(self.movie)
         named = [path.absolute() for path in (self.out, self.plot, self.report, self.movie) if path is not None]
         for path in named:
             if named.count(path) > 1:
@@ -62,6 +64,8 @@ class Outputs(NamedTuple):
         """Refuse names of what cannot be plotted of a run that begins there."""
         if not self.show:
             return
+        from momentree.look.run_picture import chosen_panels
+
         samples = Block(np.array([start.t]), start.q[None], start.v[None], np.zeros((1, 0)))
         chosen_panels(Run.of(system, samples, (), {}, Statistics(), End("arrived", start.t)), self.show)
 
@@ -90,11 +94,10 @@ class Outputs(NamedTuple):
         if report is not None:
             yield report, "report", lambda: run.report(report, show=self.show)
         if movie is not None:
-            yield (
-                movie,
-                "movie",
-                lambda: run.movie(movie, speed=playing_speed(float(np.ptp(run.t)) if len(run.t) else 0.0)),
-            )
+            from momentree.look.player import playing_speed
+
+            speed = playing_speed(float(np.ptp(run.t)) if len(run.t) else 0.0)
+            yield movie, "movie", lambda: run.movie(movie, speed=speed)
 
 
 def show_run(run: Run, outputs: Outputs) -> int:

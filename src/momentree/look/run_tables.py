@@ -16,6 +16,7 @@ from momentree.simulate.inputs import in_words
 if TYPE_CHECKING:
     from momentree.results.run import Run
 
+SMALL = 20, 50_000  # velocities and samples of a run whose singular configurations are looked for
 ENDS = {"arrived": "arrived", "event": "ended by an event", "interrupted": "interrupted", "failed": "failed"}
 
 
@@ -73,6 +74,12 @@ def input_rows(run: Run) -> list[tuple[str, str]]:
         ends = f"; {column.min():.4g} to {column.max():.4g} {unit}".rstrip() if len(column) else ""
         rows.append((f"input {name}", in_words(settings[name]) + ends))
     return rows
+
+
+def is_small(run: Run) -> bool:
+    """Whether the search for singular configurations of its constraints is quick."""
+    most, longest = SMALL
+    return run.mechanism.constrained and run.mechanism.nv <= most and 0 < len(run.t) <= longest
 
 
 def run_data(run: Run) -> dict[str, Any]:

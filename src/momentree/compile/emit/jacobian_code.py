@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from momentree.compile.emit.arguments import Arrays
+from momentree.compile.emit.lanes import LanesCode
 from momentree.compile.emit.llvm import StraightLine
 from momentree.compile.execute.machine_code import Target
 from momentree.compile.trace.derivatives import jacobian
 from momentree.compile.trace.tape import Tape
 
 LONGEST = 30_000  # operations times columns: above, LLVM takes longer for the Jacobian than differences ever cost
+
+
+class Derivatives(NamedTuple):
+    """What is known of the derivatives that code computes: attributes of `Differentiated`, or of what remembers it."""
+
+    jacobian: LanesCode | None = None
+    pattern: tuple[tuple[int, int], ...] = ()
+    autonomous: bool = False
+    in_time: bool = False
+
+    @classmethod
+    def of(cls, code: LanesCode) -> Derivatives:
+        """Of any code: nothing is known of most."""
+        return cls(*(getattr(code, name, default) for name, default in cls._field_defaults.items()))
 
 
 class Differentiated(StraightLine):

@@ -31,6 +31,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from momentree.compile.emit.jacobian_code import Derivatives
 from momentree.compile.execute import cache
 from momentree.compile.execute.kernel import WIDTHS
 from momentree.compile.execute.machine_code import Target
@@ -68,12 +69,15 @@ class RememberedCode:
     |-----------|-----------------------------------------------------------|
     | digest    | of all that determines its text                           |
     | calls     | linked functions that its text calls (kernel.py): none     |
+    | jacobian  | the code of its derivatives, if it has one; this and the   |
+    |           | next three are those of `Derivatives` (jacobian_code.py)   |
     """
 
     calls: Mapping[str, int] = types.MappingProxyType({})
     arrays: tuple[tuple[str, int], ...]
     constant: tuple[bool, ...]
     outputs: int
+    jacobian: RememberedCode | None = None
 
     def __init__(self, digest: str, trace: Callable[[], TracedCode]):
         self.digest, self._trace = digest, trace
@@ -81,6 +85,10 @@ class RememberedCode:
         self.arrays = tuple((name, count) for name, count in shape["arrays"])
         self.constant, self.outputs = tuple(shape["constant"]), shape["outputs"]
         self._scratch: dict[int, int] = dict(zip(WIDTHS, shape["scratch"], strict=True))
+        self.pattern = tuple((row, column) for row, column in shape["pattern"])
+        self.autonomous, self.in_time = shape["autonomous"], shape["in_time"]
+        if shape["jacobian"]:
+            self.jacobian = RememberedCode(f"{digest} jacobian", lambda: self._traced.jacobian)
 
     def lanes(self, width: int, name: str) -> Written:
         """The texts that define `name`_W, and what it calls."""
@@ -108,7 +116,10 @@ class RememberedCode:
     def _shape(self) -> dict[str, Any]:
         code = self._traced
         scratch = [code.scratch(width) for width in WIDTHS]
-        return {"arrays": code.arrays, "constant": code.constant, "outputs": code.outputs, "scratch": scratch}
+        known = Derivatives.of(code)
+        derivatives = known._asdict() | {"jacobian": known.jacobian is not None}
+        shape = {"arrays": code.arrays, "constant": code.constant, "outputs": code.outputs, "scratch": scratch}
+        return shape | derivatives
 
     def _lanes(self, width: int, name: str) -> tuple[list[str], list[tuple[str, int]]]:
         texts, functions = self._traced.lanes(width, name)
@@ -147,14 +158,18 @@ def _digest(thing: Any) -> str | None:
     """Of one thing; a mechanism keeps its own."""
     kept: dict[str, Any] = vars(thing) if isinstance(thing, Mechanism) else {}
     if "_digest" not in kept:
-        content = io.BytesIO()
         try:
-            _Contents(content, protocol=5).dump(thing)
-            kept["_digest"] = hashlib.sha256(content.getbuffer()).hexdigest()
+            kept["_digest"] = hashlib.sha256(_written(thing)).hexdigest()
         except (_UnknownError, pickle.PicklingError, TypeError, AttributeError, ValueError, RecursionError):
             kept["_digest"] = None
     digest: str | None = kept["_digest"]
     return digest
+
+
+def _written(thing: Any) -> bytes:
+    content = io.BytesIO()
+    _Contents(content, protocol=5).dump(thing)
+    return content.getvalue()
 
 
 class _UnknownError(Exception):
@@ -166,6 +181,10 @@ class _Contents(pickle.Pickler):
 
     Vectors that are ZERO and rotations that are IDENTITY are told from equal ones, as tracing does.
     """
+
+    def persistent_id(self, thing: Any) -> Any:
+        """What is in a set, in an order of its own: that of the set differs from process to process."""
+        return (type(thing), sorted(map(_written, thing))) if isinstance(thing, (set, frozenset)) else None
 
     def reducer_override(self, thing: Any) -> Any:
         kind = type(thing)

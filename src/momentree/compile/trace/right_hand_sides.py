@@ -85,7 +85,7 @@ def _code(
             return recording.rolled(formula)
         return straight.of(tape, signature.inputs, Target.host())
 
-    made: Traced = remembered((mechanism, formula, signature, code), trace) if straight is StraightLine else trace()
+    made: Traced = remembered((mechanism, formula, signature, code, straight), trace)
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from momentree.compile.emit.jacobian_code import Differentiated
+from momentree.compile.emit.jacobian_code import Derivatives
 from momentree.compile.emit.lanes import LanesCode, module
 from momentree.compile.emit.routine import table
 from momentree.compile.execute.kernel import aligned
@@ -124,10 +124,10 @@ def _together(problem: Problem) -> int:
 
 def _codes_with_jacobian(parts: RungeKuttaParts, sampling: Sampling) -> tuple[dict[str, LanesCode], Pattern]:
     """The codes of an implicit method, with that of its Jacobian where there is one, and the places of its entries."""
-    codes = step_codes(parts) | sampling.codes
-    if isinstance(parts.rhs, Differentiated) and parts.rhs.jacobian is not None:
-        return codes | {"jacobian": parts.rhs.jacobian}, parts.rhs.pattern
-    return codes, ()
+    codes, derivatives = step_codes(parts) | sampling.codes, Derivatives.of(parts.rhs)
+    if derivatives.jacobian is None:
+        return codes, ()
+    return codes | {"jacobian": derivatives.jacobian}, derivatives.pattern
 
 
 def _implicit_tables(parts: RungeKuttaParts, pattern: Pattern, size: int) -> list[str]:

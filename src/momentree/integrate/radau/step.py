@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from momentree.compile.emit.jacobian_code import Differentiated
+from momentree.compile.emit.jacobian_code import Derivatives
 from momentree.compile.emit.lanes import LanesCode, module
 from momentree.compile.emit.routine import bits, table
 from momentree.integrate.error_norm import ErrorNorm
@@ -47,17 +47,19 @@ def radau_text(
     """The module of advance_1; the first `controlled` numbers count for the error."""
     layout = RadauLayout(n, 1, lanes, tableau, dense, projection)
     texts, functions = codes_text(code, projection, norm)
-    pattern: Sequence[tuple[int, int]] = ()
+    derivatives = Derivatives.of(code)
     wide = 1 if parameters else min(lanes, TOGETHER)
-    if isinstance(code, Differentiated) and code.jacobian is not None:
-        more, others = code.jacobian.lanes(1, "jacobian")
-        texts, functions, pattern = [*texts, *more], functions | others, code.pattern
+    if derivatives.jacobian is not None:
+        more, others = derivatives.jacobian.lanes(1, "jacobian")
+        texts, functions = [*texts, *more], functions | others
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
-    routine = RadauStep(layout, controlled, len(quaternions), parameters, dense, len(pattern), projection, norm, wide)
+    routine = RadauStep(
+        layout, controlled, len(quaternions), parameters, dense, len(derivatives.pattern), projection, norm, wide
+    )
     tables = tables_text(quaternions, projection, norm)
-    tables.append(table("pattern", [j * layout.size + i for i, j in pattern]))
+    tables.append(table("pattern", [j * layout.size + i for i, j in derivatives.pattern]))
     algebra = [text for parts in (1, 2) for text in algebra_texts(controlled, layout.size, lanes, controlled, parts)]
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
 

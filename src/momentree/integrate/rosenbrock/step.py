@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from momentree.compile.emit.jacobian_code import Differentiated
+from momentree.compile.emit.jacobian_code import Derivatives
 from momentree.compile.emit.lanes import LanesCode, module
 from momentree.compile.emit.routine import bits, table
 from momentree.integrate.error_norm import ErrorNorm
@@ -40,19 +40,19 @@ def rosenbrock_text(
     """The module of advance_1; the first `controlled` numbers count for the error."""
     layout = RosenbrockLayout(n, 1, lanes, tableau, dense, projection)
     texts, functions = codes_text(code, projection, norm)
-    pattern: Sequence[tuple[int, int]] = ()
+    derivatives = Derivatives.of(code)
     wide = 1 if parameters else min(lanes, TOGETHER)
-    if isinstance(code, Differentiated) and code.jacobian is not None:
-        more, others = code.jacobian.lanes(1, "jacobian")
-        texts, functions, pattern, wide = [*texts, *more], functions | others, code.pattern, 1
+    if derivatives.jacobian is not None:
+        more, others = derivatives.jacobian.lanes(1, "jacobian")
+        texts, functions, wide = [*texts, *more], functions | others, 1
     if wide > 1:
         more, others = code.lanes(wide, "columns")
         texts, functions = [*texts, *more], functions | others
-    counts = controlled, len(quaternions), parameters, dense, len(pattern)
+    counts = controlled, len(quaternions), parameters, dense, len(derivatives.pattern)
     routine = RosenbrockStep(layout, *counts, projection, norm, wide)
     routine.know_time(code)
     tables = tables_text(quaternions, projection, norm)
-    tables.append(table("pattern", [j * layout.size + i for i, j in pattern]))
+    tables.append(table("pattern", [j * layout.size + i for i, j in derivatives.pattern]))
     algebra = algebra_texts(n, layout.size, lanes, controlled, 1)
     return module(1, [*texts, *tables, *algebra, routine.text()], functions | {("power", 1)})
 
@@ -74,8 +74,8 @@ class RosenbrockStep(DifferencesCode, RosenbrockStepSizeCode):
 
     def know_time(self, code: LanesCode) -> None:
         """Whether f depends on time, and the code of its Jacobian has df/dt."""
-        if isinstance(code, Differentiated):
-            self.autonomous, self.in_time = code.autonomous, code.in_time and code.jacobian is not None
+        known = Derivatives.of(code)
+        self.autonomous, self.in_time = known.autonomous, known.in_time and known.jacobian is not None
 
     def _write_step(self) -> None:
         """From `step` on until a step is done; where it cannot be, another try."""
