@@ -120,7 +120,7 @@ class Drawing(random_constraints.Drawing):
         super().keep("couple", text, True)
         condition = self.conditions[-1]
         offset = float(condition.text.rpartition(" - (")[2].rstrip(")"))
-        to: Any = ratios if len(ratios) > 1 or self.chance(0.3) else next(iter(ratios))
+        to: Any = ratios if len(ratios) > 1 or self.chance(0.2) else next(iter(ratios))
         ratio = 1 if isinstance(to, dict) else ratios[to]
         self.written.append(("couples", self.model.couple(follower, to, ratio, offset, condition.name), condition))
 
@@ -275,7 +275,7 @@ EVENTS = {"latch": latch, "release": release, "switch": switched}
 def drawn(seed: int, attempt: int) -> Drawing | None:
     """One attempt: None where too much is constrained."""
     drawing = Drawing([7, EDITION, seed, attempt])
-    names = list(MORE_KINDS)
+    names = [*MORE_KINDS, "couple", "couple"]
     for kind in drawing.random.choice(names, drawing.random.integers(0 if drawing.conditions else 1, 4)):
         if drawing.freedom > (3 if str(kind).startswith("rolling") else 2):
             MORE_KINDS[str(kind)](drawing)
