@@ -26,7 +26,7 @@ from campaign.shrink import smallest
 QUICK, LONG = range(300), range(1000, 2000)  # more of them: `make campaign`
 CHUNK, LONG_CHUNK = 12, 250
 CONSTRAINED_CHUNK = 6
-EVERY_KIND = 150  # seeds in which every kind is drawn
+EVERY_KIND = 300  # seeds in which every kind is drawn
 # of models, but not of what moves: pictures, what is looked at, and laws given by points, which tests of tables hold
 NOT_DRAWN = {"shapes", "outputs", "tables"}
 # rotors of motors, which tests/agree/test_armature.py holds, and what an impossible inertia makes of a model
