@@ -262,6 +262,14 @@ def switched(drawing: Drawing) -> None:
     drawing.freedom += rows_of(condition)
 
 
+def happening(model: mt.Model, at: float) -> mt.Model:
+    """The same with joints released, and constraints that act switched off, at a time."""
+    m = model.copied()
+    m.switches = [dataclasses.replace(each, off=f"t - {at}") if each.on is None else each for each in model.switches]
+    m.releases = [dataclasses.replace(each, when=None, at=at) for each in model.releases]
+    return m
+
+
 def rows_of(condition: Any) -> int:
     """How many rows a condition has."""
     return 3 if isinstance(condition, Rolls) else len(condition.texts) if isinstance(condition, Guided) else 1
