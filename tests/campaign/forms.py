@@ -37,7 +37,7 @@ from momentree.equations.loops.wrenches import constraint_joint_forces, constrai
 from momentree.equations.work_terms import constraint_powers, motion_powers, powers, stored_energies
 
 SECONDS, SMALL = 0.05, 8  # of short motions; velocities of those that make them
-SYMBOLIC = 50  # one in so many, if it is small
+SYMBOLIC = 10  # one in so many, if it is small
 FEW = 2  # velocities and bodies of these
 COMPILER = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 
@@ -156,8 +156,13 @@ class ConstrainedExamination(Examination):
         """Equations in symbols, put into numbers: M u' + b = Q + J' lambda and J u' + J' u = 0."""
         if self.mechanism.nv > 2 * FEW or len(self.mechanism.bodies) > FEW + 1:
             return
+        try:
+            equations = self.system.equations("aggregative")
+        except mt.MomentreeError:  # too large
+            return
         q, u = self.state.q, self.state.v
-        A, d, J, _, change, _ = in_numbers(self.system, self.system.equations("aggregative"), q, u, self.t)
+        A, d, J, _, change, _ = in_numbers(self.system, equations, q, u, self.t)
+        self.result.features = (*self.result.features, "in symbols")
         self.compare_accelerations_without_tau("symbolic acceleration", solved(A, d, J, change))
 
     def compare_accelerations_without_tau(self, what: str, du: Array) -> None:
@@ -169,6 +174,7 @@ class ConstrainedExamination(Examination):
         """Forward dynamics in C, compiled by the compiler of the system."""
         with tempfile.TemporaryDirectory() as folder:
             du = _in_c(self.system, Path(folder), self.state, self.t)
+        self.result.features = (*self.result.features, "in C")
         self.compare_accelerations_without_tau("acceleration in C", du)
 
     def runs(self, methods: Sequence[tuple[str, str]]) -> None:
@@ -189,6 +195,8 @@ class ConstrainedExamination(Examination):
             ends.append((f"{formulation} {code}", np.concatenate([self._aligned(run.q[-1]), run.v[-1]])))
         if refused and len(ends) < 2:
             raise refused
+        if ends:
+            self.result.features = (*self.result.features, "moved by every formulation")
         speed = max(1.0, float(np.abs(self.state.v).max(initial=0.0)))
         for name, end in ends[1:]:
             self._note(f"end of the motion, {name}", float(np.abs(end - ends[0][1]).max()) / speed**2, 1e-7)
